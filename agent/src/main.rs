@@ -1,0 +1,3 @@
+//! The `gistify` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Tasks, the reference run, scorers and the bench: how a gist is judged.

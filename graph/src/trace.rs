@@ -1,0 +1,154 @@
+//! What one run of a command touched: the data that a tracer writes and the slicer reads.
+//!
+//! This module owns the format, not the tracing: running things belongs to the `tools` crate.
+//! Paths are relative to the traced repository, with `/`; lines are 1-based; events are
+//! positions on one clock that counts module-level steps of the whole run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the persisted form; a reader refuses any other.
+pub const TRACE_VERSION: u32 = 1;
+
+/// Everything that one traced run says about a repository.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Format version, [`TRACE_VERSION`].
+    pub version: u32,
+    /// Interpreter version: major, minor, micro.
+    pub python: (u8, u8, u8),
+    /// How lines were observed: `monitoring` (3.12 on) or `settrace`.
+    pub tracer: String,
+    /// Internal Python files that ran, sorted by path.
+    pub files: Vec<FileTrace>,
+    /// Internal modules at the end of the run, by dotted name: what their globals held.
+    pub modules: BTreeMap<String, ModuleSnapshot>,
+    /// Compiled extension modules of the repository: dotted name to relative path.
+    pub compiled: BTreeMap<String, String>,
+    /// Modules from outside the repository that were loaded: dotted name to the file (absolute), or
+    /// empty for built-in ones.
+    pub external: BTreeMap<String, String>,
+    /// Functions that override an abstract method: `module:Class.qualname` to method names.
+    pub abstract_overrides: BTreeMap<String, Vec<String>>,
+    /// What code that came from no file (compiled templates, `exec` of strings) used.
+    pub generated: Generated,
+    /// Fixtures in the closure of the collected tests: (name, file, line of the function).
+    pub fixtures: Vec<Fixture>,
+    /// Files below the repository that were opened for reading by something other than an import,
+    /// and directories that were listed: relative paths, sorted.
+    pub data: Vec<String>,
+    /// Entries of `sys.path` inside the repository when the tests began, relative; `""` is its root.
+    pub roots: Vec<String>,
+}
+
+/// One internal file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileTrace {
+    /// Relative path.
+    pub path: String,
+    /// The `__name__`s under which its module code ran, in order of first run.
+    pub modules: Vec<String>,
+    /// Phase in which its module code first ran.
+    pub phase: Phase,
+    /// Lines executed before the first test began (collection, imports), sorted.
+    pub import_lines: Vec<u32>,
+    /// Lines executed from the first test on, sorted.
+    pub test_lines: Vec<u32>,
+    /// Functions (not lambdas, comprehensions or class bodies) that were entered.
+    pub functions: Vec<FunctionTrace>,
+    /// Module-level lines on the clock of the run, sorted by line.
+    pub module_lines: Vec<ModuleLine>,
+    /// Jumps taken by conditions, as (line of the condition, line of the target), sorted; empty where
+    /// the interpreter reports none.
+    pub branches: Vec<(u32, u32)>,
+}
+
+/// When something ran.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Before the first test: collection and the imports it causes. All of a command without pytest
+    /// counts as `Test`.
+    #[default]
+    Import,
+    /// From the first test on.
+    Test,
+}
+
+/// A function that was entered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FunctionTrace {
+    /// `co_firstlineno`: the line of the first decorator, or of `def`.
+    pub line: u32,
+    /// `co_name`.
+    pub name: String,
+    /// Entered before the first test.
+    pub import: bool,
+    /// Entered from the first test on.
+    pub test: bool,
+}
+
+/// A line of module code on the clock of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleLine {
+    /// 1-based line.
+    pub line: u32,
+    /// When the line first started.
+    pub start: u64,
+    /// When it last ended: the next event of the same module code, its return included.
+    pub end: u64,
+}
+
+/// The globals of a module at the end of the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModuleSnapshot {
+    /// Relative path of its file; empty for a namespace package.
+    pub path: String,
+    /// Global names and what kind of thing each held.
+    pub names: BTreeMap<String, Value>,
+}
+
+/// What a global name held, seen without running any code of the object's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// A module, by its `__name__`.
+    Module(String),
+    /// A class, by `__module__` and `__qualname__`.
+    Class(String, String),
+    /// A Python function, by `__module__` and `__qualname__`.
+    Function(String, String),
+    /// Anything else, by the name of its type.
+    Other(String),
+}
+
+/// A fixture that the collected tests request, directly or through others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fixture {
+    /// The name under which it is requested.
+    pub name: String,
+    /// Relative path of the file that defines it.
+    pub path: String,
+    /// `co_firstlineno` of its function.
+    pub line: u32,
+}
+
+/// What executed code that came from no file did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generated {
+    /// Modules it imported, internal ones only, sorted.
+    pub imports: Vec<String>,
+    /// Names and attributes it mentions that some internal module defines, sorted.
+    pub names: Vec<String>,
+}
+
+impl Trace {
+    /// The record of a file, by its relative path.
+    pub fn file(&self, path: &str) -> Option<&FileTrace> {
+        let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+}

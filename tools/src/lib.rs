@@ -1,0 +1,14 @@
+//! What one step may do: run, trace, slice, view, search, edit, execute and submit, each in a
+//! sandbox. This crate knows of no model and no score.
+
+mod environment;
+mod execute;
+mod repository;
+mod sandbox;
+
+pub use environment::Environment;
+pub use execute::{CaseReport, Execution, PhaseReport, Raised};
+pub use repository::Repository;
+pub use sandbox::{
+    Captured, Finished, Limits, Network, Request, Sandbox, SandboxError, Status,
+};
