@@ -10,5 +10,6 @@ pub use environment::Environment;
 pub use execute::{CaseReport, Execution, PhaseReport, Raised};
 pub use repository::Repository;
 pub use sandbox::{
-    Captured, Finished, Limits, Network, Request, Sandbox, SandboxError, Status,
+    Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
+    Status,
 };

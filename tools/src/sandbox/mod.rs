@@ -3,9 +3,18 @@
 //! A sandbox takes a complete [`Request`] and gives back what happened. It knows nothing of Python,
 //! tasks or gists, and it never runs anything that a request does not name.
 
+mod capture;
+mod interrupt;
+mod local;
+mod supervise;
+mod usage;
+
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
+
+pub use interrupt::Interrupt;
+pub use local::LocalSandbox;
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {
@@ -100,13 +109,31 @@ pub enum Status {
     Interrupted,
 }
 
-/// The bytes of a stream, up to the limit.
+/// The bytes of a stream, up to the limit: where there were more, its first and its last ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     /// What was kept.
     pub bytes: Vec<u8>,
     /// How many bytes were dropped.
     pub dropped: u64,
+    /// Where the dropped bytes stood, as an offset into `bytes`.
+    pub gap: usize,
+}
+
+impl Captured {
+    /// The stream as text, with a line that says what was dropped.
+    pub fn text(&self) -> String {
+        if self.dropped == 0 {
+            return String::from_utf8_lossy(&self.bytes).into_owned();
+        }
+        let (head, tail) = self.bytes.split_at(self.gap.min(self.bytes.len()));
+        format!(
+            "{}\n[{} bytes dropped]\n{}",
+            String::from_utf8_lossy(head),
+            self.dropped,
+            String::from_utf8_lossy(tail)
+        )
+    }
 }
 
 /// Why a sandbox could not run a request.

@@ -1,0 +1,112 @@
+//! What a process tree uses, read from `/proc`.
+//!
+//! A sample is a look at a moving thing: processes that end while it is taken are left out, their
+//! CPU time is in their parent's.
+
+use std::{fs, time::Duration};
+
+/// What the processes below a root use together. The root itself is not counted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// CPU time, that of ended processes included.
+    pub(super) cpu: Duration,
+    /// Resident memory in bytes; shared pages count once for each process.
+    pub(super) resident: u64,
+    /// The largest resident size that one of the processes ever had, in bytes.
+    pub(super) peak: u64,
+    /// Number of processes.
+    pub(super) processes: u64,
+}
+
+/// Looks at the tree below `root`.
+pub(super) fn sample(root: i32) -> Usage {
+    let ticks = clock_ticks();
+    let mut usage = Usage::default();
+    let mut cpu_ticks = 0;
+    for pid in tree(root) {
+        let Some(stat) = Stat::of(pid) else { continue };
+        cpu_ticks += stat.children_ticks;
+        if pid == root {
+            continue;
+        }
+        cpu_ticks += stat.own_ticks;
+        usage.processes += 1;
+        let (resident, peak) = memory(pid);
+        usage.resident += resident;
+        usage.peak = usage.peak.max(peak);
+    }
+    usage.cpu = Duration::from_secs_f64(cpu_ticks as f64 / ticks as f64);
+    usage
+}
+
+/// Memory of the tree below `root` in bytes, each shared page counted once.
+pub(super) fn proportional(root: i32) -> u64 {
+    tree(root).into_iter().filter(|&pid| pid != root).map(proportional_of).sum()
+}
+
+fn proportional_of(pid: i32) -> u64 {
+    match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
+        Ok(text) => kilobytes(&text, "Pss:"),
+        Err(_) => memory(pid).0,
+    }
+}
+
+/// The root and all its descendants.
+fn tree(root: i32) -> Vec<i32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while next < found.len() {
+        let pid = found[next];
+        next += 1;
+        // A child is listed under the thread that started it.
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for thread in threads.flatten() {
+            let Ok(children) = fs::read_to_string(thread.path().join("children")) else { continue };
+            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+    }
+    found
+}
+
+struct Stat {
+    own_ticks: u64,
+    children_ticks: u64,
+}
+
+impl Stat {
+    fn of(pid: i32) -> Option<Stat> {
+        let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        // The program's name may hold anything, parentheses too; the fields begin after the last.
+        let end = text.iter().rposition(|&byte| byte == b')')?;
+        let text = std::str::from_utf8(&text[end + 1..]).ok()?;
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Stat {
+            own_ticks: number(11)? + number(12)?,
+            children_ticks: number(13)? + number(14)?,
+        })
+    }
+}
+
+/// Resident size now, and the largest it ever was.
+fn memory(pid: i32) -> (u64, u64) {
+    match fs::read(format!("/proc/{pid}/status")) {
+        Ok(text) => {
+            let text = String::from_utf8_lossy(&text);
+            (kilobytes(&text, "VmRSS:"), kilobytes(&text, "VmHWM:"))
+        }
+        Err(_) => (0, 0),
+    }
+}
+
+fn kilobytes(text: &str, key: &str) -> u64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(key));
+    let number = value.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+fn clock_ticks() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).unwrap_or(100).max(1)
+}
