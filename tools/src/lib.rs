@@ -5,11 +5,15 @@ mod environment;
 mod execute;
 mod repository;
 mod sandbox;
+mod snapshot;
+mod workspace;
 
 pub use environment::Environment;
 pub use execute::{CaseReport, Execution, PhaseReport, Raised};
-pub use repository::Repository;
+pub use repository::{Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,
 };
+pub use snapshot::{SkipReason, Skipped};
+pub use workspace::{Workspace, WorkspaceError};

@@ -1,0 +1,231 @@
+//! The directories in which a run works.
+//!
+//! A workspace is one directory of its own, removed with everything in it when the workspace is
+//! dropped. Nothing outside of it is written, and no repository is ever worked on itself: runs use
+//! copies. A workspace whose process was killed is removed by the next one made beside it.
+
+use std::{
+    fs::{self, File, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use crate::{
+    repository::Repository,
+    snapshot::{Entry, Kind, PathError, Snapshot, in_parallel, open_regular},
+};
+
+/// A run's own directories.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    /// Held for the workspace's life, so that others see that it is in use.
+    _lock: File,
+    next: AtomicU32,
+    kept: bool,
+}
+
+/// Why a workspace cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// A directory cannot be made.
+    #[error("create directory {path}: {}", explain(.source))]
+    Create {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Something of the repository cannot be copied.
+    #[error("copy repository {from} to {to}: {path}: {}", explain(.source))]
+    Copy {
+        /// The repository's root.
+        from: PathBuf,
+        /// Where the copy was to be.
+        to: PathBuf,
+        /// The file or directory that failed.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+const PREFIX: &str = "work-";
+/// A workspace has this prefix until its lock is held, so that nobody takes it for abandoned.
+const NEW_PREFIX: &str = ".new-";
+const LOCK: &str = ".lock";
+const KEPT: &str = ".kept";
+/// What is still new after this time was left by a process that was killed.
+const MAKING: Duration = Duration::from_secs(600);
+
+impl Workspace {
+    /// Makes a workspace in the directory `parent`, which is made where it is missing.
+    ///
+    /// # Errors
+    /// When a directory cannot be made.
+    pub fn create(parent: &Path) -> Result<Workspace, WorkspaceError> {
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| WorkspaceError::Create { path, source }
+        };
+        fs::create_dir_all(parent).map_err(failed(parent))?;
+        let parent = parent.canonicalize().map_err(failed(parent))?;
+        remove_abandoned(&parent);
+        let directory = tempfile::Builder::new()
+            .prefix(NEW_PREFIX)
+            .tempdir_in(&parent)
+            .map_err(failed(&parent))?;
+        let lock_path = directory.path().join(LOCK);
+        let lock = File::create(&lock_path).map_err(failed(&lock_path))?;
+        lock.lock().map_err(failed(&lock_path))?;
+        let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
+        let root = parent.join(name.replacen(NEW_PREFIX, PREFIX, 1));
+        fs::rename(directory.path(), &root).map_err(failed(&root))?;
+        let _ = directory.keep();
+        Ok(Workspace { root, _lock: lock, next: AtomicU32::new(1), kept: false })
+    }
+
+    /// The workspace's own directory, absolute.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes a fresh empty directory whose name ends in `name`.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn directory(&self, name: &str) -> Result<PathBuf, WorkspaceError> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.root.join(format!("{number:02}-{name}"));
+        match fs::create_dir(&path) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(WorkspaceError::Create { path, source }),
+        }
+    }
+
+    /// Makes a fresh, writable copy of what a run sees of a repository.
+    ///
+    /// # Errors
+    /// When something cannot be read or written; the error names it. Nothing of the copy is left.
+    pub fn copy(&self, repository: &Repository) -> Result<PathBuf, WorkspaceError> {
+        let into = self.directory("copy")?;
+        copy_tree(&repository.root, &into).map_err(|(path, source)| {
+            remove_tree(&into);
+            let (from, to) = (repository.root.clone(), into.clone());
+            WorkspaceError::Copy { from, to, path, source }
+        })?;
+        Ok(into)
+    }
+
+    /// Removes a directory of this workspace that is no longer needed.
+    pub fn discard(&self, directory: &Path) {
+        if directory != self.root && directory.starts_with(&self.root) {
+            remove_tree(directory);
+        }
+    }
+
+    /// Leaves the workspace on disk; gives its directory.
+    pub fn keep(mut self) -> PathBuf {
+        self.kept = true;
+        // Without a mark the directory would look abandoned.
+        let _ = fs::rename(self.root.join(LOCK), self.root.join(KEPT));
+        self.root.clone()
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if !self.kept {
+            remove_tree(&self.root);
+        }
+    }
+}
+
+/// Copies what a run sees of `from` into the empty directory `to`. Everything can be written, and
+/// files keep their time of change.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), PathError> {
+    let snapshot = Snapshot::of(from)?;
+    for entry in &snapshot.entries {
+        if matches!(entry.kind, Kind::Directory) {
+            let path = to.join(&entry.path);
+            fs::create_dir(&path).map_err(|error| (path, error))?;
+        }
+    }
+    in_parallel(&snapshot.entries, |entry| {
+        copy_entry(from, to, entry).map_err(|error| (from.join(&entry.path), error))
+    })?;
+    Ok(())
+}
+
+/// Removes a directory even where programs took the permission to do so away. A failure leaves
+/// something behind, which the next run's clean-up tries again.
+pub(crate) fn remove_tree(directory: &Path) {
+    if fs::remove_dir_all(directory).is_err() {
+        open_up(directory);
+        let _ = fs::remove_dir_all(directory);
+    }
+}
+
+fn copy_entry(from: &Path, to: &Path, entry: &Entry) -> io::Result<()> {
+    let into = to.join(&entry.path);
+    match &entry.kind {
+        Kind::Directory => Ok(()),
+        Kind::Link { target } => symlink(target, into),
+        Kind::File { executable } => {
+            let (mut source, metadata) = open_regular(&from.join(&entry.path))?;
+            let mode = if *executable { 0o755 } else { 0o644 };
+            let mut copy = File::options().write(true).create_new(true).mode(mode).open(into)?;
+            // On Linux this is copy_file_range, which shares blocks where the file system can.
+            io::copy(&mut source, &mut copy)?;
+            copy.set_modified(metadata.modified()?)
+        }
+    }
+}
+
+/// Removes the workspaces in `parent` that nobody uses any more.
+fn remove_abandoned(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || path.join(KEPT).exists() {
+            continue;
+        }
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let abandoned = if name.starts_with(PREFIX) {
+            File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
+        } else {
+            name.starts_with(NEW_PREFIX) && is_older_than(&path, MAKING)
+        };
+        if abandoned {
+            remove_tree(&path);
+        }
+    }
+}
+
+fn is_older_than(path: &Path, age: Duration) -> bool {
+    let modified = path.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
+}
+
+fn open_up(directory: &Path) {
+    let mut pending = vec![directory.to_path_buf()];
+    while let Some(directory) = pending.pop() {
+        let _ = fs::set_permissions(&directory, Permissions::from_mode(0o700));
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        let directories =
+            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        pending.extend(directories.map(|entry| entry.path()));
+    }
+}
+
+fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
+        _ => error.to_string(),
+    }
+}
