@@ -3,13 +3,15 @@
 
 mod environment;
 mod execute;
+mod host;
 mod repository;
 mod sandbox;
 mod snapshot;
 mod workspace;
 
-pub use environment::Environment;
+pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
 pub use execute::{CaseReport, Execution, PhaseReport, Raised};
+pub use host::Host;
 pub use repository::{Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,

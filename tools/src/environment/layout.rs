@@ -1,0 +1,274 @@
+//! Where the packages of a repository begin: the entries of `PYTHONPATH` that make them importable
+//! without installing the repository. Decided from its settings, else from where its packages are.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Component, Path},
+};
+
+use toml::{Table, Value};
+
+/// Entries of `PYTHONPATH`, relative to the root; `""` is the root itself.
+pub(super) fn pythonpath(root: &Path) -> Vec<String> {
+    let pyproject = read_toml(&root.join("pyproject.toml"));
+    let declared = declared(root, &pyproject);
+    let declared: Vec<String> =
+        declared.into_iter().filter(|entry| root.join(entry).is_dir()).collect();
+    let mut entries = if !declared.is_empty() { declared } else { observed(root) };
+    for entry in pytest_entries(root, &pyproject) {
+        if !entries.contains(&entry) && root.join(&entry).is_dir() {
+            entries.push(entry);
+        }
+    }
+    entries
+}
+
+/// What the build settings say.
+fn declared(root: &Path, pyproject: &Table) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut add = |entry: &str| found.extend(normal(entry));
+    if let Some(setuptools) = at(pyproject, &["tool", "setuptools"]) {
+        strings(at_value(setuptools, &["packages", "find", "where"])).for_each(&mut add);
+        if let Some(Value::String(entry)) = at_value(setuptools, &["package-dir", ""]) {
+            add(entry);
+        }
+    }
+    if let Some(Value::Array(packages)) = at(pyproject, &["tool", "poetry", "packages"]) {
+        let from = packages.iter().map(|package| package.get("from").and_then(Value::as_str));
+        from.for_each(|from| add(from.unwrap_or("")));
+    }
+    if let Some(hatch) = at(pyproject, &["tool", "hatch", "build"]) {
+        for place in [hatch.get("targets").and_then(|targets| targets.get("wheel")), Some(hatch)] {
+            let Some(place) = place else { continue };
+            match place.get("sources") {
+                Some(Value::Table(sources)) => sources.keys().for_each(|entry| add(entry)),
+                sources => strings(sources).for_each(&mut add),
+            }
+            for package in strings(place.get("packages")) {
+                add(package.rsplit_once('/').map_or("", |(parent, _)| parent));
+            }
+        }
+    }
+    let single = [
+        &["tool", "pdm", "build", "package-dir"][..],
+        &["tool", "maturin", "python-source"],
+        &["tool", "scikit-build", "wheel", "package-dir"],
+        &["tool", "uv", "build-backend", "module-root"],
+    ];
+    for key in single {
+        if let Some(Value::String(entry)) = at(pyproject, key) {
+            add(entry);
+        }
+    }
+    let settings = read(&root.join("setup.cfg"));
+    for line in ini_values(&settings, "options", "package_dir") {
+        if let Some((package, entry)) = line.split_once('=')
+            && package.trim().is_empty()
+        {
+            add(entry.trim());
+        }
+    }
+    ini_values(&settings, "options.packages.find", "where").iter().for_each(|entry| add(entry));
+    script_entries(&read(&root.join("setup.py"))).iter().for_each(|entry| add(entry));
+    found.into_iter().collect()
+}
+
+/// `package_dir={"": "x"}` and `where="x"` in a `setup.py`, which is read and not run.
+fn script_entries(script: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let squeezed: String = script.chars().filter(|char| !char.is_whitespace()).collect();
+    let squeezed = squeezed.replace('\'', "\"");
+    for mark in
+        ["package_dir={\"\":\"", "package_dir=dict([(\"\",\"", "where=\"", "find_packages(\""]
+    {
+        for (at, _) in squeezed.match_indices(mark) {
+            let rest = &squeezed[at + mark.len()..];
+            found.extend(rest.split_once('"').map(|(entry, _)| entry.to_owned()));
+        }
+    }
+    found
+}
+
+/// Where the packages are: `src` where it holds some and is none itself, else the root.
+fn observed(root: &Path) -> Vec<String> {
+    for name in ["src", "lib", "python"] {
+        let directory = root.join(name);
+        if !directory.join("__init__.py").exists()
+            && holds_packages(&directory)
+            && !holds_packages(root)
+        {
+            return vec![name.to_owned()];
+        }
+    }
+    vec![String::new()]
+}
+
+/// Whether a directory holds a package or module that is no test, no document and no script.
+fn holds_packages(directory: &Path) -> bool {
+    const OTHERS: [&str; 14] = [
+        "bench",
+        "benchmarks",
+        "ci",
+        "conftest",
+        "doc",
+        "docs",
+        "example",
+        "examples",
+        "noxfile",
+        "scripts",
+        "setup",
+        "test",
+        "tests",
+        "tools",
+    ];
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        let path = entry.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_code = path.join("__init__.py").is_file()
+            || path.is_file() && path.extension().is_some_and(|extension| extension == "py");
+        is_code && !OTHERS.contains(&stem.as_str()) && !stem.starts_with("test_")
+    })
+}
+
+/// What pytest itself adds to the path, for commands that are not pytest's.
+fn pytest_entries(root: &Path, pyproject: &Table) -> Vec<String> {
+    let value = at(pyproject, &["tool", "pytest", "ini_options", "pythonpath"]);
+    let mut found: Vec<String> =
+        strings(value).flat_map(str::split_whitespace).filter_map(normal).collect();
+    for (file, section) in
+        [("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")]
+    {
+        let lines = ini_values(&read(&root.join(file)), section, "pythonpath");
+        found.extend(lines.iter().flat_map(|line| line.split_whitespace()).filter_map(normal));
+    }
+    found
+}
+
+/// A relative path within the root, without `.` and trailing slashes.
+fn normal(entry: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for component in Path::new(entry).components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The lines of a value in an ini file, continuation lines included, without comments.
+pub(super) fn ini_values(text: &str, section: &str, key: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut taken = false;
+    let mut values = Vec::new();
+    for line in text.lines() {
+        let content = line.trim();
+        if content.is_empty() || content.starts_with(['#', ';']) {
+            continue;
+        }
+        if !line.starts_with([' ', '\t']) {
+            taken = false;
+            if let Some(name) = content.strip_prefix('[') {
+                inside = name.split(']').next() == Some(section);
+            } else if inside && let Some((name, value)) = content.split_once(['=', ':']) {
+                taken = name.trim() == key;
+                if taken && !value.trim().is_empty() {
+                    values.push(value.trim().to_owned());
+                }
+            }
+        } else if inside && taken {
+            values.push(content.to_owned());
+        }
+    }
+    values
+}
+
+fn read(path: &Path) -> String {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+/// A file of settings; what does not parse is as good as empty.
+pub(super) fn read_toml(path: &Path) -> Table {
+    read(path).parse().unwrap_or_default()
+}
+
+pub(super) fn at<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = keys.split_first()?;
+    at_value(table.get(*first)?, rest)
+}
+
+fn at_value<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// A string, or the strings of a list.
+pub(super) fn strings(value: Option<&Value>) -> impl Iterator<Item = &str> {
+    let list = match value {
+        Some(Value::Array(list)) => list.as_slice(),
+        Some(value) => std::slice::from_ref(value),
+        None => &[],
+    };
+    list.iter().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `files`: a path and its text, one after the other.
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        assert_eq!(pythonpath(root.path()), expected, "{files:?}");
+    }
+
+    const SRC: (&str, &str) = ("src/a/__init__.py", "");
+    const FLAT: (&str, &str) = ("a/__init__.py", "");
+    const TESTS: (&str, &str) = ("tests/__init__.py", "");
+
+    #[test]
+    fn finds_packages_by_where_they_are() {
+        check(&[], &[""]);
+        check(&[FLAT], &[""]);
+        check(&[SRC], &["src"]);
+        check(&[SRC, TESTS, ("setup.py", ""), ("docs/conf.py", "")], &["src"]);
+        check(&[("src/__init__.py", ""), SRC], &[""]);
+        check(&[("src/module.py", ""), TESTS], &["src"]);
+        check(&[("module.py", ""), SRC], &[""]);
+        check(&[("lib/a/__init__.py", "")], &["lib"]);
+    }
+
+    #[test]
+    fn finds_packages_by_settings() {
+        let pyproject = |text, expected: &[&str]| {
+            check(&[("pyproject.toml", text), ("code/a/__init__.py", ""), FLAT], expected);
+        };
+        pyproject("[tool.setuptools.packages.find]\nwhere = ['code']", &["code"]);
+        pyproject("[tool.setuptools]\npackage-dir = {'' = './code/'}", &["code"]);
+        pyproject("[tool.setuptools.packages.find]\nwhere = ['../code', 'missing']", &[""]);
+        pyproject("[[tool.poetry.packages]]\ninclude = 'a'\nfrom = 'code'", &["code"]);
+        pyproject("[tool.hatch.build.targets.wheel]\npackages = ['code/a']", &["code"]);
+        pyproject("[tool.hatch.build.targets.wheel.sources]\ncode = ''", &["code"]);
+        pyproject("[tool.pdm.build]\npackage-dir = 'code'", &["code"]);
+        pyproject("[tool.maturin]\npython-source = 'code'", &["code"]);
+        pyproject("[tool.pytest.ini_options]\npythonpath = ['.', 'code']", &["", "code"]);
+        pyproject("not toml [", &[""]);
+        let file = |name, text, expected: &[&str]| {
+            check(&[(name, text), ("code/a/__init__.py", ""), FLAT], expected);
+        };
+        file("setup.cfg", "[options]\npackage_dir =\n  # where\n  = code\n", &["code"]);
+        file("setup.cfg", "[options.packages.find]\nwhere = code\n", &["code"]);
+        file("setup.cfg", "[tool:pytest]\npythonpath = code", &["", "code"]);
+        file("pytest.ini", "[pytest]\npythonpath = code\n", &["", "code"]);
+        file("setup.py", "setup(package_dir = {'': 'code'},)", &["code"]);
+        file("setup.py", "setup(packages=find_packages(where=\"code\"))", &["code"]);
+        file("setup.py", "setup(packages=find_packages('code'))", &["code"]);
+    }
+}

@@ -1,0 +1,148 @@
+//! The interpreter and packages that a command runs with.
+//!
+//! An interpreter that the user names is asked what it is and never changed; whatever has to be
+//! installed is installed into environments of our own. The repository itself is never installed:
+//! it is put on the path, as a copy.
+
+mod interpreter;
+mod layout;
+mod probe;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::{Sandbox, SandboxError};
+use probe::Probe;
+
+pub use interpreter::{default_interpreter, find_interpreters};
+
+/// A Python interpreter with the packages of a task, without the repository's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Absolute path of the interpreter, not resolved through links (a virtual environment's
+    /// interpreter is a link).
+    pub python: PathBuf,
+    /// Its version: major, minor, micro.
+    pub version: (u8, u8, u8),
+    /// Directories that the interpreter reads: its prefix, base prefix and site directories.
+    pub readable: Vec<PathBuf>,
+    /// Entries of `PYTHONPATH`, relative to the repository's root: `""`, `"src"`.
+    pub pythonpath: Vec<String>,
+    /// The version of pytest, where it has one.
+    pub pytest: Option<String>,
+}
+
+/// Why there is no environment.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// The interpreter cannot be used.
+    #[error("use interpreter {python}: {reason}")]
+    Interpreter {
+        /// Its path.
+        python: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The interpreter is too old.
+    #[error("use interpreter {python}: python {version} is not supported (3.9 or newer is)")]
+    Unsupported {
+        /// Its path.
+        python: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// The interpreter has no pytest.
+    #[error(
+        "use interpreter {python}: it has no pytest \
+         (install it with `{python} -m pip install pytest`, or name another one with --python)"
+    )]
+    NoPytest {
+        /// Its path.
+        python: PathBuf,
+    },
+    /// The user stopped it.
+    #[error("make an environment: interrupted")]
+    Interrupted,
+    /// The sandbox failed.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+impl Environment {
+    /// The environment that an interpreter has, for a repository at `root`. The interpreter is not
+    /// changed; packages in the user's own site directory are no part of it.
+    ///
+    /// # Errors
+    /// When the interpreter is missing, is no Python 3.9 or newer, or cannot be started.
+    pub fn of_interpreter(
+        python: &Path,
+        root: &Path,
+        sandbox: &dyn Sandbox,
+    ) -> Result<Environment, EnvironmentError> {
+        let python = std::path::absolute(python).map_err(|source| {
+            EnvironmentError::Interpreter { python: python.into(), reason: source.to_string() }
+        })?;
+        let python = interpreter::behind_shim(&python, root).unwrap_or(python);
+        let probe = probe::probe(&python, sandbox)?;
+        let (major, minor, micro) = probe.version;
+        if (major, minor) < (3, 9) {
+            let version = format!("{major}.{minor}.{micro}");
+            return Err(EnvironmentError::Unsupported { python, version });
+        }
+        Ok(Environment {
+            readable: readable(&python, &probe, root),
+            python: if is_script(&python) { probe.executable } else { python },
+            version: probe.version,
+            pythonpath: layout::pythonpath(root),
+            pytest: probe.pytest,
+        })
+    }
+
+    /// Fails where a command that needs pytest cannot run.
+    ///
+    /// # Errors
+    /// When the interpreter has no pytest; the error names it.
+    pub fn require_pytest(&self) -> Result<(), EnvironmentError> {
+        match self.pytest {
+            Some(_) => Ok(()),
+            None => Err(EnvironmentError::NoPytest { python: self.python.clone() }),
+        }
+    }
+}
+
+/// What the interpreter reads, without what is below the repository's root: an editable
+/// installation puts the original there, which a run must not see. Its own prefix is the exception.
+fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let mut found = probe::link_chain(python);
+    for prefix in &probe.prefixes {
+        if root.starts_with(prefix) && prefix.parent().is_some() {
+            let parts = ["bin", "etc", "include", "lib", "lib64", "libexec", "pyvenv.cfg", "share"];
+            found.extend(parts.map(|part| prefix.join(part)));
+        } else {
+            found.push(prefix.clone());
+        }
+    }
+    let inside = |path: &PathBuf| probe.prefixes.iter().any(|prefix| path.starts_with(prefix));
+    let seen = |path: &PathBuf| inside(path) || !path.starts_with(&root);
+    found.extend(probe.path.iter().chain([&probe.libraries]).filter(|path| seen(path)).cloned());
+    found.retain(|path| path.is_absolute() && !root.starts_with(path) && path.exists());
+    found.sort();
+    found.dedup();
+    let mut outermost: Vec<PathBuf> = Vec::new();
+    for path in found {
+        if !outermost.last().is_some_and(|outer| path.starts_with(outer)) {
+            outermost.push(path);
+        }
+    }
+    outermost
+}
+
+/// Whether the interpreter is a script that starts another one.
+fn is_script(python: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = std::fs::File::open(python)
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    read.is_ok() && &start == b"#!"
+}

@@ -1,0 +1,50 @@
+"""Says what an interpreter is; written so that any Python 3 can run it."""
+import json
+import os
+import platform
+import site
+import sys
+import sysconfig
+
+
+def version_of(name):
+    try:
+        from importlib.metadata import PackageNotFoundError, version
+    except ImportError:
+        return None
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def full_version(info):
+    text = "%d.%d.%d" % (info.major, info.minor, info.micro)
+    if info.releaselevel != "final":
+        text += info.releaselevel[0] + str(info.serial)
+    return text
+
+
+print(json.dumps({
+    "executable": sys.executable,
+    "version": list(sys.version_info[:3]),
+    "prefixes": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
+    "path": [entry for entry in sys.path if entry],
+    "libraries": sysconfig.get_config_var("LIBDIR") or "",
+    "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
+    "pytest": version_of("pytest"),
+    "pip": version_of("pip"),
+    "markers": {
+        "implementation_name": sys.implementation.name,
+        "implementation_version": full_version(sys.implementation.version),
+        "os_name": os.name,
+        "platform_machine": platform.machine(),
+        "platform_python_implementation": platform.python_implementation(),
+        "platform_release": platform.release(),
+        "platform_system": platform.system(),
+        "platform_version": platform.version(),
+        "python_full_version": full_version(sys.version_info),
+        "python_version": "%d.%d" % sys.version_info[:2],
+        "sys_platform": sys.platform,
+    },
+}))

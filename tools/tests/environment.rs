@@ -1,0 +1,130 @@
+//! Environments of interpreters that are there: what is read off them, and what is refused.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use gistify_tools::{
+    Environment, EnvironmentError, Host, LocalSandbox, default_interpreter, find_interpreters,
+};
+
+fn host() -> Host {
+    Host::from_variables(std::env::vars())
+}
+
+fn of(python: &Path, root: &Path) -> Result<Environment, EnvironmentError> {
+    Environment::of_interpreter(python, root, &LocalSandbox::default())
+}
+
+/// The interpreters of this machine that can be used.
+fn usable() -> Vec<Environment> {
+    let found = find_interpreters(&host());
+    let usable: Vec<_> =
+        found.iter().filter_map(|python| of(python, Path::new("/")).ok()).collect();
+    if usable.is_empty() {
+        println!("skipped: no python 3.9 or newer on this machine");
+    }
+    usable
+}
+
+#[test]
+fn every_interpreter_says_what_it_is() {
+    for environment in usable() {
+        assert!(environment.python.is_absolute());
+        assert!(environment.version >= (3, 9, 0));
+        assert!(!environment.readable.is_empty());
+        for path in &environment.readable {
+            assert!(path.exists() && path.parent().is_some(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_virtual_environment_is_taken_as_it_is() {
+    let Some(base) = usable().pop() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let root = temporary.path().canonicalize().unwrap().join("repository");
+    fs::create_dir_all(root.join("src/package")).unwrap();
+    fs::write(root.join("src/package/__init__.py"), "").unwrap();
+    let venv = root.join(".venv");
+    let made = Command::new(&base.python).args(["-m", "venv", "--without-pip"]).arg(&venv).status();
+    assert!(made.unwrap().success());
+    let sites = venv.join(format!("lib/python{}.{}/site-packages", base.version.0, base.version.1));
+    // An editable installation of the repository itself.
+    fs::write(sites.join("own.pth"), root.join("src").display().to_string()).unwrap();
+    let elsewhere = temporary.path().canonicalize().unwrap().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(sites.join("other.pth"), elsewhere.display().to_string()).unwrap();
+
+    let python = default_interpreter(&root, &host()).unwrap();
+    assert_eq!(python, venv.join("bin/python"));
+    let before = fs::read_dir(&sites).unwrap().count();
+    let environment = of(&python, &root).unwrap();
+    assert_eq!(environment.python, python);
+    assert_eq!(environment.version, base.version);
+    assert_eq!(environment.pythonpath, ["src"]);
+    assert!(environment.readable.contains(&venv));
+    assert!(environment.readable.contains(&elsewhere));
+    assert!(!environment.readable.iter().any(|path| root.join("src").starts_with(path)));
+    assert_eq!(fs::read_dir(&sites).unwrap().count(), before);
+
+    let error = environment.require_pytest().unwrap_err();
+    assert!(matches!(error, EnvironmentError::NoPytest { .. }));
+    let expected = format!("use interpreter {}: it has no pytest", python.display());
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    let metadata = sites.join("pytest-9.8.7.dist-info");
+    fs::create_dir(&metadata).unwrap();
+    fs::write(metadata.join("METADATA"), "Name: pytest\nVersion: 9.8.7\n").unwrap();
+    let environment = of(&python, &root).unwrap();
+    assert_eq!(environment.pytest.as_deref(), Some("9.8.7"));
+    environment.require_pytest().unwrap();
+}
+
+#[test]
+fn says_why_an_interpreter_cannot_be_used() {
+    let temporary = tempfile::tempdir().unwrap();
+    let check = |python: PathBuf, expected: &str| {
+        let error = of(&python, temporary.path()).unwrap_err().to_string();
+        assert_eq!(error, format!("use interpreter {}: {expected}", python.display()));
+    };
+    check(temporary.path().join("python"), "no such file");
+    check("/bin/true".into(), "it is no python 3 interpreter");
+    check("/bin/false".into(), "it cannot be asked what it is: it printed nothing");
+}
+
+#[test]
+fn old_interpreters_are_refused() {
+    let found = find_interpreters(&host());
+    let errors = found.iter().filter_map(|python| of(python, Path::new("/")).err());
+    let mut unsupported =
+        errors.filter(|error| matches!(error, EnvironmentError::Unsupported { .. }));
+    match unsupported.next() {
+        Some(error) => assert!(error.to_string().ends_with("is not supported (3.9 or newer is)")),
+        None => println!("skipped: no python 3.8 or older on this machine"),
+    }
+}
+
+#[test]
+fn the_interpreter_behind_a_shim_is_found() {
+    let Some(base) = usable().pop() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let pyenv = temporary.path().canonicalize().unwrap();
+    let version = pyenv.join("versions/3.99.1/bin");
+    fs::create_dir_all(&version).unwrap();
+    fs::create_dir_all(pyenv.join("versions/3.99.10/bin")).unwrap();
+    fs::create_dir_all(pyenv.join("shims")).unwrap();
+    std::os::unix::fs::symlink(&base.python, version.join("python3")).unwrap();
+    std::os::unix::fs::symlink(&base.python, pyenv.join("versions/3.99.10/bin/python3")).unwrap();
+    fs::write(pyenv.join("shims/python3"), "#!/bin/sh\nexit 1\n").unwrap();
+    fs::write(pyenv.join("version"), "3.99.1\n").unwrap();
+    let shim = pyenv.join("shims/python3");
+    let root = tempfile::tempdir().unwrap();
+    assert_eq!(of(&shim, root.path()).unwrap().python, version.join("python3"));
+    fs::write(root.path().join(".python-version"), "3.99\n").unwrap();
+    let newest = pyenv.join("versions/3.99.10/bin/python3");
+    assert_eq!(of(&shim, root.path()).unwrap().python, newest);
+    let host = Host { path: vec![pyenv.join("shims")], ..Host::default() };
+    assert_eq!(find_interpreters(&host).len(), 1);
+}
