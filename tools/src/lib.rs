@@ -6,7 +6,10 @@ mod execute;
 mod host;
 mod repository;
 mod sandbox;
+mod session;
 mod snapshot;
+mod tool;
+mod toolset;
 mod workspace;
 
 pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
@@ -17,5 +20,8 @@ pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,
 };
+pub use session::Session;
 pub use snapshot::{SkipReason, Skipped};
+pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
+pub use toolset::Toolset;
 pub use workspace::{Workspace, WorkspaceError};

@@ -1,0 +1,141 @@
+//! What a model may call: one trait, and the two ways in which a call can fail.
+//!
+//! A tool says what it takes and does one thing in a [`Session`]. How it is described to a model is
+//! none of its business: descriptions and the advice beside a refusal are prompts.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::session::Session;
+
+/// One thing that a step may do.
+pub trait Tool: Send + Sync {
+    /// The name by which it is called.
+    fn name(&self) -> &'static str;
+
+    /// What kind of step it is, for the account of effort.
+    fn group(&self) -> Group;
+
+    /// JSON schema of its arguments: an object, without descriptions.
+    fn schema(&self) -> Value;
+
+    /// Carries out one call.
+    ///
+    /// # Errors
+    /// [`ToolError::Refused`] where other arguments or another order of calls would help,
+    /// [`ToolError::Fatal`] where nothing that a model does would.
+    fn call(&self, arguments: Value, session: &mut Session) -> Result<Reply, ToolError>;
+}
+
+/// Kinds of tools (Gistify, appendix C.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Reads files or parts of them.
+    View,
+    /// Finds things in the repository.
+    Search,
+    /// Runs something.
+    Execute,
+    /// All the rest.
+    Other,
+}
+
+/// What a call gives back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// What the model reads: a string as it stands, anything else as JSON. Bounded by the tool, which
+    /// says in it what was cut.
+    pub value: Value,
+    /// Whether the current gist was handed in, which ends the session.
+    pub submitted: bool,
+}
+
+impl Reply {
+    /// A reply after which the session goes on.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold is a defect of the tool, hence fatal.
+    pub fn of(value: &impl Serialize) -> Result<Self, ToolError> {
+        let value =
+            serde_json::to_value(value).map_err(|error| ToolError::Fatal(error.to_string()))?;
+        Ok(Self { value, submitted: false })
+    }
+}
+
+/// Why a call did not do what it was asked to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// The model can mend it.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// The run has to stop.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// A refused call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was wrong, which chooses the advice that the model reads.
+    pub problem: Problem,
+    /// The fact: lowercase, naming the path or key.
+    pub message: String,
+}
+
+/// What can be wrong with a call; each has a template of this name among the prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// No tool has this name.
+    UnknownTool,
+    /// The arguments do not fit the tool's schema.
+    BadArguments,
+    /// The call needs a trace of the original, and there is none yet.
+    NoTrace,
+    /// The call needs a gist, and none was written yet.
+    NoGist,
+    /// What the arguments name does not exist.
+    NotFound,
+    /// The call was right and what it tried did not work.
+    Failed,
+}
+
+impl Problem {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::UnknownTool,
+        Self::BadArguments,
+        Self::NoTrace,
+        Self::NoGist,
+        Self::NotFound,
+        Self::Failed,
+    ];
+
+    /// Its name in records and among the prompts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::BadArguments => "bad_arguments",
+            Self::NoTrace => "no_trace",
+            Self::NoGist => "no_gist",
+            Self::NotFound => "not_found",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// A refusal for this reason.
+    pub fn because(self, message: impl ToString) -> ToolError {
+        ToolError::Refused(Refusal { problem: self, message: message.to_string() })
+    }
+}
+
+/// Arguments as a tool's own type.
+///
+/// # Errors
+/// A refusal that names the argument.
+pub fn arguments<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
+    // Some providers send no arguments as null.
+    let value = if value.is_null() { Value::Object(Default::default()) } else { value };
+    serde_json::from_value(value).map_err(|error| Problem::BadArguments.because(error))
+}
