@@ -1,1 +1,43 @@
-//! The agent: the loop that drives the tools, its models and the command line.
+//! The agent: the loop that drives the tools, its models, its settings and the command line.
+//!
+//! `agent.rs` is the loop and the page to read first. Whoever writes a gist is a [`Model`]; the offline
+//! one, which needs no network, drives the same loop and the same tools as any other.
+//!
+//! ```
+//! use gistify::{Config, Prompts};
+//!
+//! let mut config = Config::defaults();
+//! config.set("session.steps=7")?;
+//! assert_eq!(config.settings()?.session.steps, 7);
+//! assert!(config.set("session.step=7").is_err());
+//!
+//! let prompts = Prompts::load(None)?;
+//! assert!(prompts.render("system.md", ()).is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate judges nothing: scores come from `eval`.
+
+mod agent;
+mod cli;
+mod config;
+mod limits;
+mod message;
+mod model;
+mod outcome;
+mod prompt;
+mod trajectory;
+
+pub use agent::Agent;
+pub use cli::{Exit, command_line};
+pub use config::{
+    BenchSettings, CommandSettings, Config, ConfigError, DEFAULTS, EnvironmentSettings,
+    GistSettings, ReferenceSettings, SessionLimits, Settings, WriterSettings,
+};
+pub use message::{Answer, Call, Message, ToolReply, Usage};
+pub use model::{Model, ModelError, Offline, Pending, Request, Scripted, ToolSpec};
+pub use outcome::Outcome;
+pub use prompt::{PromptError, Prompts};
+pub use trajectory::{
+    End, Record, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, read_trajectory,
+};

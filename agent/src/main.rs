@@ -1,3 +1,7 @@
-//! The `gistify` command.
+//! The `gistify` command: everything it does is in `cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gistify::command_line(std::env::args_os())
+}

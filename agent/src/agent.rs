@@ -1,0 +1,175 @@
+//! The loop: ask the model, carry out what it calls, show it the replies, until one of the ways to
+//! end. Start reading here.
+//!
+//! It knows no provider, no particular tool and no score. Every sentence that it adds comes from
+//! `prompts/`, every bound from the settings, and every message is on disk before the next is asked
+//! for.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tools::{Session, ToolError, Toolset};
+
+use crate::{
+    config::SessionLimits,
+    limits::{self, Step},
+    message::{Answer, Call, Message, ToolReply},
+    model::{Model, ModelError, Request, ToolSpec},
+    outcome::Outcome,
+    prompt::Prompts,
+    trajectory::{End, Trajectory, TrajectoryError},
+};
+
+/// A model at work on one task.
+pub struct Agent<'a> {
+    /// Who decides.
+    pub model: &'a mut dyn Model,
+    /// What it may do.
+    pub toolset: &'a Toolset,
+    /// What it does it to.
+    pub session: &'a mut Session,
+    /// What it is told.
+    pub prompts: &'a Prompts,
+    /// When it has to stop.
+    pub limits: &'a SessionLimits,
+    /// What is left of it.
+    pub trajectory: Trajectory,
+}
+
+impl Agent<'_> {
+    /// Works on the task to its end; the gist, where there is one, is then in the session.
+    ///
+    /// # Errors
+    /// Only where the outcome cannot be written down.
+    pub async fn run(self) -> Result<End, TrajectoryError> {
+        let mut conversation =
+            Conversation { agent: self, tools: Vec::new(), messages: Vec::new(), format_errors: 0 };
+        let mut outcome = conversation.open();
+        while outcome.is_ok() {
+            outcome = conversation.step().await;
+        }
+        conversation.agent.trajectory.end(outcome.unwrap_err())
+    }
+}
+
+/// What the loop keeps between steps.
+struct Conversation<'a> {
+    agent: Agent<'a>,
+    tools: Vec<ToolSpec>,
+    messages: Vec<Message>,
+    format_errors: usize,
+}
+
+impl Conversation<'_> {
+    /// Says what the rules and the task are.
+    fn open(&mut self) -> Step {
+        let Agent { prompts, toolset, session, limits, .. } = &self.agent;
+        self.tools = toolset
+            .iter()
+            .map(|tool| prompts.describe(tool))
+            .collect::<Result<_, _>>()
+            .map_err(fatal)?;
+        let task = json!({
+            "repository": session.repository.label,
+            "command": session.command,
+            "tests": [],
+            "gist": session.gist_path,
+            "steps": limits.steps,
+            "tools": self.names(),
+        });
+        let system = self.render("system.md", &task)?;
+        let user = self.render("task.md", &task)?;
+        self.append(Message::System { content: system })?;
+        self.append(Message::User { content: user })
+    }
+
+    async fn step(&mut self) -> Step {
+        let Agent { limits, trajectory, session, .. } = &self.agent;
+        limits::check(limits, trajectory, session)?;
+        match self.ask().await? {
+            Ok(answer) => self.act(answer),
+            Err(ModelError::Format(message)) => self.object("replies/unreadable.md", &message),
+            Err(ModelError::Failed(message)) => Err(Outcome::ModelFailure { message }),
+        }
+    }
+
+    /// Waits for the model, but no longer than the session lasts.
+    async fn ask(&mut self) -> Result<Result<Answer, ModelError>, Outcome> {
+        let Agent { model, session, .. } = &mut self.agent;
+        let request = Request { messages: &self.messages, tools: &self.tools };
+        tokio::select! {
+            biased;
+            answer = model.answer(request) => Ok(answer),
+            outcome = limits::over(session) => Err(outcome),
+        }
+    }
+
+    /// Carries out the calls of an answer, in order.
+    fn act(&mut self, answer: Answer) -> Step {
+        let calls = answer.calls.clone();
+        self.append(Message::Assistant(answer))?;
+        if calls.is_empty() {
+            return self.object("replies/no_call.md", "");
+        }
+        self.format_errors = 0;
+        calls.into_iter().try_for_each(|call| self.dispatch(call))
+    }
+
+    fn dispatch(&mut self, call: Call) -> Step {
+        limits::check_time(self.agent.session)?;
+        let began = Instant::now();
+        let Call { id, tool, arguments } = call;
+        let result = self.agent.toolset.call(&tool, arguments, self.agent.session);
+        let submitted = result.as_ref().is_ok_and(|reply| reply.submitted);
+        let refused = matches!(result, Err(ToolError::Refused(_)));
+        let content = match result {
+            Ok(reply) => shown(&reply.value),
+            Err(ToolError::Refused(refusal)) => {
+                let values = json!({ "tool": tool, "message": refusal.message });
+                self.render(&format!("replies/{}.md", refusal.problem.name()), &values)?
+            }
+            Err(ToolError::Fatal(message)) => {
+                // An interrupt ends whatever runs, and what is said of that is no cause.
+                limits::check_time(self.agent.session)?;
+                return Err(Outcome::Fatal { message });
+            }
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        self.append(Message::Tool(ToolReply { id, tool, content, refused, seconds }))?;
+        if submitted { Err(Outcome::Submitted) } else { Ok(()) }
+    }
+
+    /// Tells the model that its answer was of no use; too often in a row ends the session.
+    fn object(&mut self, prompt: &str, message: &str) -> Step {
+        self.format_errors += 1;
+        if self.format_errors >= self.agent.limits.format_errors {
+            return Err(Outcome::FormatErrors);
+        }
+        let values = json!({ "tools": self.names(), "message": message });
+        let content = self.render(prompt, &values)?;
+        self.append(Message::User { content })
+    }
+
+    fn append(&mut self, message: Message) -> Step {
+        self.agent.trajectory.append(&message).map_err(fatal)?;
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn render(&self, prompt: &str, values: &Value) -> Result<String, Outcome> {
+        self.agent.prompts.render(prompt, values).map_err(fatal)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+}
+
+/// A reply as a model reads it.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn fatal(error: impl std::error::Error) -> Outcome {
+    Outcome::Fatal { message: error.to_string() }
+}

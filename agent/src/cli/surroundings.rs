@@ -1,0 +1,136 @@
+//! What the process has from its surroundings: the environment, the terminal, the settings, the
+//! directories for its own files, and the wish to stop.
+//!
+//! It is the only reader of environment variables in the whole program.
+
+use std::{
+    env,
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use clap::ColorChoice;
+use tools::{Host, Interrupt, LocalSandbox};
+
+use super::{Exit, Failure, Global, OrExit};
+use crate::config::{Config, Settings};
+
+/// The surroundings of one run of the program.
+pub struct Surroundings {
+    /// The merged settings.
+    pub config: Config,
+    /// The same, typed.
+    pub settings: Settings,
+    /// Results as JSON.
+    pub json: bool,
+    /// How much is said on standard error.
+    pub talk: Talk,
+    /// Colours on standard output.
+    pub color: bool,
+    /// Where things are kept that can be made again.
+    pub cache: PathBuf,
+    /// Where the records of runs are kept.
+    pub state: PathBuf,
+    /// Where what runs has its directories.
+    pub scratch: PathBuf,
+    /// Where programs are, and how packages are fetched.
+    pub host: Host,
+    /// Set by the first INT, TERM or HUP.
+    pub interrupt: Interrupt,
+}
+
+/// How much is said on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Talk {
+    /// Nothing but errors.
+    Quiet,
+    /// Lines as things happen.
+    Plain,
+    /// Lines for each step.
+    Verbose,
+    /// A bar that is redrawn.
+    Bar,
+}
+
+impl Surroundings {
+    /// Reads the environment and the settings.
+    ///
+    /// # Errors
+    /// Settings that cannot be had; no directory for files of our own.
+    pub fn of_process(global: &Global) -> Result<Self, Failure> {
+        let home = directory("HOME");
+        let mut config = Config::defaults();
+        let user = base("XDG_CONFIG_HOME", home.as_deref(), ".config")
+            .map(|base| base.join("config.toml"));
+        for path in user.filter(|path| path.exists()).iter().chain(&global.config) {
+            config.file(path).or_exit(Exit::Usage)?;
+        }
+        for setting in &global.set {
+            config.set(setting).or_exit(Exit::Usage)?;
+        }
+        let settings = config.settings().or_exit(Exit::Usage)?;
+        let cache = match settings.environment.cache.as_os_str().is_empty() {
+            true => base("XDG_CACHE_HOME", home.as_deref(), ".cache"),
+            false => Some(settings.environment.cache.clone()),
+        };
+        let state = base("XDG_STATE_HOME", home.as_deref(), ".local/state");
+        let variables = env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let lost = |what: &str, name: &str| {
+            let message = format!("no directory for {what} (set HOME or {name})");
+            Failure::new(Exit::Usage, message)
+        };
+        Ok(Self {
+            json: global.json,
+            talk: talk(global),
+            color: colored(global.color),
+            cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
+            state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
+            scratch: env::temp_dir(),
+            host: Host::from_variables(variables),
+            interrupt: Interrupt::new(),
+            config,
+            settings,
+        })
+    }
+
+    /// The sandbox, which ends what runs when the user interrupts.
+    pub fn sandbox(&self) -> LocalSandbox {
+        LocalSandbox::new(self.interrupt.clone())
+    }
+}
+
+/// A directory that a variable names; relative ones count for nothing (XDG base directory
+/// specification).
+fn directory(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Our part of an XDG base directory.
+fn base(variable: &str, home: Option<&Path>, below_home: &str) -> Option<PathBuf> {
+    directory(variable)
+        .or_else(|| home.map(|home| home.join(below_home)))
+        .map(|base| base.join("gistify"))
+}
+
+fn talk(global: &Global) -> Talk {
+    match (global.quiet, global.verbose) {
+        (true, _) => Talk::Quiet,
+        (_, true) => Talk::Verbose,
+        _ if io::stderr().is_terminal() => Talk::Bar,
+        _ => Talk::Plain,
+    }
+}
+
+fn colored(choice: ColorChoice) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        // https://no-color.org: any value but the empty one.
+        ColorChoice::Auto => {
+            io::stdout().is_terminal()
+                && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Settings: what can be set, where each value came from, and the one result that a run records.
+//!
+//! Layers are merged key by key, the last wins: the embedded defaults, the user's file, `--config`
+//! files, `--set`, flags. The defaults are complete, so they are also the list of what can be set. No
+//! file of a target repository is ever read, and nothing here reads the environment.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use toml::{Table, Value};
+
+mod settings;
+
+pub use settings::{
+    BenchSettings, CommandSettings, EnvironmentSettings, GistSettings, ReferenceSettings,
+    SessionLimits, Settings, WriterSettings,
+};
+
+/// The embedded defaults.
+pub const DEFAULTS: &str = include_str!("../../../configs/default.toml");
+
+/// Merged settings, each with its origin.
+#[derive(Debug, Clone)]
+pub struct Config {
+    table: Table,
+    origins: BTreeMap<String, String>,
+}
+
+/// Why settings cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file system refused.
+    #[error("read settings {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A layer is no TOML.
+    #[error("settings of {origin}: {reason}")]
+    Syntax {
+        /// The layer.
+        origin: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A key that is not among the defaults.
+    #[error("settings of {origin}: unknown key {key} (did you mean {nearest}?)")]
+    UnknownKey {
+        /// The layer.
+        origin: String,
+        /// The key, dotted.
+        key: String,
+        /// The known key that looks most like it.
+        nearest: String,
+    },
+    /// A value that the key cannot hold.
+    #[error("settings of {origin}: {key}: {reason}")]
+    Value {
+        /// The layer.
+        origin: String,
+        /// The key, dotted.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// `--set` without `=`.
+    #[error("setting {text:?} has no value (write key=value)")]
+    NoValue {
+        /// What was given.
+        text: String,
+    },
+}
+
+impl Config {
+    /// The embedded defaults alone.
+    pub fn defaults() -> Self {
+        let table: Table = DEFAULTS.parse().expect("configs/default.toml is checked by a test");
+        let origins = flatten(&table).into_iter().map(|(key, _)| (key, "default".to_owned()));
+        Self { origins: origins.collect(), table }
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// The file is unreadable or no TOML, or has a key or value that there is not.
+    pub fn file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let origin = path.display().to_string();
+        let table: Table = text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax {
+            origin: origin.clone(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        self.layer(&table, &origin)
+    }
+
+    /// Adds `key=value`, where the value is TOML, or else a string as it stands.
+    ///
+    /// # Errors
+    /// There is no `=`, or no such key or value.
+    pub fn set(&mut self, text: &str) -> Result<(), ConfigError> {
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| ConfigError::NoValue { text: text.to_owned() })?;
+        let parsed = format!("v = {value}").parse::<Table>().ok();
+        let value = parsed.and_then(|mut table| table.remove("v"));
+        let value = value.unwrap_or_else(|| Value::String(text[key.len() + 1..].to_owned()));
+        self.put(key.trim(), value, &format!("--set {text}"))
+    }
+
+    /// Sets one key on behalf of a flag.
+    ///
+    /// # Errors
+    /// There is no such key, or it cannot hold the value.
+    pub fn flag(
+        &mut self,
+        flag: &str,
+        key: &str,
+        value: impl Into<Value>,
+    ) -> Result<(), ConfigError> {
+        self.put(key, value.into(), flag)
+    }
+
+    /// Keys, values and origins, sorted.
+    pub fn entries(&self) -> Vec<(String, Value, &str)> {
+        let mut entries: Vec<_> = flatten(&self.table)
+            .into_iter()
+            .map(|(key, value)| {
+                let origin = self.origins.get(&key).map_or("default", String::as_str);
+                (key, value.clone(), origin)
+            })
+            .collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries
+    }
+
+    /// The typed result.
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn settings(&self) -> Result<Settings, ConfigError> {
+        let settings: Settings =
+            Value::Table(self.table.clone()).try_into().map_err(|error: toml::de::Error| {
+                ConfigError::Syntax {
+                    origin: "all layers".to_owned(),
+                    reason: error.to_string().trim_end().to_owned(),
+                }
+            })?;
+        settings.check().map_err(|(key, reason)| ConfigError::Value {
+            origin: self.origins.get(key).cloned().unwrap_or_default(),
+            key: key.to_owned(),
+            reason,
+        })?;
+        Ok(settings)
+    }
+
+    fn layer(&mut self, table: &Table, origin: &str) -> Result<(), ConfigError> {
+        flatten(table)
+            .into_iter()
+            .try_for_each(|(key, value)| self.put(&key, value.clone(), origin))
+    }
+
+    fn put(&mut self, key: &str, value: Value, origin: &str) -> Result<(), ConfigError> {
+        let unknown = || ConfigError::UnknownKey {
+            origin: origin.to_owned(),
+            key: key.to_owned(),
+            nearest: nearest(key, self.origins.keys()),
+        };
+        if !self.origins.contains_key(key) {
+            return Err(unknown());
+        }
+        let mut parts = key.split('.');
+        let slot = parts.next().and_then(|part| self.table.get_mut(part));
+        let slot = parts.fold(slot, |slot, part| slot.and_then(|value| value.get_mut(part)));
+        let Some(slot) = slot else { return Ok(()) };
+        *slot = fitting(slot, value).map_err(|reason| ConfigError::Value {
+            origin: origin.to_owned(),
+            key: key.to_owned(),
+            reason,
+        })?;
+        self.origins.insert(key.to_owned(), origin.to_owned());
+        Ok(())
+    }
+}
+
+/// A value as the type of the one that it replaces.
+fn fitting(old: &Value, new: Value) -> Result<Value, String> {
+    match (old, new) {
+        (Value::Float(_), Value::Integer(number)) => Ok(Value::Float(number as f64)),
+        (old, new) if old.same_type(&new) => Ok(new),
+        (old, new) => Err(format!("{new} is no {} but a {}", old.type_str(), new.type_str())),
+    }
+}
+
+/// Dotted keys and their values; a table without entries is no key.
+fn flatten(table: &Table) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => {
+                found.extend(flatten(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v)));
+            }
+            value => found.push((key.clone(), value)),
+        }
+    }
+    found
+}
+
+fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let closeness = |other: &str| {
+        // A right name in the wrong section is as near as a slip of the pen in the right one.
+        strsim::jaro_winkler(key, other).max(strsim::jaro_winkler(&last(key), &last(other)))
+    };
+    known.max_by(|a, b| closeness(a).total_cmp(&closeness(b))).cloned().unwrap_or_default()
+}

@@ -1,0 +1,146 @@
+//! The settings as the program uses them: one type for each section of `configs/default.toml`, where
+//! each key is explained.
+//!
+//! No default stands here: the file is the only place that has any.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use tools::Limits;
+
+/// All settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Who writes the gist, and with what.
+    pub writer: WriterSettings,
+    /// Bounds on one session.
+    pub session: SessionLimits,
+    /// Bounds on each run of the command.
+    pub command: CommandSettings,
+    /// How the original's behaviour is established.
+    pub reference: ReferenceSettings,
+    /// Where a gist goes.
+    pub gist: GistSettings,
+    /// What the command runs with.
+    pub environment: EnvironmentSettings,
+    /// How suites are run.
+    pub bench: BenchSettings,
+}
+
+/// Who writes the gist, and with what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct WriterSettings {
+    pub model: String,
+    pub tools: Vec<String>,
+    pub prompts: PathBuf,
+}
+
+/// Bounds on one session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct SessionLimits {
+    pub steps: usize,
+    pub tokens: u64,
+    pub seconds: f64,
+    pub format_errors: usize,
+}
+
+/// Bounds on each run of the command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct CommandSettings {
+    pub seconds: f64,
+    pub cpu_seconds: f64,
+    pub memory_mib: u64,
+    pub processes: u64,
+    pub output_mib: u64,
+    pub file_mib: u64,
+}
+
+/// How the original's behaviour is established.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct ReferenceSettings {
+    pub runs: usize,
+}
+
+/// Where a gist goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct GistSettings {
+    pub name: String,
+    pub place: String,
+}
+
+/// What the command runs with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct EnvironmentSettings {
+    pub python: String,
+    pub lock: PathBuf,
+    pub cache: PathBuf,
+}
+
+/// How suites are run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct BenchSettings {
+    pub workers: usize,
+    pub suites: PathBuf,
+}
+
+impl Settings {
+    /// The first value that its type allows and its meaning does not: key and reason.
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        let Self { session, command, reference, gist, bench, .. } = self;
+        let positive = [
+            ("session.steps", session.steps as f64),
+            ("session.tokens", session.tokens as f64),
+            ("session.seconds", session.seconds),
+            ("session.format_errors", session.format_errors as f64),
+            ("command.seconds", command.seconds),
+            ("command.cpu_seconds", command.cpu_seconds),
+            ("command.memory_mib", command.memory_mib as f64),
+            ("command.processes", command.processes as f64),
+            ("command.output_mib", command.output_mib as f64),
+            ("command.file_mib", command.file_mib as f64),
+            ("reference.runs", reference.runs as f64),
+            ("bench.workers", bench.workers as f64),
+        ];
+        for (key, value) in positive {
+            // Written so that NaN is refused too; the bound is about 30 years.
+            if !(value > 0.0 && value < 1e15) || (key.ends_with("seconds") && value > 1e9) {
+                return Err((key, format!("{value} is out of range (it has to be above 0)")));
+            }
+        }
+        let module = gist.name.strip_suffix(".py").unwrap_or_default();
+        if module.is_empty() || !module.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+            return Err(("gist.name", format!("{:?} is no module's file name", gist.name)));
+        }
+        Ok(())
+    }
+}
+
+impl CommandSettings {
+    /// The bounds as a sandbox takes them.
+    pub fn limits(&self) -> Limits {
+        const MIB: u64 = 1 << 20;
+        Limits {
+            wall: Duration::from_secs_f64(self.seconds),
+            cpu: Duration::from_secs_f64(self.cpu_seconds),
+            memory: self.memory_mib.saturating_mul(MIB),
+            processes: self.processes,
+            output: self.output_mib.saturating_mul(MIB),
+            file: self.file_mib.saturating_mul(MIB),
+        }
+    }
+}

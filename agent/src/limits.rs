@@ -1,0 +1,48 @@
+//! When a session has to end although nobody ended it.
+
+use std::time::{Duration, Instant};
+
+use tools::Session;
+
+use crate::{config::SessionLimits, outcome::Outcome, trajectory::Trajectory};
+
+/// The session goes on, or it ended.
+pub type Step = Result<(), Outcome>;
+
+/// Whether another step may begin.
+///
+/// # Errors
+/// The outcome, where a bound is reached.
+pub fn check(limits: &SessionLimits, trajectory: &Trajectory, session: &Session) -> Step {
+    if trajectory.steps() >= limits.steps {
+        Err(Outcome::StepLimit)
+    } else if trajectory.usage().total() >= limits.tokens {
+        Err(Outcome::TokenLimit)
+    } else {
+        check_time(session)
+    }
+}
+
+/// Whether the user and the clock let the session go on.
+///
+/// # Errors
+/// The outcome, where they do not.
+pub fn check_time(session: &Session) -> Step {
+    if session.interrupt.is_triggered() {
+        Err(Outcome::Interrupted)
+    } else if Instant::now() >= session.deadline {
+        Err(Outcome::TimeLimit)
+    } else {
+        Ok(())
+    }
+}
+
+/// Waits until the session has to end.
+pub async fn over(session: &Session) -> Outcome {
+    loop {
+        if let Err(outcome) = check_time(session) {
+            return outcome;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -1,0 +1,93 @@
+//! The one form in which a conversation is kept, whoever the model is.
+//!
+//! Providers translate to and from it; nothing here belongs to one of them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One entry of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub enum Message {
+    /// The rules of the whole session.
+    System {
+        /// What it says.
+        content: String,
+    },
+    /// The task, and what the loop has to say between calls.
+    User {
+        /// What it says.
+        content: String,
+    },
+    /// What the model answered.
+    Assistant(Answer),
+    /// The reply to one call.
+    Tool(ToolReply),
+}
+
+/// One answer of a model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What it says besides its calls.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    /// What it calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// What it cost.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Joins the call to its reply.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments; a string where the model's text was no JSON.
+    pub arguments: Value,
+}
+
+/// The reply to one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolReply {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What the model reads.
+    pub content: String,
+    /// Whether the tool refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
+    /// Seconds that the tool took.
+    pub seconds: f64,
+}
+
+/// Tokens of one answer, or of many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read, the cached ones included.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Tokens read from the provider's cache.
+    pub cached: u64,
+}
+
+impl Usage {
+    /// Tokens in and out.
+    pub fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+    }
+}

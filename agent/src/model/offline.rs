@@ -1,0 +1,246 @@
+//! The model that needs no model: it drives the slicer through the same loop and the same tools as any
+//! other.
+//!
+//! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
+//! `execute` advises until it advises nothing new, go back to the best gist seen, and submit. It
+//! keeps no state, reads no file and cannot see the session.
+
+use serde_json::{Value, json};
+
+use super::{Model, ModelError, Pending, Request};
+use crate::message::{Answer, Call, Message, ToolReply};
+
+/// The deterministic writer.
+#[derive(Debug, Default)]
+pub struct Offline;
+
+impl Model for Offline {
+    fn name(&self) -> &str {
+        "offline"
+    }
+
+    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+        let next = next(&events(request.messages));
+        Box::pin(async { next })
+    }
+}
+
+/// A call and its reply.
+struct Event<'a> {
+    call: &'a Call,
+    reply: &'a ToolReply,
+}
+
+/// A gist that was run: the request that made it, and how well it did.
+struct Attempt<'a> {
+    request: &'a Value,
+    same: bool,
+    agreeing: u64,
+    advice: Value,
+}
+
+fn events(messages: &[Message]) -> Vec<Event<'_>> {
+    let calls = messages.iter().filter_map(|message| match message {
+        Message::Assistant(answer) => Some(&answer.calls),
+        _ => None,
+    });
+    let calls: Vec<_> = calls.flatten().collect();
+    let replies = messages.iter().filter_map(|message| match message {
+        Message::Tool(reply) => Some(reply),
+        _ => None,
+    });
+    replies
+        .filter_map(|reply| {
+            let call = calls.iter().find(|call| call.id == reply.id)?;
+            Some(Event { call, reply })
+        })
+        .collect()
+}
+
+fn next(events: &[Event<'_>]) -> Result<Answer, ModelError> {
+    let Some(last) = events.last() else { return call(events, "trace", json!({})) };
+    let attempts = attempts(events);
+    match (last.call.tool.as_str(), last.reply.refused) {
+        ("trace", false) => call(events, "slice", json!({})),
+        ("slice", false) => {
+            let known = attempts.iter().any(|attempt| *attempt.request == last.call.arguments);
+            let (tool, arguments) = (if known { "submit" } else { "execute" }, json!({}));
+            call(events, tool, arguments)
+        }
+        ("execute", false) => match attempts.last().map(|attempt| &attempt.advice) {
+            Some(advice) if !advice.is_null() && !tried(events, advice) => {
+                call(events, "slice", advice.clone())
+            }
+            _ => settle(events, &attempts),
+        },
+        // An advice that does not work leaves what worked before.
+        ("slice" | "execute", true) if !attempts.is_empty() => settle(events, &attempts),
+        _ => Err(ModelError::Failed(last.reply.content.clone())),
+    }
+}
+
+/// Submits the best gist, once it is the one that stands.
+fn settle(events: &[Event<'_>], attempts: &[Attempt<'_>]) -> Result<Answer, ModelError> {
+    // Of equals the latest: each step of advice makes a gist smaller, or else repairs it.
+    let best = attempts.iter().max_by_key(|attempt| (attempt.same, attempt.agreeing));
+    let standing =
+        events.iter().rev().find(|event| event.call.tool == "slice" && !event.reply.refused);
+    match (best, standing) {
+        (Some(best), Some(standing)) if *best.request != standing.call.arguments => {
+            call(events, "slice", best.request.clone())
+        }
+        _ => call(events, "submit", json!({})),
+    }
+}
+
+fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
+    let mut attempts = Vec::new();
+    let mut request = None;
+    for event in events.iter().filter(|event| !event.reply.refused) {
+        match (event.call.tool.as_str(), request) {
+            ("slice", _) => request = Some(&event.call.arguments),
+            ("execute", Some(request)) => {
+                let reply: Value = serde_json::from_str(&event.reply.content).unwrap_or_default();
+                attempts.push(Attempt {
+                    request,
+                    same: reply["same"] == true,
+                    agreeing: reply["agreeing"].as_u64().unwrap_or(0),
+                    advice: reply["advice"].clone(),
+                });
+            }
+            _ => {}
+        }
+    }
+    attempts
+}
+
+fn tried(events: &[Event<'_>], request: &Value) -> bool {
+    events.iter().any(|event| event.call.tool == "slice" && event.call.arguments == *request)
+}
+
+fn call(events: &[Event<'_>], tool: &str, arguments: Value) -> Result<Answer, ModelError> {
+    let id = format!("call-{}", events.len() + 1);
+    let call = Call { id, tool: tool.to_owned(), arguments };
+    Ok(Answer { calls: vec![call], ..Answer::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays replies (tool, content, refused) and says what is called, in order.
+    #[track_caller]
+    fn check(replies: &[(&str, Value, bool)], expected: &[&str]) {
+        let mut messages = Vec::new();
+        let mut called = Vec::new();
+        for turn in 0..=replies.len() {
+            let answer = match next(&events(&messages)) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    called.push(format!("fails: {error}"));
+                    break;
+                }
+            };
+            let call = answer.calls[0].clone();
+            called.push(format!("{} {}", call.tool, call.arguments));
+            messages.push(Message::Assistant(answer));
+            let Some((tool, content, refused)) = replies.get(turn) else { break };
+            assert_eq!(*tool, call.tool, "after {called:?}");
+            let content = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
+            let (tool, refused) = ((*tool).to_owned(), *refused);
+            messages.push(Message::Tool(ToolReply {
+                id: call.id,
+                tool,
+                content,
+                refused,
+                seconds: 0.0,
+            }));
+        }
+        assert_eq!(called, expected);
+    }
+
+    #[test]
+    fn submits_what_agrees_at_once() {
+        check(
+            &[
+                ("trace", json!({}), false),
+                ("slice", json!({}), false),
+                ("execute", json!({"same": true, "agreeing": 2, "advice": null}), false),
+            ],
+            &["trace {}", "slice {}", "execute {}", "submit {}"],
+        );
+    }
+
+    #[test]
+    fn follows_advice_until_there_is_none() {
+        check(
+            &[
+                ("trace", json!({}), false),
+                ("slice", json!({}), false),
+                (
+                    "execute",
+                    json!({"same": false, "agreeing": 0, "advice": {"keep": ["a"]}}),
+                    false,
+                ),
+                ("slice", json!({}), false),
+                ("execute", json!({"same": true, "agreeing": 1, "advice": null}), false),
+            ],
+            &[
+                "trace {}",
+                "slice {}",
+                "execute {}",
+                r#"slice {"keep":["a"]}"#,
+                "execute {}",
+                "submit {}",
+            ],
+        );
+    }
+
+    #[test]
+    fn goes_back_to_the_best() {
+        check(
+            &[
+                ("trace", json!({}), false),
+                ("slice", json!({}), false),
+                ("execute", json!({"same": true, "agreeing": 1, "advice": {"drop": ["a"]}}), false),
+                ("slice", json!({}), false),
+                ("execute", json!({"same": false, "agreeing": 0, "advice": {}}), false),
+                ("slice", json!({}), false),
+            ],
+            &[
+                "trace {}",
+                "slice {}",
+                "execute {}",
+                r#"slice {"drop":["a"]}"#,
+                "execute {}",
+                "slice {}",
+                "submit {}",
+            ],
+        );
+    }
+
+    #[test]
+    fn says_why_it_cannot_go_on() {
+        check(
+            &[("trace", json!("collects nothing"), true)],
+            &["trace {}", "fails: collects nothing"],
+        );
+    }
+
+    #[test]
+    fn keeps_what_worked_when_advice_is_refused() {
+        check(
+            &[
+                ("trace", json!({}), false),
+                ("slice", json!({}), false),
+                (
+                    "execute",
+                    json!({"same": false, "agreeing": 1, "advice": {"drop": ["a"]}}),
+                    false,
+                ),
+                ("slice", json!("no such unit"), true),
+            ],
+            &["trace {}", "slice {}", "execute {}", r#"slice {"drop":["a"]}"#, "submit {}"],
+        );
+    }
+}

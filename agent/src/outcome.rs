@@ -1,0 +1,53 @@
+//! The ways in which a session ends.
+
+use serde::{Deserialize, Serialize};
+
+/// How a session ended; each session has exactly one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The gist was handed in.
+    Submitted,
+    /// The steps were used up.
+    StepLimit,
+    /// The tokens were used up.
+    TokenLimit,
+    /// The time was used up.
+    TimeLimit,
+    /// Too many answers in a row that call no tool or cannot be read.
+    FormatErrors,
+    /// The model gave no answer.
+    ModelFailure {
+        /// The cause.
+        message: String,
+    },
+    /// A tool or the record failed, or the program did.
+    Fatal {
+        /// The cause.
+        message: String,
+    },
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Whether a limit ended the session.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::StepLimit | Self::TokenLimit | Self::TimeLimit)
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Submitted => out.write_str("submitted"),
+            Self::StepLimit => out.write_str("step limit reached"),
+            Self::TokenLimit => out.write_str("token limit reached"),
+            Self::TimeLimit => out.write_str("time limit reached"),
+            Self::FormatErrors => out.write_str("repeated format errors"),
+            Self::ModelFailure { message } => write!(out, "model failure: {message}"),
+            Self::Fatal { message } => write!(out, "fatal: {message}"),
+            Self::Interrupted => out.write_str("interrupted"),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The record of a session: one JSON line for each thing that happened, written as it happens.
+//!
+//! Lines are only ever appended, each is flushed before the loop goes on, and the last one is the
+//! outcome, also after a panic. A file without one belongs to a process that was killed; a torn last
+//! line is what such a process leaves, and readers pass over it. The record decides nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    message::{Message, Usage},
+    outcome::Outcome,
+};
+
+/// Version of the persisted form; a reader refuses any other.
+pub const TRAJECTORY_VERSION: u32 = 1;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Record {
+    /// The first line.
+    Start(Start),
+    /// A message that joined the conversation.
+    Message {
+        /// Step, from 1; 0 is what stood before the first.
+        step: usize,
+        /// Seconds since the start.
+        seconds: f64,
+        /// The message.
+        message: Message,
+    },
+    /// The last line.
+    End(End),
+}
+
+/// What a session began with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Format version, [`TRAJECTORY_VERSION`].
+    pub version: u32,
+    /// Seconds since 1970.
+    pub time: u64,
+    /// The repository as the user named it.
+    pub repository: String,
+    /// Hash of what it held.
+    pub fingerprint: String,
+    /// The command.
+    pub command: String,
+    /// The model.
+    pub model: String,
+    /// The tools that it had.
+    pub tools: Vec<String>,
+    /// Versions of this program and of what it runs, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The resolved settings.
+    pub settings: Value,
+}
+
+/// How a session ended and what it took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Answers of the model.
+    pub steps: usize,
+    /// Calls, by tool.
+    pub calls: BTreeMap<String, usize>,
+    /// Tokens of all answers.
+    pub usage: Usage,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// Why a record could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum TrajectoryError {
+    /// The file system refused.
+    #[error("write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file system refused.
+    #[error("read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A line that is no record stands before others.
+    #[error("read {path}: line {line}: {reason}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// 1-based.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Sees every record as it is written: how a session shows its progress.
+pub type Watch = Box<dyn FnMut(&Record) + Send>;
+
+/// A record being written.
+pub struct Trajectory {
+    path: PathBuf,
+    file: File,
+    watch: Watch,
+    began: Instant,
+    steps: usize,
+    calls: BTreeMap<String, usize>,
+    usage: Usage,
+    ended: bool,
+}
+
+impl Trajectory {
+    /// Starts a record in a new file.
+    ///
+    /// # Errors
+    /// The file exists already or cannot be written.
+    pub fn create(path: &Path, start: Start, watch: Watch) -> Result<Self, TrajectoryError> {
+        let file = OpenOptions::new().append(true).create_new(true).open(path);
+        let file =
+            file.map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })?;
+        let mut trajectory = Self {
+            path: path.to_owned(),
+            file,
+            watch,
+            began: Instant::now(),
+            steps: 0,
+            calls: BTreeMap::new(),
+            usage: Usage::default(),
+            ended: false,
+        };
+        trajectory.write(&Record::Start(start))?;
+        Ok(trajectory)
+    }
+
+    /// Adds a message; an answer begins a step.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&mut self, message: &Message) -> Result<(), TrajectoryError> {
+        if let Message::Assistant(answer) = message {
+            self.steps += 1;
+            self.usage += answer.usage;
+            for call in &answer.calls {
+                *self.calls.entry(call.tool.clone()).or_default() += 1;
+            }
+        }
+        let (step, seconds) = (self.steps, self.seconds());
+        self.write(&Record::Message { step, seconds, message: message.clone() })
+    }
+
+    /// Adds the outcome, after which nothing follows.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn end(&mut self, outcome: Outcome) -> Result<End, TrajectoryError> {
+        let seconds = self.seconds();
+        let (steps, calls, usage) = (self.steps, self.calls.clone(), self.usage);
+        let end = End { outcome, steps, calls, usage, seconds };
+        self.ended = true;
+        self.write(&Record::End(end.clone()))?;
+        Ok(end)
+    }
+
+    /// Answers so far.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Tokens so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Seconds so far.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), TrajectoryError> {
+        (self.watch)(record);
+        let mut line = serde_json::to_vec(record).map_err(io::Error::other);
+        if let Ok(line) = &mut line {
+            line.push(b'\n');
+        }
+        // One write for the whole line: a reader beside us never sees half of one that we finished.
+        line.and_then(|line| self.file.write_all(&line))
+            .map_err(|source| TrajectoryError::Write { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for Trajectory {
+    fn drop(&mut self) {
+        if !self.ended {
+            let message = "the session was dropped before its end (a panic)".to_owned();
+            // Nothing is left to tell of a failure here.
+            let _ = self.end(Outcome::Fatal { message });
+        }
+    }
+}
+
+/// Reads the records of a file; a torn last line is left out.
+///
+/// # Errors
+/// The file cannot be read, or a line that is not the last is no record of this version.
+pub fn read_trajectory(path: &Path) -> Result<Vec<Record>, TrajectoryError> {
+    let unreadable = |source| TrajectoryError::Read { path: path.to_owned(), source };
+    let lines: Vec<Vec<u8>> = BufReader::new(File::open(path).map_err(unreadable)?)
+        .split(b'\n')
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)?;
+    let mut records = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        let wrong = |reason| TrajectoryError::Line { path: path.to_owned(), line: at + 1, reason };
+        match serde_json::from_slice(line) {
+            Ok(Record::Start(start)) if start.version != TRAJECTORY_VERSION => {
+                return Err(wrong(format!(
+                    "version {} (this program reads {TRAJECTORY_VERSION})",
+                    start.version
+                )));
+            }
+            Ok(record) => records.push(record),
+            Err(_) if at + 1 == lines.len() => {}
+            Err(error) => return Err(wrong(error.to_string())),
+        }
+    }
+    Ok(records)
+}
+
+/// Seconds since 1970, for [`Start::time`].
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,296 @@
+//! Every way in which a session can end, brought about by a scripted model and tools made for it, and
+//! what is on disk afterwards.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use gistify::{
+    Agent, Answer, Call, End, Message, Model, ModelError, Outcome, Pending, Prompts, Record,
+    Request, Scripted, SessionLimits, Start, TRAJECTORY_VERSION, Trajectory, Usage,
+    read_trajectory,
+};
+use serde_json::{Value, json};
+use tools::{
+    Environment, Group, Interrupt, Limits, LocalSandbox, Problem, Reply, Repository, Session, Tool,
+    ToolError, Toolset,
+};
+
+/// Does what its arguments say: `{"do": "..."}`.
+struct Puppet;
+
+impl Tool for Puppet {
+    fn name(&self) -> &'static str {
+        "submit"
+    }
+
+    fn group(&self) -> Group {
+        Group::Other
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "object" })
+    }
+
+    fn call(&self, arguments: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        match arguments["do"].as_str() {
+            Some("submit") => Ok(Reply { value: json!("done"), submitted: true }),
+            Some("refuse") => Err(Problem::NotFound.because("no file a.py")),
+            Some("fail") => Err(ToolError::Fatal("the disk is full".to_owned())),
+            Some("panic") => panic!("a defect"),
+            Some("interrupt") => {
+                session.interrupt.trigger();
+                Err(ToolError::Fatal("the run was interrupted".to_owned()))
+            }
+            Some("sleep") => {
+                std::thread::sleep(session.deadline.saturating_duration_since(Instant::now()));
+                Reply::of(&json!("slept"))
+            }
+            _ => Reply::of(&json!({ "nothing": "done" })),
+        }
+    }
+}
+
+/// Never answers.
+struct Silent;
+
+impl Model for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    fn answer<'a>(&'a mut self, _: Request<'a>) -> Pending<'a> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn limits() -> SessionLimits {
+    SessionLimits { steps: 5, tokens: 1000, seconds: 60.0, format_errors: 2 }
+}
+
+fn session(root: &Path, limits: &SessionLimits) -> Session {
+    let interrupt = Interrupt::new();
+    Session {
+        repository: Repository {
+            root: root.to_owned(),
+            label: "a repository".to_owned(),
+            fingerprint: "0".to_owned(),
+            skipped: Vec::new(),
+        },
+        environment: Environment {
+            python: PathBuf::from("/nowhere/python"),
+            version: (3, 12, 0),
+            readable: Vec::new(),
+            pythonpath: Vec::new(),
+            pytest: None,
+        },
+        command: "pytest tests/test_a.py::test_b".to_owned(),
+        sandbox: Arc::new(LocalSandbox::new(interrupt.clone())),
+        limits: Limits {
+            wall: Duration::from_secs(1),
+            cpu: Duration::from_secs(1),
+            memory: 1 << 20,
+            processes: 1,
+            output: 1,
+            file: 1,
+        },
+        interrupt,
+        deadline: Instant::now() + Duration::from_secs_f64(limits.seconds),
+        gist_path: "tests/concise.py".to_owned(),
+        trace: None,
+        original: None,
+        gist: None,
+    }
+}
+
+fn start() -> Start {
+    Start {
+        version: TRAJECTORY_VERSION,
+        time: 0,
+        repository: "a repository".to_owned(),
+        fingerprint: "0".to_owned(),
+        command: "pytest".to_owned(),
+        model: "scripted".to_owned(),
+        tools: vec!["submit".to_owned()],
+        versions: BTreeMap::new(),
+        settings: Value::Null,
+    }
+}
+
+/// Runs a session; gives its end and the messages on disk after the first two.
+fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.jsonl");
+    let trajectory = Trajectory::create(&path, start(), Box::new(|_| {})).unwrap();
+    let mut session = session(directory.path(), limits);
+    let toolset = Toolset::new(vec![Box::new(Puppet)]);
+    let prompts = Prompts::load(None).unwrap();
+    let agent = Agent {
+        model,
+        toolset: &toolset,
+        session: &mut session,
+        prompts: &prompts,
+        limits,
+        trajectory,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let end = runtime.block_on(agent.run()).unwrap();
+    let records = read_trajectory(&path).unwrap();
+    assert!(matches!(records.first(), Some(Record::Start(_))), "{records:?}");
+    assert_eq!(records.last(), Some(&Record::End(end.clone())), "the outcome is the last line");
+    let messages = records.into_iter().filter_map(|record| match record {
+        Record::Message { message, .. } => Some(message),
+        Record::Start(_) | Record::End(_) => None,
+    });
+    (end, messages.skip(2).collect())
+}
+
+#[track_caller]
+fn check(
+    mut model: impl Model,
+    limits: &SessionLimits,
+    outcome: Outcome,
+    steps: usize,
+) -> Vec<Message> {
+    let (end, messages) = play(&mut model, limits);
+    assert_eq!((end.outcome, end.steps), (outcome, steps), "{messages:?}");
+    messages
+}
+
+fn act(what: &str) -> Value {
+    json!({ "do": what })
+}
+
+#[test]
+fn submitted() {
+    let model = Scripted::new().call("submit", act("")).call("submit", act("submit"));
+    let messages = check(model, &limits(), Outcome::Submitted, 2);
+    let Message::Tool(reply) = &messages[1] else { panic!("{messages:?}") };
+    assert_eq!((reply.content.as_str(), reply.refused), (r#"{"nothing":"done"}"#, false));
+}
+
+#[test]
+fn step_limit() {
+    let model = (0..9).fold(Scripted::new(), |model, _| model.call("submit", act("")));
+    check(model, &limits(), Outcome::StepLimit, 5);
+}
+
+#[test]
+fn token_limit() {
+    let usage = Usage { input: 900, output: 200, cached: 0 };
+    let call = Call { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
+    let answer = Answer { content: String::new(), calls: vec![call], usage };
+    let model = Scripted::new().then(Ok(answer)).call("submit", act("submit"));
+    check(model, &limits(), Outcome::TokenLimit, 1);
+}
+
+#[test]
+fn time_limit_while_a_tool_works() {
+    let model = Scripted::new().call("submit", act("sleep")).call("submit", act("submit"));
+    let limits = SessionLimits { seconds: 0.2, ..limits() };
+    check(model, &limits, Outcome::TimeLimit, 1);
+}
+
+#[test]
+fn time_limit_while_the_model_thinks() {
+    check(Silent, &SessionLimits { seconds: 0.2, ..limits() }, Outcome::TimeLimit, 0);
+}
+
+#[test]
+fn repeated_format_errors() {
+    let model = Scripted::new().say("what now?").say("and now?").call("submit", act("submit"));
+    let messages = check(model, &limits(), Outcome::FormatErrors, 2);
+    assert!(matches!(&messages[1], Message::User { content } if content.contains("submit")));
+}
+
+#[test]
+fn a_call_between_format_errors_forgives_them() {
+    let unreadable = || Err(ModelError::Format("not JSON".to_owned()));
+    let model = Scripted::new()
+        .say("hm")
+        .call("submit", act(""))
+        .then(unreadable())
+        .call("submit", act("submit"));
+    let messages = check(model, &limits(), Outcome::Submitted, 3);
+    assert!(messages.iter().any(|message| {
+        matches!(message, Message::User { content } if content.contains("not JSON"))
+    }));
+}
+
+#[test]
+fn model_failure() {
+    let message = "the script is at its end".to_owned();
+    check(Scripted::new(), &limits(), Outcome::ModelFailure { message }, 0);
+}
+
+#[test]
+fn fatal_tool() {
+    let model = Scripted::new().call("submit", act("fail"));
+    check(model, &limits(), Outcome::Fatal { message: "the disk is full".to_owned() }, 1);
+}
+
+#[test]
+fn fatal_panic_of_a_tool() {
+    let model = Scripted::new().call("submit", act("panic"));
+    check(model, &limits(), Outcome::Fatal { message: "tool submit panicked".to_owned() }, 1);
+}
+
+#[test]
+fn interrupted_while_a_tool_works() {
+    let model = Scripted::new().call("submit", act("interrupt"));
+    check(model, &limits(), Outcome::Interrupted, 1);
+}
+
+#[test]
+fn refusals_are_read_by_the_model() {
+    let model = Scripted::new()
+        .call("submit", act("refuse"))
+        .call("sumbit", json!({}))
+        .call("submit", act("submit"));
+    let messages = check(model, &limits(), Outcome::Submitted, 3);
+    let replies = messages.iter().filter_map(|message| match message {
+        Message::Tool(reply) if reply.refused => Some(reply.content.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        replies.collect::<Vec<_>>(),
+        [
+            "no file a.py. Check the name and call submit again.",
+            "no tool \"sumbit\" (there are submit). Call one of these instead.",
+        ]
+    );
+}
+
+#[test]
+fn a_dropped_session_leaves_an_outcome() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.jsonl");
+    drop(Trajectory::create(&path, start(), Box::new(|_| {})).unwrap());
+    let records = read_trajectory(&path).unwrap();
+    assert!(matches!(
+        records.last(),
+        Some(Record::End(End { outcome: Outcome::Fatal { .. }, .. }))
+    ));
+}
+
+#[test]
+fn a_torn_last_line_is_passed_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.jsonl");
+    let mut trajectory = Trajectory::create(&path, start(), Box::new(|_| {})).unwrap();
+    trajectory.append(&Message::User { content: "a".repeat(50) }).unwrap();
+    drop(trajectory);
+    let whole = std::fs::read(&path).unwrap();
+    let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    for end in 0..whole.len() {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let records = read_trajectory(&path).unwrap();
+        let complete = lines(&whole[..end]);
+        assert!(records.len() == complete || records.len() == complete + 1, "cut at {end}");
+    }
+    std::fs::write(&path, b"nonsense\n{}\n").unwrap();
+    assert!(read_trajectory(&path).unwrap_err().to_string().contains("line 1"));
+}

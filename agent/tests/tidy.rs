@@ -1,0 +1,138 @@
+//! What the repository promises about itself: its layout, the size of its files, where prompts live,
+//! and that no code knows a suite's package by name.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const TOP: [&str; 10] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "README.md",
+    "agent",
+    "configs",
+    "eval",
+    "graph",
+    "prompts",
+    "tools",
+];
+/// Lines that a file may have, by the end of its path; all others may have 800.
+const BOUNDS: [(&str, usize); 2] = [("agent/src/agent.rs", 199), ("agent/src/main.rs", 29)];
+
+#[test]
+fn the_root_holds_what_was_asked_for() {
+    let tracked: BTreeSet<_> = tracked()
+        .iter()
+        .filter_map(|path| path.split('/').next().map(str::to_owned))
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    assert_eq!(tracked.iter().collect::<Vec<_>>(), TOP);
+}
+
+#[test]
+fn rust_files_are_short_and_say_what_they_own() {
+    for (path, text) in files(".rs") {
+        let bound = BOUNDS.iter().find(|(name, _)| *name == path).map_or(800, |(_, bound)| *bound);
+        let lines = text.lines().count();
+        assert!(lines <= bound, "{path} has {lines} lines, more than {bound}");
+        assert!(text.starts_with("//! "), "{path} does not begin with what it owns (//!)");
+    }
+}
+
+#[test]
+fn every_prompt_is_used() {
+    let code: String = files(".rs").into_iter().map(|(_, text)| text).collect();
+    for (path, _) in files(".md").into_iter().filter(|(path, _)| path.starts_with("prompts/")) {
+        let name = path.trim_start_matches("prompts/");
+        // Tools and refusals name theirs by a part of it.
+        let stem = name.trim_end_matches(".md").rsplit('/').next().unwrap_or_default();
+        let used = code.contains(&format!("\"{name}\"")) || code.contains(&format!("\"{stem}\""));
+        assert!(used, "{path} is used nowhere");
+    }
+}
+
+#[test]
+fn prompts_are_not_written_in_rust() {
+    // Words in which a model is addressed; a message to a user is a fact, not an address.
+    let address = ["\"You are ", "\"Your ", "\"You have ", "\"You can ", "\"Please ", "\"Call "];
+    for (path, text) in files(".rs").into_iter().filter(|(path, _)| !path.contains("/tests/")) {
+        for phrase in address {
+            assert!(!text.contains(phrase), "{path} has a prompt in it: {phrase}");
+        }
+    }
+}
+
+#[test]
+fn no_code_knows_a_package_of_a_suite() {
+    let names = suite_names();
+    let code = files(".rs").into_iter().chain(files(".py"));
+    for (path, text) in code.filter(|(path, _)| !path.contains("/tests/")) {
+        for name in &names {
+            for (at, line) in text.lines().enumerate() {
+                assert!(
+                    !words(line).any(|word| word == *name),
+                    "{path}:{} knows {name}, a package of a suite",
+                    at + 1
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_code_reads_the_environment_below_the_command_line() {
+    for (path, text) in files(".rs") {
+        let allowed = path == "agent/src/cli/surroundings.rs"
+            || path.contains("/tests")
+            || path.contains("/benches/")
+            || path.ends_with("build.rs");
+        let production = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for read in ["env::var", "env::vars", "env::temp_dir", "env::home_dir"] {
+            assert!(allowed || !production.contains(read), "{path} reads the environment ({read})");
+        }
+    }
+}
+
+/// The packages that the suites are made of, as imports and distributions name them.
+fn suite_names() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (path, text) in files(".toml") {
+        if !path.starts_with("configs/suites/") {
+            continue;
+        }
+        let suite: toml::Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+        if let Some(repo) = suite.get("repo").and_then(toml::Value::as_str) {
+            names.insert(repo.to_owned());
+            names.insert(repo.replace('-', "_"));
+        }
+    }
+    names
+}
+
+/// The identifiers and dashed names of a line.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+}
+
+/// Tracked files with this ending, sorted: path and text.
+fn files(ending: &str) -> Vec<(String, String)> {
+    let paths = tracked().into_iter().filter(|path| path.ends_with(ending));
+    paths.map(|path| (path.clone(), fs::read_to_string(root().join(&path)).unwrap())).collect()
+}
+
+/// Paths that git knows or would add, relative to the root.
+fn tracked() -> Vec<String> {
+    let arguments = ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"];
+    let output = Command::new("git").args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter(|path| root().join(path).is_file()).map(str::to_owned).collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
