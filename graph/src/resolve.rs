@@ -1,0 +1,416 @@
+//! What a module's global names stand for: bindings, followed through imports to one canonical target.
+//!
+//! There is one resolver: slices, call graphs and queries ask this one. It can be told which
+//! statements ran, which settles names that are bound in several ways. Names inside functions and
+//! classes are for `scope`; what cannot be resolved is `None`, a value like any other.
+
+use std::cell::RefCell;
+
+use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    module::{ModuleId, Modules},
+    scope,
+    trace::{Trace, Value},
+};
+
+/// The one thing that a name stands for, wherever it was imported through.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// Something that a statement of this internal module binds to this name.
+    Own(ModuleId, Name),
+    /// An internal module or package.
+    Module(String),
+    /// A module from outside the repository, or an attribute of one.
+    External(String, Option<Name>),
+    /// A builtin, where a module only re-binds it to itself.
+    Builtin(Name),
+}
+
+/// How a statement binds a module's global name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BindingKind {
+    /// By definition, assignment, loop, `with`, `except`, `global` in a function.
+    Own,
+    /// `import a.b` (binds `a`) or `import a.b as c` (binds the whole).
+    Import {
+        /// The module that the name is bound to.
+        bound: String,
+        /// The module that is loaded.
+        loaded: String,
+    },
+    /// `from module import name`.
+    From {
+        /// The absolute module.
+        module: String,
+        /// The attribute.
+        name: Name,
+    },
+}
+
+/// One binding of a global name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    /// How it binds.
+    pub kind: BindingKind,
+    /// Start of the binding statement, nested statements included.
+    pub at: TextSize,
+}
+
+/// Global bindings of all modules, and the way from a name to its target.
+#[derive(Debug)]
+pub struct Resolver<'a> {
+    modules: &'a Modules,
+    tables: Vec<Table>,
+    snapshots: Option<&'a Trace>,
+    memo: RefCell<FxHashMap<(ModuleId, Name), Option<Target>>>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    bindings: FxHashMap<Name, Vec<Binding>>,
+    stars: Vec<String>,
+    exported: Option<Vec<Name>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// Reads the bindings of all modules. `ran` says whether a statement counts (a static analysis
+    /// passes `|_, _| true`); `trace` adds what module globals held at the end of a run.
+    pub fn new(
+        modules: &'a Modules,
+        trace: Option<&'a Trace>,
+        ran: impl Fn(ModuleId, &Stmt) -> bool,
+    ) -> Self {
+        let tables = modules
+            .iter()
+            .map(|(id, module)| {
+                let mut table = Table::default();
+                let mut collect = Collect { modules, id, table: &mut table, ran: &ran };
+                collect.block(module.syntax.body());
+                for name in scope::declared_global(module.syntax.body()) {
+                    table.bindings.entry(name).or_default();
+                }
+                table
+            })
+            .collect();
+        Self { modules, tables, snapshots: trace, memo: RefCell::default() }
+    }
+
+    /// The modules it knows.
+    pub fn modules(&self) -> &'a Modules {
+        self.modules
+    }
+
+    /// The bindings of a name in a module, in source order; empty for a name that only a function's
+    /// `global` declares.
+    pub fn bindings(&self, module: ModuleId, name: &str) -> Option<&[Binding]> {
+        self.tables[module.0 as usize].bindings.get(name).map(Vec::as_slice)
+    }
+
+    /// All names that a module's statements bind, sorted.
+    pub fn names(&self, module: ModuleId) -> Vec<&Name> {
+        let mut names: Vec<&Name> = self.tables[module.0 as usize].bindings.keys().collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Modules that a module imports everything from.
+    pub fn stars(&self, module: ModuleId) -> &[String] {
+        &self.tables[module.0 as usize].stars
+    }
+
+    /// What a global name of a module stands for at the end of the module's code.
+    pub fn resolve(&self, module: ModuleId, name: &Name) -> Option<Target> {
+        let key = (module, name.clone());
+        if let Some(known) = self.memo.borrow().get(&key) {
+            return known.clone();
+        }
+        let target = self.follow(module, name, &mut Vec::new());
+        self.memo.borrow_mut().insert(key, target.clone());
+        target
+    }
+
+    /// What a name stands for in a statement of module code at `at`: the last binding before it.
+    pub fn resolve_before(&self, module: ModuleId, name: &Name, at: TextSize) -> Option<Target> {
+        let earlier = self
+            .bindings(module, name)
+            .and_then(|bindings| bindings.iter().rfind(|binding| binding.at < at));
+        match earlier {
+            Some(binding) => self.target(module, name, binding, &mut Vec::new()),
+            None => self.resolve(module, name),
+        }
+    }
+
+    /// An attribute of a module, by the module's dotted name.
+    pub fn attribute(&self, module: &str, name: &Name) -> Option<Target> {
+        if let Some(id) = self.modules.find(module)
+            && let Some(target) = self.resolve(id, name)
+        {
+            return Some(target);
+        }
+        let inner = format!("{module}.{name}");
+        self.modules.is_internal(&inner).then_some(Target::Module(inner))
+    }
+
+    /// The module whose statement finally binds a name, following internal imports.
+    pub fn home(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
+        let mut seen = FxHashSet::default();
+        let (mut module, mut name) = (module, name.clone());
+        loop {
+            if !seen.insert((module, name.clone())) {
+                return None;
+            }
+            let table = &self.tables[module.0 as usize];
+            let next = match table.bindings.get(&name) {
+                Some(bindings) => match bindings.last().map(|binding| &binding.kind) {
+                    Some(BindingKind::From { module: from, name: attribute }) => {
+                        match self.modules.find(from) {
+                            Some(id) if self.resolve(id, attribute).is_some() => {
+                                Some((id, attribute.clone()))
+                            }
+                            _ => None,
+                        }
+                    }
+                    _ => return Some((module, name)),
+                },
+                None => self.star_source(module, &name).map(|id| (id, name.clone())),
+            };
+            match next {
+                Some(step) => (module, name) = step,
+                None => return table.bindings.contains_key(&name).then_some((module, name)),
+            }
+        }
+    }
+
+    /// Names that `from module import *` brings, by `__all__` or by the absence of an underscore.
+    pub fn star_names(&self, module: ModuleId) -> Vec<Name> {
+        let mut names = FxHashSet::default();
+        self.collect_star_names(module, &mut names, &mut FxHashSet::default());
+        let mut names: Vec<Name> = names.into_iter().collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn collect_star_names(
+        &self,
+        module: ModuleId,
+        names: &mut FxHashSet<Name>,
+        seen: &mut FxHashSet<ModuleId>,
+    ) {
+        if !seen.insert(module) {
+            return;
+        }
+        let table = &self.tables[module.0 as usize];
+        if let Some(exported) = &table.exported {
+            names.extend(exported.iter().cloned());
+            return;
+        }
+        names.extend(table.bindings.keys().filter(|name| !name.starts_with('_')).cloned());
+        for star in &table.stars {
+            if let Some(id) = self.modules.find(star) {
+                self.collect_star_names(id, names, seen);
+            }
+        }
+    }
+
+    fn star_source(&self, module: ModuleId, name: &Name) -> Option<ModuleId> {
+        self.stars(module)
+            .iter()
+            .rev()
+            .filter_map(|star| self.modules.find(star))
+            .find(|&id| id != module && self.star_names(id).binary_search(name).is_ok())
+    }
+
+    fn follow(
+        &self,
+        module: ModuleId,
+        name: &Name,
+        path: &mut Vec<(ModuleId, Name)>,
+    ) -> Option<Target> {
+        if path.iter().any(|(id, seen)| *id == module && seen == name) {
+            return None;
+        }
+        path.push((module, name.clone()));
+        let entry = self.modules.get(module);
+        let target = match self.tables[module.0 as usize].bindings.get(name) {
+            Some(bindings) => match bindings.last() {
+                Some(binding) => self.target(module, name, binding, path),
+                None => Some(Target::Own(module, name.clone())),
+            },
+            None => self
+                .star_source(module, name)
+                .and_then(|id| self.follow(id, name, path))
+                .or_else(|| {
+                    let inner = format!("{}.{name}", entry.name);
+                    (entry.is_package && self.modules.is_internal(&inner))
+                        .then_some(Target::Module(inner))
+                })
+                .or_else(|| self.snapshot(module, name)),
+        };
+        path.pop();
+        target
+    }
+
+    fn target(
+        &self,
+        module: ModuleId,
+        name: &Name,
+        binding: &Binding,
+        path: &mut Vec<(ModuleId, Name)>,
+    ) -> Option<Target> {
+        match &binding.kind {
+            BindingKind::Own => {
+                let own = Target::Own(module, name.clone());
+                let alone = self.bindings(module, name).is_some_and(|all| all.len() == 1);
+                let same = alone
+                    && scope::is_builtin(name)
+                    && rebinds_itself(self.modules.get(module).syntax.body(), name, binding.at);
+                Some(if same { Target::Builtin(name.clone()) } else { own })
+            }
+            BindingKind::Import { bound, .. } => Some(if self.modules.is_internal(bound) {
+                Target::Module(bound.clone())
+            } else {
+                Target::External(bound.clone(), None)
+            }),
+            BindingKind::From { module: from, name: attribute } => {
+                if !self.modules.is_internal(from) {
+                    return Some(Target::External(from.clone(), Some(attribute.clone())));
+                }
+                let inner = format!("{from}.{attribute}");
+                let found = self.modules.find(from).and_then(|id| {
+                    let itself = id == module && attribute == name;
+                    if itself { None } else { self.follow(id, attribute, path) }
+                });
+                found.or_else(|| self.modules.is_internal(&inner).then_some(Target::Module(inner)))
+            }
+        }
+    }
+
+    /// What a module's globals held at the end of the run, for names that no statement binds.
+    fn snapshot(&self, module: ModuleId, name: &Name) -> Option<Target> {
+        let held = self.snapshots?.modules.get(&self.modules.get(module).name)?;
+        let value = held.names.get(name.as_str())?;
+        if name.starts_with("__") && name.ends_with("__") {
+            return None;
+        }
+        match value {
+            Value::Module(other) if self.modules.is_internal(other) => {
+                Some(Target::Module(other.clone()))
+            }
+            Value::Module(other) => Some(Target::External(other.clone(), None)),
+            Value::Class(other, qualified) | Value::Function(other, qualified) => {
+                let top = !qualified.contains('.');
+                let own = self.modules.find(other).filter(|_| top);
+                match own {
+                    Some(id) if id != module || name.as_str() != qualified => {
+                        self.resolve(id, &Name::new(qualified))
+                    }
+                    _ if top && !self.modules.is_internal(other) => {
+                        Some(Target::External(other.clone(), Some(Name::new(qualified))))
+                    }
+                    _ => None,
+                }
+            }
+            Value::Other(_) => None,
+        }
+    }
+}
+
+struct Collect<'c, F> {
+    modules: &'c Modules,
+    id: ModuleId,
+    table: &'c mut Table,
+    ran: &'c F,
+}
+
+impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
+    fn block(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.statement(stmt);
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        if !(self.ran)(self.id, stmt) {
+            return;
+        }
+        match stmt {
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let loaded = alias.name.to_string();
+                    let (local, bound) = match &alias.asname {
+                        Some(local) => (local.id.clone(), loaded.clone()),
+                        None => {
+                            let top = loaded.split('.').next().unwrap_or(&loaded).to_owned();
+                            (Name::new(&top), top)
+                        }
+                    };
+                    self.bind(local, BindingKind::Import { bound, loaded }, stmt);
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let module = import.module.as_ref().map(|name| name.as_str());
+                let Some(module) = self.modules.absolute(self.id, import.level, module) else {
+                    return;
+                };
+                for alias in &import.names {
+                    if &alias.name == "*" {
+                        self.table.stars.push(module.clone());
+                        continue;
+                    }
+                    let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
+                    let name = alias.name.id.clone();
+                    self.bind(local, BindingKind::From { module: module.clone(), name }, stmt);
+                }
+            }
+            _ => {
+                if let Some(exported) = exported(stmt) {
+                    self.table.exported = Some(exported);
+                }
+                for name in scope::bound_directly(stmt) {
+                    self.bind(name, BindingKind::Own, stmt);
+                }
+                scope::for_each_block(stmt, |block| self.block(block));
+            }
+        }
+    }
+
+    fn bind(&mut self, name: Name, kind: BindingKind, stmt: &Stmt) {
+        let binding = Binding { kind, at: stmt.start() };
+        self.table.bindings.entry(name).or_default().push(binding);
+    }
+}
+
+/// `__all__ = [...]` as a list of literals.
+fn exported(stmt: &Stmt) -> Option<Vec<Name>> {
+    let Stmt::Assign(assign) = stmt else { return None };
+    let [Expr::Name(target)] = assign.targets.as_slice() else { return None };
+    if target.id != "__all__" {
+        return None;
+    }
+    let elements = match assign.value.as_ref() {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return None,
+    };
+    elements
+        .iter()
+        .map(|element| match element {
+            Expr::StringLiteral(text) => Some(Name::new(text.value.to_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether the statement at `at` is `name = name`.
+fn rebinds_itself(body: &[Stmt], name: &Name, at: TextSize) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Assign(assign) if stmt.start() == at => {
+            assign.targets.len() == 1
+                && matches!(assign.value.as_ref(), Expr::Name(value) if &value.id == name)
+        }
+        _ => false,
+    })
+}

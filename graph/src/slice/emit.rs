@@ -1,0 +1,299 @@
+//! Puts the kept units, imports and glue in the order of the run and writes the gist and its plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::{
+    Adjustments,
+    name::{Naming, key},
+    plan::{Gist, Kept, Place, Plan, Reason},
+    program::{Moment, UnitId},
+    render::{Lines, Renderer, import_text},
+    scan::Usage,
+    select::{Selection, has_future},
+};
+use crate::module::ModuleId;
+
+pub(crate) fn emit(
+    selection: &Selection<'_>,
+    naming: &Naming,
+    gist_path: &str,
+    adjustments: &Adjustments,
+) -> (Plan, Gist) {
+    let program = &selection.program;
+    let mut edits = naming.edits.clone();
+    special_names(selection, gist_path, adjustments, &mut edits);
+    let inner = inner_by_module(naming);
+    let no_inner = FxHashMap::default();
+
+    let mut items: Vec<(Moment, Lines)> = Vec::new();
+    for (&id, chosen) in &selection.chosen {
+        let unit = program.get(id);
+        let module = program.modules.get(unit.module);
+        let internal = |level: u32, from: Option<&str>, name: &str| {
+            let Some(absolute) = program.modules.absolute(unit.module, level, from) else {
+                return false;
+            };
+            let compiled = program.trace.compiled.contains_key(&format!("{absolute}.{name}"));
+            program.modules.is_internal(&absolute) && !compiled
+        };
+        let renderer = Renderer {
+            module,
+            edits: edits.get(&unit.module),
+            inner: inner.get(&unit.module).unwrap_or(&no_inner),
+            internal: &internal,
+        };
+        let mut lines = Lines::default();
+        for node in &chosen.nodes {
+            renderer.node(node, 0, &mut lines);
+        }
+        items.push((unit.moment, lines));
+    }
+    for glue in &naming.glue {
+        let mut lines = Lines::default();
+        lines.glue(0, &glue.text, &glue.reason);
+        items.push((glue.moment, lines));
+    }
+    let mut head = Head::new(selection, naming, adjustments);
+    imports(selection, naming, &head, &mut items);
+    items.sort_by(|(left, one), (right, other)| {
+        left.cmp(right).then_with(|| one.text.cmp(&other.text))
+    });
+
+    let mut all = head.write(selection, adjustments);
+    for (_, lines) in items {
+        all.append(lines);
+    }
+    let mut text = all.text.join("\n");
+    text.push('\n');
+    (plan(selection, naming), Gist { text, lines: all.origins })
+}
+
+/// What comes before everything else.
+struct Head {
+    needs_sys: bool,
+    needs_types: bool,
+    gist_names: BTreeSet<Name>,
+    registered: BTreeSet<String>,
+}
+
+impl Head {
+    fn new(selection: &Selection<'_>, naming: &Naming, _adjustments: &Adjustments) -> Self {
+        let modules = selection.program.modules;
+        let mut registered = BTreeSet::new();
+        for module in &selection.registered {
+            let mut name = module.as_str();
+            while modules.is_internal(name) {
+                registered.insert(name.to_owned());
+                match name.rsplit_once('.') {
+                    Some((parent, _)) => name = parent,
+                    None => break,
+                }
+            }
+        }
+        let uses_sys = naming.glue.iter().any(|glue| glue.text.contains("sys.modules"));
+        let needs_sys = uses_sys || !naming.gist_names.is_empty() || !registered.is_empty();
+        Self {
+            needs_sys,
+            needs_types: naming.needs_types,
+            gist_names: naming.gist_names.clone(),
+            registered,
+        }
+    }
+
+    fn write(&mut self, selection: &Selection<'_>, adjustments: &Adjustments) -> Lines {
+        let mut lines = Lines::default();
+        if selection.future {
+            standing(selection, &mut lines, "from __future__ import annotations", |stmt| {
+                has_future(std::slice::from_ref(stmt))
+            });
+        }
+        for (needed, name) in [(self.needs_sys, "sys"), (self.needs_types, "types")] {
+            if needed {
+                plain_import(selection, &mut lines, name);
+            }
+        }
+        for module in &adjustments.imports {
+            plain_import(selection, &mut lines, module);
+        }
+        let mut targets: Vec<String> = self.gist_names.iter().map(Name::to_string).collect();
+        targets.extend(self.registered.iter().map(|module| format!("sys.modules[{module:?}]")));
+        if !targets.is_empty() {
+            let text = format!("{} = sys.modules.get(__name__)", targets.join(" = "));
+            lines.glue(0, &text, "the gist stands for the modules of the repository");
+        }
+        lines
+    }
+
+    fn has(&self, name: &Name, module: &str) -> bool {
+        name == module
+            && ((self.needs_sys && module == "sys") || (self.needs_types && module == "types"))
+    }
+}
+
+/// `import name`, as a line of the original where one has it.
+fn plain_import(selection: &Selection<'_>, lines: &mut Lines, name: &str) {
+    standing(selection, lines, &format!("import {name}"), |stmt| match stmt {
+        Stmt::Import(import) => {
+            import.names.iter().any(|alias| &alias.name == name && alias.asname.is_none())
+        }
+        _ => false,
+    });
+}
+
+/// A statement that the gist needs, marked as the original's where some module has it.
+fn standing(selection: &Selection<'_>, lines: &mut Lines, text: &str, is: impl Fn(&Stmt) -> bool) {
+    let found = selection.program.modules.iter().find_map(|(_, module)| {
+        let stmt = module.syntax.body().iter().find(|stmt| is(stmt))?;
+        let line = module.syntax.source().line(stmt.start());
+        Some(Place { path: module.path().to_owned(), line })
+    });
+    match found {
+        Some(place) => lines.source(0, text, place, false),
+        None => lines.glue(0, text, "needed by the lines below"),
+    }
+}
+
+fn imports(
+    selection: &Selection<'_>,
+    naming: &Naming,
+    head: &Head,
+    items: &mut Vec<(Moment, Lines)>,
+) {
+    let program = &selection.program;
+    let mut grouped: BTreeMap<(Moment, UnitId), Vec<(Name, Name)>> = BTreeMap::new();
+    for ((unit, local), names) in &naming.imports {
+        for (flat, moment) in names {
+            grouped.entry((*moment, *unit)).or_default().push((local.clone(), flat.clone()));
+        }
+    }
+    for ((moment, id), names) in grouped {
+        let unit = program.get(id);
+        let module = program.modules.get(unit.module);
+        let absolute = match unit.stmt {
+            Stmt::ImportFrom(import) if import.level > 0 => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                program.modules.absolute(unit.module, import.level, from)
+            }
+            _ => None,
+        };
+        let names: Vec<(Name, Name)> = names
+            .into_iter()
+            .filter(|(local, flat)| match unit.stmt {
+                Stmt::Import(_) => !(local == flat && head.has(local, local)),
+                _ => true,
+            })
+            .collect();
+        let mut lines = Lines::default();
+        for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), &names) {
+            let place = Place { path: module.path().to_owned(), line };
+            lines.source(0, &text, place, adapted);
+        }
+        if !lines.text.is_empty() {
+            items.push((moment, lines));
+        }
+    }
+}
+
+/// `__file__` of another module, and `__name__` where it shows.
+fn special_names(
+    selection: &Selection<'_>,
+    gist_path: &str,
+    adjustments: &Adjustments,
+    edits: &mut FxHashMap<ModuleId, BTreeMap<super::name::TextRangeKey, String>>,
+) {
+    let program = &selection.program;
+    for (&id, chosen) in &selection.chosen {
+        let unit = program.get(id);
+        if program.is_support(unit.module) {
+            continue;
+        }
+        let module = program.modules.get(unit.module);
+        for reference in &chosen.scan.references {
+            if reference.usage != Usage::Load
+                || program.resolver.bindings(unit.module, &reference.name).is_some()
+            {
+                continue;
+            }
+            let text = match reference.name.as_str() {
+                "__file__" => file_expression(gist_path, module.path()),
+                "__name__" if adjustments.module_names && module.name != "__main__" => {
+                    format!("{:?}", module.name)
+                }
+                _ => continue,
+            };
+            edits.entry(unit.module).or_default().insert(key(reference.range), text);
+        }
+    }
+}
+
+/// The path of an original file, computed from the gist's own.
+fn file_expression(gist: &str, path: &str) -> String {
+    let mut base: Vec<&str> = gist.split('/').collect();
+    base.pop();
+    let parts: Vec<&str> = path.split('/').collect();
+    let shared = base.iter().zip(&parts).take_while(|(left, right)| left == right).count();
+    let up = base.len() - shared + 1;
+    format!("__file__.rsplit('/', {up})[0] + '/{}'", parts[shared..].join("/"))
+}
+
+fn inner_by_module(naming: &Naming) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<String>>> {
+    let mut by_module: FxHashMap<ModuleId, FxHashMap<u32, Vec<String>>> = FxHashMap::default();
+    for ((module, start), lines) in &naming.inner {
+        by_module.entry(*module).or_default().insert(*start, lines.clone());
+    }
+    by_module
+}
+
+fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
+    let program = &selection.program;
+    let mut kept: Vec<(Moment, Kept)> = Vec::new();
+    let mut dropped: Vec<Kept> = Vec::new();
+    let imported: BTreeSet<UnitId> = naming.imports.keys().map(|(unit, _)| *unit).collect();
+    for id in program.unit_ids() {
+        let unit = program.get(id);
+        let source = program.modules.get(unit.module).syntax.source();
+        let entry = |reason| Kept {
+            place: Place { path: source.path().to_owned(), line: unit.first_line },
+            last_line: source.line_span(unit.stmt.range()).1,
+            binds: unit.binds.iter().map(Name::to_string).collect(),
+            reason,
+        };
+        match selection.chosen.get(&id) {
+            Some(chosen) => kept.push((unit.moment, entry(chosen.reason.clone()))),
+            None if imported.contains(&id) => {
+                let place = Place { path: source.path().to_owned(), line: unit.first_line };
+                kept.push((
+                    unit.moment,
+                    entry(Reason::Import(
+                        place,
+                        unit.binds.iter().map(Name::as_str).collect::<Vec<_>>().join(", "),
+                    )),
+                ));
+            }
+            None => dropped.push(entry(match unit.stmt {
+                Stmt::Import(_) | Stmt::ImportFrom(_) => Reason::InternalImport,
+                _ => Reason::Unreferenced,
+            })),
+        }
+    }
+    kept.sort_by_key(|(moment, _)| *moment);
+    let mut stubs: Vec<Place> = selection.stubs.iter().cloned().collect();
+    stubs.sort_unstable();
+    let mut dropped_stubs: Vec<Place> = selection.dropped_stubs.iter().cloned().collect();
+    dropped_stubs.sort_unstable();
+    let mut notes: Vec<String> = selection.notes.iter().chain(&naming.notes).cloned().collect();
+    notes.sort_unstable();
+    notes.dedup();
+    Plan {
+        kept: kept.into_iter().map(|(_, kept)| kept).collect(),
+        dropped,
+        stubs,
+        dropped_stubs,
+        collisions: naming.collisions.clone(),
+        notes,
+    }
+}

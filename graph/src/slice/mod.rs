@@ -1,0 +1,221 @@
+//! From sources and a trace to a gist: which statements of a repository are needed for one command,
+//! in which order, and under which names.
+//!
+//! Pure: sources and a [`Trace`](crate::Trace) in, a [`Gist`] out. Text is cut from the sources by
+//! byte range and only re-indented, never re-printed; every line that stands nowhere in the original
+//! is marked as glue. Running things (the trace, probes, verification) belongs to the `tools` crate.
+
+mod emit;
+mod name;
+mod plan;
+mod program;
+mod prune;
+mod purity;
+mod ran;
+mod render;
+mod scan;
+mod select;
+
+use ruff_python_ast::Stmt;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    module::{Module, ModuleId, Modules},
+    resolve::Resolver,
+    source::Source,
+    syntax::{Syntax, with_deep_stack},
+    trace::Trace,
+};
+pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
+use program::{Program, module_name};
+use ran::Ran;
+
+/// How a slice deviates from the default: what a failed or a probing run taught.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Adjustments {
+    /// Keep docstrings: something reads them at run time.
+    pub docstrings: bool,
+    /// Treat annotations as references and leave them evaluated.
+    pub annotations: bool,
+    /// Replace `__name__` by the name of the original module: it shows in what the command prints.
+    pub module_names: bool,
+    /// Keep conditions that were never true when evaluating them may have an effect.
+    pub impure: bool,
+    /// Keep side effects of modules that nothing kept seems to need.
+    pub side_effects: bool,
+    /// Uncalled methods that stay as stubs; `None` keeps all that something may ask for.
+    pub stubs: Option<Vec<Place>>,
+    /// Definitions that are kept whole, unexecuted lines included.
+    pub whole: Vec<Place>,
+    /// Statements (by their first line) that are kept in any case.
+    pub keep: Vec<Place>,
+    /// Statements that are left out in any case.
+    pub drop: Vec<Place>,
+    /// Modules that are registered in `sys.modules` under their own names.
+    pub register: Vec<String>,
+    /// External modules that are imported first, because something dropped imported them.
+    pub imports: Vec<String>,
+    /// Internal modules that become objects of their own.
+    pub namespaces: Vec<String>,
+    /// What a run of an earlier gist executed, mapped back to the sources; narrows the trace.
+    pub executed: Option<Vec<Executed>>,
+}
+
+/// Executed lines and entered functions of one file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Relative path.
+    pub path: String,
+    /// Executed 1-based lines.
+    pub lines: Vec<u32>,
+    /// First lines of the functions that were entered from the first test on.
+    pub functions: Vec<u32>,
+}
+
+/// Why no slice can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SliceError {
+    /// The trace has no internal file.
+    #[error("slice: the command ran no file of the repository")]
+    NothingRan,
+    /// A file that ran does not parse.
+    #[error("slice {path}: line {line}: {message}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// 1-based line.
+        line: u32,
+        /// The parser's message.
+        message: String,
+    },
+}
+
+impl Default for Adjustments {
+    fn default() -> Self {
+        Self {
+            docstrings: false,
+            annotations: false,
+            module_names: false,
+            impure: true,
+            side_effects: true,
+            stubs: None,
+            whole: Vec::new(),
+            keep: Vec::new(),
+            drop: Vec::new(),
+            register: Vec::new(),
+            imports: Vec::new(),
+            namespaces: Vec::new(),
+            executed: None,
+        }
+    }
+}
+
+/// The parsed modules of a traced run, kept between slices of one command.
+#[derive(Debug)]
+pub struct Sliceable {
+    modules: Modules,
+    support: FxHashSet<ModuleId>,
+    /// Sources that ran as data: not modules of the repository.
+    data: Vec<Syntax>,
+}
+
+impl Sliceable {
+    /// Parses what a trace needs.
+    ///
+    /// # Errors
+    /// When nothing of the repository ran, or a file that ran does not parse.
+    pub fn parse(
+        trace: &Trace,
+        sources: Vec<Source>,
+        tests: &[(String, Vec<String>)],
+    ) -> Result<Self, SliceError> {
+        use rayon::prelude::*;
+        let parsed: Vec<Syntax> = sources.into_par_iter().map(Syntax::parse).collect();
+        let mut list = Vec::new();
+        let mut data = Vec::new();
+        let mut support_paths = FxHashSet::default();
+        for syntax in parsed {
+            let path = syntax.source().path().to_owned();
+            let Some(file) = trace.file(&path) else { continue };
+            let test = tests.iter().any(|(test, _)| *test == path);
+            let conftest = path == "conftest.py" || path.ends_with("/conftest.py");
+            match module_name(trace, file, test || conftest) {
+                Some(name) => {
+                    if let Some((line, message)) = syntax.errors().into_iter().next() {
+                        return Err(SliceError::Syntax { path, line, message });
+                    }
+                    if test || conftest {
+                        support_paths.insert(path);
+                    }
+                    list.push(Module::new(name, syntax));
+                }
+                None => data.push(syntax),
+            }
+        }
+        if list.is_empty() {
+            return Err(SliceError::NothingRan);
+        }
+        let packages = trace.modules.keys().chain(trace.compiled.keys()).cloned();
+        let modules = Modules::new(list, packages);
+        let support = modules
+            .iter()
+            .filter(|(_, module)| support_paths.contains(module.path()))
+            .map(|(id, _)| id)
+            .collect();
+        Ok(Self { modules, support, data })
+    }
+
+    /// The modules that were parsed.
+    pub fn modules(&self) -> &Modules {
+        &self.modules
+    }
+
+    /// Slices: decides what is kept, in which order and under which names, and cuts the text.
+    pub fn slice(
+        &self,
+        trace: &Trace,
+        tests: &[(String, Vec<String>)],
+        gist_path: &str,
+        adjustments: &Adjustments,
+    ) -> (Plan, Gist) {
+        with_deep_stack(|| self.slice_here(trace, tests, gist_path, adjustments))
+    }
+
+    fn slice_here(
+        &self,
+        trace: &Trace,
+        tests: &[(String, Vec<String>)],
+        gist_path: &str,
+        adjustments: &Adjustments,
+    ) -> (Plan, Gist) {
+        let ran: Vec<Ran> = self
+            .modules
+            .iter()
+            .map(|(_, module)| match trace.file(module.path()) {
+                Some(file) => {
+                    let mut ran = Ran::new(file);
+                    if let Some(executed) = &adjustments.executed {
+                        let one = executed.iter().find(|one| one.path == module.path());
+                        ran.narrow(&module.syntax, one);
+                    }
+                    ran
+                }
+                None => Ran::default(),
+            })
+            .collect();
+        let resolver = Resolver::new(&self.modules, Some(trace), |id, stmt| {
+            let source = self.modules.get(id).syntax.source();
+            let ran = &ran[id.0 as usize];
+            ran.statement(source, stmt)
+                || matches!(stmt, Stmt::If(_) | Stmt::Try(_)) && {
+                    ran.range(source, ruff_text_size::Ranged::range(stmt))
+                }
+        });
+        let program = Program::new(&resolver, trace, &ran, self.support.clone(), adjustments);
+        let selection = select::select(program, tests, &self.data, adjustments);
+        let naming = name::name(&selection, adjustments);
+        emit::emit(&selection, &naming, gist_path, adjustments)
+    }
+}

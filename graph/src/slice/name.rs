@@ -1,0 +1,907 @@
+//! Gives everything in a gist its name in the one flat namespace.
+//!
+//! Modules that lived apart now share their globals. Where two things want one name, the cheaper one
+//! keeps it; the other is still defined under it, gets an alias, and the references to it that would
+//! see the wrong thing are renamed. Names inside tests are never renamed. What a name holds at each
+//! moment is simulated along the clock of the run, restores included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Adjustments,
+    plan::Reason,
+    program::{Moment, UnitId},
+    scan::Usage,
+    select::Selection,
+};
+use crate::{
+    module::ModuleId,
+    resolve::{BindingKind, Target},
+    scope,
+};
+
+/// What a flat name can stand for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Thing {
+    /// The gist itself, in the place of any internal module.
+    Gist,
+    /// An internal module that is an object of its own.
+    Namespace(String),
+    Own(ModuleId, Name),
+    External(String, Option<Name>),
+    Builtin(Name),
+}
+
+/// A glue statement, when it stands, and why.
+#[derive(Debug, Clone)]
+pub(crate) struct Glue {
+    pub(crate) moment: Moment,
+    pub(crate) text: String,
+    pub(crate) reason: String,
+}
+
+/// The names of a gist.
+#[derive(Debug, Default)]
+pub(crate) struct Naming {
+    /// Replacements of text, by module and place.
+    pub(crate) edits: FxHashMap<ModuleId, BTreeMap<TextRangeKey, String>>,
+    /// Statements that stand nowhere in the original.
+    pub(crate) glue: Vec<Glue>,
+    /// Names of the gist module itself.
+    pub(crate) gist_names: BTreeSet<Name>,
+    /// External imports: (unit, local name) to the names under which they are emitted, and when.
+    pub(crate) imports: BTreeMap<(UnitId, Name), Vec<(Name, Moment)>>,
+    /// What inner import statements become: (module, start) to assignments; none where it vanishes.
+    pub(crate) inner: FxHashMap<(ModuleId, u32), Vec<String>>,
+    pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) needs_types: bool,
+}
+
+/// A range that sorts by its start.
+pub(crate) type TextRangeKey = (u32, u32);
+
+pub(crate) fn key(range: TextRange) -> TextRangeKey {
+    (range.start().to_u32(), range.end().to_u32())
+}
+
+struct Use {
+    unit: UnitId,
+    range: Option<TextRange>,
+    thing: Thing,
+    late: bool,
+    pinned: bool,
+    /// The module whose attribute this is, where it is one.
+    through: Option<String>,
+}
+
+struct Event {
+    moment: Moment,
+    thing: Thing,
+    pinned: bool,
+}
+
+/// An import inside a function that leads into the repository.
+struct Inner {
+    unit: UnitId,
+    module: ModuleId,
+    start: u32,
+    local: Name,
+    thing: Thing,
+    in_class: bool,
+}
+
+#[derive(Default)]
+struct Book {
+    uses: BTreeMap<Name, Vec<Use>>,
+    events: BTreeMap<Name, Vec<Event>>,
+    inner: Vec<Inner>,
+    namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
+    taken: FxHashSet<Name>,
+}
+
+pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Naming {
+    let mut namespaces: BTreeSet<String> = adjustments.namespaces.iter().cloned().collect();
+    loop {
+        let book = gather(selection, &namespaces);
+        let mut namer = Namer {
+            selection,
+            book: &book,
+            naming: Naming::default(),
+            flat: BTreeMap::new(),
+            states: BTreeMap::new(),
+            more: BTreeSet::new(),
+        };
+        namer.assign();
+        if namer.more.iter().any(|module| !namespaces.contains(module)) {
+            namespaces.extend(std::mem::take(&mut namer.more));
+            continue;
+        }
+        namer.write();
+        return namer.naming;
+    }
+}
+
+// Gathering ------------------------------------------------------------------------------------
+
+fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -> Book {
+    let program = &selection.program;
+    let mut book = Book::default();
+    let module_thing = |module: &str| {
+        if namespaces.contains(module) { Thing::Namespace(module.to_owned()) } else { Thing::Gist }
+    };
+    let thing_of = |target: Target| match target {
+        Target::Own(module, name) => Thing::Own(module, name),
+        Target::Module(module) => module_thing(&module),
+        Target::External(module, attribute) => Thing::External(module, attribute),
+        Target::Builtin(name) => Thing::Builtin(name),
+    };
+    let mut ids: Vec<UnitId> = selection.chosen.keys().copied().collect();
+    ids.sort_by_key(|&id| program.get(id).moment);
+    for &id in &ids {
+        let unit = program.get(id);
+        let chosen = &selection.chosen[&id];
+        let pinned = program.is_support(unit.module);
+        for reference in &chosen.scan.references {
+            book.taken.insert(reference.name.clone());
+            if reference.dead || &reference.name == "__all__" || reference.class_local {
+                continue;
+            }
+            if reference.usage == Usage::Store && !reference.late {
+                continue;
+            }
+            let target = program.target(id, &reference.name, reference.late);
+            let thing = match target.clone() {
+                Some(target) => thing_of(target),
+                None if scope::is_builtin(&reference.name) => {
+                    Thing::Builtin(reference.name.clone())
+                }
+                None => continue,
+            };
+            let late = reference.late;
+            book.uses.entry(reference.name.clone()).or_default().push(Use {
+                unit: id,
+                range: Some(reference.range),
+                thing,
+                late,
+                pinned,
+                through: None,
+            });
+            if let Some(Target::Module(module)) = target {
+                chain(
+                    &mut book,
+                    selection,
+                    id,
+                    module,
+                    &reference.chain,
+                    pinned,
+                    namespaces,
+                    &thing_of,
+                );
+            }
+        }
+        for import in chosen.scan.imports.iter() {
+            inner(&mut book, selection, id, import, pinned, &module_thing, &thing_of);
+        }
+        book.taken.extend(chosen.scan.attributes.iter().cloned());
+        for name in &unit.binds {
+            let own = Target::Own(unit.module, name.clone());
+            let nested = is_nested_import(selection, id, name);
+            let thing = if nested {
+                program
+                    .resolver
+                    .resolve(unit.module, name)
+                    .map_or(Thing::Own(unit.module, name.clone()), thing_of)
+            } else {
+                thing_of(own)
+            };
+            let looked_up =
+                matches!(chosen.reason, Reason::Fixture | Reason::Test | Reason::Configuration)
+                    && matches!(unit.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+            book.taken.insert(name.clone());
+            book.events.entry(name.clone()).or_default().push(Event {
+                moment: unit.moment,
+                thing,
+                pinned: looked_up,
+            });
+        }
+    }
+    for (module, name) in &selection.dotted {
+        let Some(target) = program.resolver.attribute(module, name) else { continue };
+        let unit = ids.first().copied().unwrap_or(UnitId(0));
+        book.uses.entry(name.clone()).or_default().push(Use {
+            unit,
+            range: None,
+            thing: thing_of(target),
+            late: true,
+            pinned: true,
+            through: Some(module.clone()),
+        });
+    }
+    imports(&mut book, selection);
+    let inside: Vec<(Name, Thing)> = book
+        .namespaces
+        .values()
+        .flat_map(|names| names.iter().map(|(name, thing)| (name.clone(), thing.clone())))
+        .collect();
+    for (name, thing) in inside {
+        let home = match &thing {
+            Thing::Own(_, own) => own.clone(),
+            _ => name,
+        };
+        let unit = ids.first().copied().unwrap_or(UnitId(0));
+        book.uses.entry(home).or_default().push(Use {
+            unit,
+            range: None,
+            thing,
+            late: true,
+            pinned: false,
+            through: None,
+        });
+    }
+    book
+}
+
+#[expect(clippy::too_many_arguments, reason = "one step of a walk, called in one place")]
+fn chain(
+    book: &mut Book,
+    selection: &Selection<'_>,
+    unit: UnitId,
+    module: String,
+    chain: &[(Name, TextRange)],
+    pinned: bool,
+    namespaces: &BTreeSet<String>,
+    thing_of: &impl Fn(Target) -> Thing,
+) {
+    let mut current = module;
+    for (attribute, range) in chain {
+        let Some(target) = selection.program.resolver.attribute(&current, attribute) else {
+            return;
+        };
+        let thing = thing_of(target.clone());
+        if namespaces.contains(&current) {
+            book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
+        } else {
+            book.uses.entry(attribute.clone()).or_default().push(Use {
+                unit,
+                range: Some(*range),
+                thing,
+                late: true,
+                pinned,
+                through: Some(current.clone()),
+            });
+        }
+        match target {
+            Target::Module(inner) => current = inner,
+            _ => return,
+        }
+    }
+}
+
+fn inner(
+    book: &mut Book,
+    selection: &Selection<'_>,
+    unit: UnitId,
+    import: &super::scan::InnerImport<'_>,
+    pinned: bool,
+    module_thing: &impl Fn(&str) -> Thing,
+    thing_of: &impl Fn(Target) -> Thing,
+) {
+    let program = &selection.program;
+    let module = program.get(unit).module;
+    let start = import.stmt.start().to_u32();
+    let mut found: Vec<(Name, Option<Thing>)> = Vec::new();
+    match import.stmt {
+        Stmt::Import(statement) => {
+            for alias in &statement.names {
+                if program.modules.is_internal(&alias.name) {
+                    let bound = match &alias.asname {
+                        Some(_) => alias.name.to_string(),
+                        None => scope::local_of_import(alias).to_string(),
+                    };
+                    found.push((scope::local_of_import(alias), Some(module_thing(&bound))));
+                }
+            }
+        }
+        Stmt::ImportFrom(statement) => {
+            let from = statement.module.as_ref().map(|name| name.as_str());
+            let Some(from) = program.modules.absolute(module, statement.level, from) else {
+                return;
+            };
+            if !program.modules.is_internal(&from) {
+                return;
+            }
+            for alias in &statement.names {
+                let compiled = format!("{from}.{}", alias.name);
+                if program.trace.compiled.contains_key(&compiled) {
+                    continue;
+                }
+                let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
+                let thing = program.resolver.attribute(&from, &alias.name.id).map(thing_of);
+                found.push((local, thing));
+            }
+        }
+        _ => {}
+    }
+    for (local, thing) in found {
+        book.taken.insert(local.clone());
+        let Some(thing) = thing.filter(|_| !import.dead) else {
+            book.inner.push(Inner {
+                unit,
+                module,
+                start,
+                local,
+                thing: Thing::Gist,
+                in_class: false,
+            });
+            continue;
+        };
+        book.uses.entry(local.clone()).or_default().push(Use {
+            unit,
+            range: None,
+            thing: thing.clone(),
+            late: true,
+            pinned,
+            through: None,
+        });
+        book.inner.push(Inner { unit, module, start, local, thing, in_class: import.in_class });
+    }
+}
+
+/// Whether a unit binds a name by an import inside a block.
+fn is_nested_import(selection: &Selection<'_>, id: UnitId, name: &Name) -> bool {
+    let program = &selection.program;
+    let unit = program.get(id);
+    program.resolver.bindings(unit.module, name).is_some_and(|all| {
+        all.iter()
+            .any(|one| !matches!(one.kind, BindingKind::Own) && unit.stmt.range().contains(one.at))
+    })
+}
+
+fn imports(book: &mut Book, selection: &Selection<'_>) {
+    let program = &selection.program;
+    let mut first: BTreeMap<(Name, Thing), Moment> = BTreeMap::new();
+    for (unit, local) in &selection.imports {
+        let module = program.get(*unit).module;
+        let at = program.get(*unit).stmt.start();
+        let binding = program
+            .resolver
+            .bindings(module, local)
+            .and_then(|all| all.iter().find(|one| one.at == at));
+        let thing = match binding.map(|one| &one.kind) {
+            Some(BindingKind::Import { bound, .. }) => Thing::External(bound.clone(), None),
+            Some(BindingKind::From { module, name }) => {
+                Thing::External(module.clone(), Some(name.clone()))
+            }
+            _ => continue,
+        };
+        let moment = program.get(*unit).moment;
+        let entry = first.entry((local.clone(), thing)).or_insert(moment);
+        *entry = (*entry).min(moment);
+        book.taken.insert(local.clone());
+    }
+    for ((local, thing), moment) in first {
+        book.events.entry(local).or_default().push(Event { moment, thing, pinned: false });
+    }
+}
+
+// Assigning ------------------------------------------------------------------------------------
+
+struct Namer<'n, 'a> {
+    selection: &'n Selection<'a>,
+    book: &'n Book,
+    naming: Naming,
+    /// The flat name of a thing that is wanted under a name.
+    flat: BTreeMap<(Name, Thing), Name>,
+    /// What a contested name holds, from each moment on.
+    states: BTreeMap<Name, Vec<(Moment, Thing)>>,
+    /// Modules that must become objects of their own.
+    more: BTreeSet<String>,
+}
+
+impl Namer<'_, '_> {
+    fn assign(&mut self) {
+        let names: BTreeSet<&Name> = self.book.uses.keys().chain(self.book.events.keys()).collect();
+        for name in names {
+            let uses = self.book.uses.get(name).map_or(&[][..], Vec::as_slice);
+            let events = self.book.events.get(name).map_or(&[][..], Vec::as_slice);
+            let things: BTreeSet<&Thing> = uses
+                .iter()
+                .map(|one| &one.thing)
+                .chain(events.iter().map(|one| &one.thing))
+                .collect();
+            if uses.is_empty() && things.len() < 2 {
+                for thing in things {
+                    self.flat.insert((name.clone(), thing.clone()), name.clone());
+                }
+                continue;
+            }
+            if things.len() == 1 {
+                let thing =
+                    uses.first().map_or_else(|| events[0].thing.clone(), |one| one.thing.clone());
+                self.flat.insert((name.clone(), thing.clone()), name.clone());
+                continue;
+            }
+            self.contest(name, uses, events, &things);
+        }
+    }
+
+    fn contest(&mut self, name: &Name, uses: &[Use], events: &[Event], things: &BTreeSet<&Thing>) {
+        let lines = |thing: &Thing| {
+            let mut lines: Vec<(UnitId, u32)> = uses
+                .iter()
+                .filter(|one| &one.thing == thing && one.late)
+                .filter_map(|one| Some((one.unit, self.line(one.unit, one.range?))))
+                .collect();
+            lines.sort_unstable();
+            lines.dedup();
+            lines.len()
+        };
+        let pinned: BTreeSet<&Thing> = uses
+            .iter()
+            .filter(|one| one.pinned)
+            .map(|one| &one.thing)
+            .chain(events.iter().filter(|one| one.pinned).map(|one| &one.thing))
+            .collect();
+        let last = |thing: &Thing| {
+            events.iter().filter(|one| &one.thing == thing).map(|one| one.moment).max()
+        };
+        let restore = |winner: &Thing| {
+            let after = match winner {
+                Thing::Gist | Thing::Namespace(_) | Thing::Builtin(_) => Some(Moment::START),
+                _ => last(winner),
+            };
+            let late = events
+                .iter()
+                .any(|one| &one.thing != winner && after.is_some_and(|at| one.moment > at));
+            match winner {
+                _ if !late => 0,
+                Thing::Own(..) => 4,
+                _ => 2,
+            }
+        };
+        let cost = |winner: &Thing| {
+            let renamed: usize =
+                things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
+            renamed + restore(winner)
+        };
+        let candidates: Vec<&Thing> = if pinned.is_empty() {
+            things.iter().copied().collect()
+        } else {
+            pinned.iter().copied().collect()
+        };
+        let Some(winner) = candidates
+            .into_iter()
+            .min_by_key(|thing| (cost(thing), std::cmp::Reverse(last(thing)), (*thing).clone()))
+        else {
+            return;
+        };
+        for loser in pinned.iter().filter(|thing| **thing != winner) {
+            let through: BTreeSet<&String> = uses
+                .iter()
+                .filter(|one| &&one.thing == loser && one.pinned)
+                .filter_map(|one| one.through.as_ref())
+                .collect();
+            if through.is_empty() {
+                self.naming.notes.push(format!("`{name}` has two meanings inside a test"));
+            }
+            self.more.extend(through.into_iter().cloned());
+        }
+        self.flat.insert((name.clone(), winner.clone()), name.clone());
+        let mut record = vec![(self.describe(winner), name.to_string())];
+        for loser in things.iter().filter(|thing| **thing != winner) {
+            let flat = self.loser_name(name, loser);
+            record.push((self.describe(loser), flat.to_string()));
+            self.flat.insert((name.clone(), (*loser).clone()), flat);
+        }
+        self.naming.collisions.insert(name.to_string(), record);
+        self.states.insert(name.clone(), vec![(Moment::START, winner.clone())]);
+    }
+
+    fn describe(&self, thing: &Thing) -> String {
+        match thing {
+            Thing::Gist => "the gist".to_owned(),
+            Thing::Namespace(module) => module.clone(),
+            Thing::Own(module, name) => {
+                format!("{}.{name}", self.selection.program.modules.get(*module).name)
+            }
+            Thing::External(module, None) => module.clone(),
+            Thing::External(module, Some(name)) => format!("{module}.{name}"),
+            Thing::Builtin(name) => format!("builtins.{name}"),
+        }
+    }
+
+    fn loser_name(&self, name: &Name, thing: &Thing) -> Name {
+        // Under another name at home: that one serves.
+        if let Thing::Own(_, own) = thing
+            && own != name
+        {
+            return own.clone();
+        }
+        let suffix = match thing {
+            Thing::Gist => "gist",
+            Thing::Namespace(module) | Thing::External(module, _) => tail(module),
+            Thing::Own(module, _) => tail(&self.selection.program.modules.get(*module).name),
+            Thing::Builtin(_) => "builtin",
+        };
+        let mut flat = format!("{name}_{suffix}");
+        while self.book.taken.contains(flat.as_str())
+            || self.flat.values().any(|other| other == &flat)
+        {
+            flat.push('_');
+        }
+        Name::new(flat)
+    }
+
+    fn line(&self, unit: UnitId, range: TextRange) -> u32 {
+        let module = self.selection.program.get(unit).module;
+        self.selection.program.modules.get(module).syntax.source().line(range.start())
+    }
+
+    /// The flat name of a thing that is wanted under a name, through its own name where that differs.
+    fn flat(&self, name: &Name, thing: &Thing) -> Name {
+        let wanted =
+            self.flat.get(&(name.clone(), thing.clone())).cloned().unwrap_or_else(|| name.clone());
+        match thing {
+            Thing::Own(_, own) if own != name && &wanted == own => self.flat(own, thing),
+            _ => wanted,
+        }
+    }
+
+    // Writing ----------------------------------------------------------------------------------
+
+    fn write(&mut self) {
+        let contested: Vec<Name> = self.states.keys().cloned().collect();
+        let mut aliased: BTreeSet<(Name, Thing)> = BTreeSet::new();
+        for name in &contested {
+            self.simulate(name, &mut aliased);
+        }
+        self.edit_uses(&mut aliased);
+        for (name, thing) in &aliased {
+            self.alias(name, thing);
+        }
+        self.restores(&contested);
+        self.provide();
+        self.write_imports();
+        self.write_inner();
+        self.write_namespaces();
+    }
+
+    fn winner(&self, name: &Name) -> Option<Thing> {
+        self.states.get(name).and_then(|states| states.first()).map(|(_, thing)| thing.clone())
+    }
+
+    /// Events of a name that text under that very name brings about, in order.
+    fn bindings(&self, name: &Name) -> Vec<(Moment, Thing)> {
+        let winner = self.winner(name);
+        let mut bindings: Vec<(Moment, Thing)> = self
+            .book
+            .events
+            .get(name)
+            .map_or(&[][..], Vec::as_slice)
+            .iter()
+            .filter(|event| match &event.thing {
+                Thing::Own(..) | Thing::Builtin(_) => true,
+                // An import that lost is emitted under its other name.
+                thing => Some(thing) == winner.as_ref(),
+            })
+            .map(|event| (event.moment, event.thing.clone()))
+            .collect();
+        bindings.sort();
+        bindings
+    }
+
+    fn simulate(&mut self, name: &Name, _aliased: &mut BTreeSet<(Name, Thing)>) {
+        let Some(winner) = self.winner(name) else { return };
+        let bindings = self.bindings(name);
+        let mut states = Vec::new();
+        match &winner {
+            Thing::Gist | Thing::Namespace(_) | Thing::Builtin(_) => {
+                states.push((Moment::START, winner.clone()))
+            }
+            Thing::Own(_, own) if own != name => {
+                let defined = self.definition(&winner).unwrap_or(Moment::START);
+                states.push((defined.after(2), winner.clone()));
+            }
+            _ => {}
+        }
+        let builtin = scope::is_builtin(name) && !matches!(winner, Thing::Builtin(_));
+        if builtin {
+            states.push((Moment::START, Thing::Builtin(name.clone())));
+        }
+        for (at, (moment, thing)) in bindings.iter().enumerate() {
+            states.push((*moment, thing.clone()));
+            if thing == &winner {
+                continue;
+            }
+            let next = bindings.get(at + 1).map(|(_, next)| next);
+            let again = bindings[at + 1..].iter().any(|(_, later)| later == &winner);
+            let before = states.iter().any(|(when, state)| state == &winner && when < moment);
+            if before && !again && next != Some(thing) {
+                states.push((moment.after(3), winner.clone()));
+            }
+        }
+        states.sort();
+        states.insert(0, (Moment::START, winner));
+        self.states.insert(name.clone(), states);
+    }
+
+    /// What a contested name holds just before a moment.
+    fn active(&self, name: &Name, moment: Moment) -> Option<&Thing> {
+        let states = self.states.get(name)?;
+        states[1..].iter().rfind(|(when, _)| *when < moment).map(|(_, thing)| thing)
+    }
+
+    /// When the last statement that defines a thing has run.
+    fn definition(&self, thing: &Thing) -> Option<Moment> {
+        let Thing::Own(module, own) = thing else { return None };
+        self.selection
+            .program
+            .binders(*module, own)
+            .into_iter()
+            .filter(|id| self.selection.chosen.contains_key(id))
+            .map(|id| self.selection.program.get(id).moment)
+            .max()
+    }
+
+    fn edit_uses(&mut self, aliased: &mut BTreeSet<(Name, Thing)>) {
+        for (name, uses) in &self.book.uses {
+            for one in uses {
+                let flat = self.flat(name, &one.thing);
+                let contested = self.states.contains_key(name);
+                let mut text = flat.clone();
+                if contested && !one.late {
+                    let moment = self.selection.program.get(one.unit).moment;
+                    match self.active(name, moment) {
+                        Some(active) if active == &one.thing => text = name.clone(),
+                        None => text = name.clone(),
+                        Some(_) if &flat == name => {
+                            // The winner, before it was bound again: only its alias still leads there.
+                            text = self.alias_of_winner(name, &one.thing);
+                        }
+                        Some(_) => {}
+                    }
+                }
+                if &text == name {
+                    continue;
+                }
+                if !matches!(&one.thing, Thing::Own(_, own) if own != name)
+                    || self.states.contains_key(&text)
+                {
+                    aliased.insert((name.clone(), one.thing.clone()));
+                }
+                let Some(range) = one.range else { continue };
+                if one.pinned {
+                    self.naming.notes.push(format!("`{name}` in a test should be `{text}`"));
+                    continue;
+                }
+                let module = self.selection.program.get(one.unit).module;
+                self.naming.edits.entry(module).or_default().insert(key(range), text.to_string());
+            }
+        }
+    }
+
+    fn alias_of_winner(&self, name: &Name, thing: &Thing) -> Name {
+        let mut flat = self.loser_name(name, thing);
+        if &flat == name {
+            flat = Name::new(format!("{name}_"));
+        }
+        flat
+    }
+
+    /// Keeps a thing reachable under its other name once the contested one may hold something else.
+    fn alias(&mut self, name: &Name, thing: &Thing) {
+        let flat = self.flat(name, thing);
+        let reason = format!("`{name}` also stands for something else");
+        match thing {
+            Thing::Own(_, own) if own == name => {
+                let alias = if &flat == name { self.alias_of_winner(name, thing) } else { flat };
+                if let Some(defined) = self.definition(thing) {
+                    self.glue(defined.after(1), format!("{alias} = {name}"), reason);
+                }
+            }
+            Thing::Builtin(_) if &flat != name => {
+                self.glue(Moment::START, format!("{flat} = {name}"), reason);
+            }
+            Thing::Gist if &flat != name => {
+                self.naming.gist_names.insert(flat);
+            }
+            Thing::Own(..)
+            | Thing::Gist
+            | Thing::Builtin(_)
+            | Thing::Namespace(_)
+            | Thing::External(..) => {}
+        }
+    }
+
+    /// Gives contested names back to their winners.
+    fn restores(&mut self, contested: &[Name]) {
+        for name in contested {
+            let states = self.states[name].clone();
+            let winner = states[0].1.clone();
+            for (moment, thing) in &states[1..] {
+                if thing != &winner || moment.rank < 3 {
+                    continue;
+                }
+                let reason = format!("`{name}` stands for something else in between");
+                match &winner {
+                    Thing::Builtin(_) => self.glue(*moment, format!("del {name}"), reason),
+                    Thing::Gist => {
+                        self.glue(*moment, format!("{name} = sys.modules.get(__name__)"), reason)
+                    }
+                    Thing::Namespace(_) => {}
+                    Thing::Own(_, own) => {
+                        let alias = if own == name {
+                            self.alias_of_winner(name, &winner)
+                        } else {
+                            self.flat(own, &winner)
+                        };
+                        if own == name
+                            && let Some(defined) = self.definition(&winner)
+                        {
+                            self.glue(
+                                defined.after(1),
+                                format!("{alias} = {name}"),
+                                reason.clone(),
+                            );
+                        }
+                        self.glue(*moment, format!("{name} = {alias}"), reason);
+                    }
+                    Thing::External(..) => {
+                        let unit = self.import_of(name, &winner);
+                        if let Some(unit) = unit {
+                            self.naming
+                                .imports
+                                .entry((unit, name.clone()))
+                                .or_default()
+                                .push((name.clone(), *moment));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn import_of(&self, name: &Name, thing: &Thing) -> Option<UnitId> {
+        let mut units: Vec<UnitId> = self
+            .selection
+            .imports
+            .iter()
+            .filter(|(unit, local)| {
+                local == name && self.import_thing(*unit, local).as_ref() == Some(thing)
+            })
+            .map(|(unit, _)| *unit)
+            .collect();
+        units.sort_by_key(|&unit| self.selection.program.get(unit).moment);
+        units.first().copied()
+    }
+
+    fn import_thing(&self, unit: UnitId, local: &Name) -> Option<Thing> {
+        let program = &self.selection.program;
+        let entry = program.get(unit);
+        let all = program.resolver.bindings(entry.module, local)?;
+        match &all.iter().find(|one| one.at == entry.stmt.start())?.kind {
+            BindingKind::Import { bound, .. } => Some(Thing::External(bound.clone(), None)),
+            BindingKind::From { module, name } => {
+                Some(Thing::External(module.clone(), Some(name.clone())))
+            }
+            BindingKind::Own => None,
+        }
+    }
+
+    /// Aliases for things that are wanted under a name that no text of theirs binds.
+    fn provide(&mut self) {
+        for (name, uses) in &self.book.uses {
+            let wanted: BTreeSet<&Thing> = uses.iter().map(|one| &one.thing).collect();
+            for thing in wanted {
+                if self.flat.get(&(name.clone(), thing.clone())) != Some(name) {
+                    continue;
+                }
+                match thing {
+                    Thing::Gist => {
+                        self.naming.gist_names.insert(name.clone());
+                    }
+                    Thing::Own(_, own) if own != name => {
+                        let Some(defined) = self.definition(thing) else { continue };
+                        let text = format!("{name} = {}", self.flat(own, thing));
+                        self.glue(defined.after(2), text, "imported under another name".to_owned());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn write_imports(&mut self) {
+        let mut seen: BTreeSet<(Thing, String, Name)> = BTreeSet::new();
+        let mut chosen: Vec<&(UnitId, Name)> = self.selection.imports.iter().collect();
+        chosen.sort_by_key(|(unit, name)| (self.selection.program.get(*unit).moment, name.clone()));
+        for (unit, local) in chosen {
+            let moment = self.selection.program.get(*unit).moment;
+            let Some(thing) = self.import_thing(*unit, local) else {
+                self.naming
+                    .imports
+                    .entry((*unit, local.clone()))
+                    .or_default()
+                    .push((local.clone(), moment));
+                continue;
+            };
+            let flat = self.flat(local, &thing);
+            let loaded = self.loaded(*unit, local);
+            if seen.insert((thing, loaded, flat.clone())) {
+                self.naming.imports.entry((*unit, local.clone())).or_default().push((flat, moment));
+            }
+        }
+    }
+
+    fn loaded(&self, unit: UnitId, local: &Name) -> String {
+        let program = &self.selection.program;
+        let entry = program.get(unit);
+        let binding = program
+            .resolver
+            .bindings(entry.module, local)
+            .and_then(|all| all.iter().find(|one| one.at == entry.stmt.start()));
+        match binding.map(|one| &one.kind) {
+            Some(BindingKind::Import { loaded, .. }) => loaded.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn write_inner(&mut self) {
+        for inner in &self.book.inner {
+            let flat = self.flat(&inner.local, &inner.thing);
+            let lines = self.naming.inner.entry((inner.module, inner.start)).or_default();
+            if flat != inner.local || inner.in_class {
+                lines.push(format!("{} = {flat}", inner.local));
+            }
+            debug_assert!(self.selection.chosen.contains_key(&inner.unit), "imports of kept units");
+        }
+    }
+
+    fn write_namespaces(&mut self) {
+        for (module, names) in &self.book.namespaces {
+            let thing = Thing::Namespace(module.clone());
+            let flat = self
+                .flat
+                .iter()
+                .find(|((_, other), _)| other == &thing)
+                .map_or_else(|| Name::new(tail(module)), |(_, flat)| flat.clone());
+            let reason = format!("`{module}` is used as an object of its own");
+            self.naming.needs_types = true;
+            self.glue(
+                Moment::START,
+                format!("{flat} = types.ModuleType({module:?})"),
+                reason.clone(),
+            );
+            let mut end = Moment::START;
+            let mut pairs = Vec::new();
+            for (name, thing) in names {
+                let value = match thing {
+                    Thing::Own(_, own) => self.flat(own, thing).to_string(),
+                    Thing::Gist => "sys.modules.get(__name__)".to_owned(),
+                    other => self.flat(name, other).to_string(),
+                };
+                end = end.max(self.definition(thing).unwrap_or(Moment::START));
+                let imported =
+                    self.import_of(name, thing).map(|unit| self.selection.program.get(unit).moment);
+                end = end.max(imported.unwrap_or(Moment::START));
+                pairs.push(format!("{name}={value}"));
+            }
+            self.glue(end.after(4), format!("vars({flat}).update({})", pairs.join(", ")), reason);
+        }
+    }
+
+    fn glue(&mut self, moment: Moment, text: String, reason: String) {
+        if !self.naming.glue.iter().any(|glue| glue.text == text && glue.moment == moment) {
+            self.naming.glue.push(Glue { moment, text, reason });
+        }
+    }
+}
+
+fn tail(module: &str) -> &str {
+    module.rsplit('.').next().unwrap_or(module)
+}

@@ -1,0 +1,112 @@
+//! The results of slicing as values: what is kept and why, and the text with its origins.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A statement in a source file, by its first line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Relative path.
+    pub path: String,
+    /// 1-based line, of the first decorator for a decorated definition.
+    pub line: u32,
+}
+
+/// What a slice keeps, and why; in the order of the gist.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Kept units, in order.
+    pub kept: Vec<Kept>,
+    /// Executed units that are left out.
+    pub dropped: Vec<Kept>,
+    /// Uncalled methods that stay as stubs.
+    pub stubs: Vec<Place>,
+    /// Uncalled methods that are left out.
+    pub dropped_stubs: Vec<Place>,
+    /// Names that stand for several things: what keeps the name, and what the others are called.
+    pub collisions: BTreeMap<String, Vec<(String, String)>>,
+    /// What could not be decided, in words.
+    pub notes: Vec<String>,
+}
+
+/// A unit and the reason for its fate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Where it stands.
+    pub place: Place,
+    /// Its last line.
+    pub last_line: u32,
+    /// Global names that it binds.
+    pub binds: Vec<String>,
+    /// Why it is kept or left out.
+    pub reason: Reason,
+}
+
+/// Why a unit is kept or left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The command names it.
+    Test,
+    /// A function of it ran during the tests.
+    Called,
+    /// A fixture that the tests request.
+    Fixture,
+    /// It acts on something besides its own names when it runs.
+    SideEffect,
+    /// It changes something that is kept: (module, name).
+    Changes(String, String),
+    /// A kept unit refers to it: (place of that unit, name).
+    Referenced(Place, String),
+    /// A compiled extension, generated code or a data file asks for it: (module, name).
+    Demanded(String, String),
+    /// The caller asked for it.
+    Asked,
+    /// pytest reads it by its name.
+    Configuration,
+    /// An import from outside that a kept unit uses: (place of that unit, name).
+    Import(Place, String),
+    /// Nothing kept refers to it.
+    Unreferenced,
+    /// It imports what the gist itself contains.
+    InternalImport,
+    /// Left out because the caller asked for it, or because nothing kept seems to need its effect.
+    LeftOut,
+}
+
+/// A finished gist.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gist {
+    /// Its text, ending in a newline.
+    pub text: String,
+    /// One entry a line of the text.
+    pub lines: Vec<GistLine>,
+}
+
+/// Where a line of a gist comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GistLine {
+    /// Its source.
+    pub origin: Origin,
+    /// Whether the text differs from the original's in more than indentation.
+    pub adapted: bool,
+}
+
+/// The source of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A line of the repository.
+    Source(Place),
+    /// A line that stands nowhere in the repository, and why it is needed.
+    Glue(String),
+}
+
+impl Gist {
+    /// Number of lines that stand nowhere in the repository.
+    pub fn glue(&self) -> usize {
+        self.lines.iter().filter(|line| matches!(line.origin, Origin::Glue(_))).count()
+    }
+}

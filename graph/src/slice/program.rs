@@ -1,0 +1,335 @@
+//! The executed program as units: top-level statements of internal modules, each with its place on the
+//! clock of the run and its pruned tree, made once and only when asked for.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    path::Path,
+};
+
+use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Adjustments,
+    prune::{Node, Pruner},
+    purity::Purity,
+    ran::Ran,
+};
+use crate::{
+    module::{ModuleId, Modules},
+    resolve::{Resolver, Target},
+    scope,
+    trace::{FileTrace, Trace},
+};
+
+/// Index of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct UnitId(pub(crate) u32);
+
+/// When something happens on the clock of the run: the end of a unit, its index, and a rank around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) end: u64,
+    pub(crate) unit: u32,
+    pub(crate) rank: i32,
+}
+
+impl Moment {
+    /// Before everything.
+    pub(crate) const START: Self = Self { end: 0, unit: 0, rank: -1 };
+
+    /// Just after this moment, and before the next unit.
+    pub(crate) fn after(self, by: i32) -> Self {
+        Self { rank: self.rank + by, ..self }
+    }
+}
+
+/// A top-level statement, or a statement of a flattened top-level block.
+#[derive(Debug)]
+pub(crate) struct Unit<'a> {
+    pub(crate) module: ModuleId,
+    pub(crate) stmt: &'a Stmt,
+    pub(crate) moment: Moment,
+    /// Global names it binds, imports included.
+    pub(crate) binds: Vec<Name>,
+    pub(crate) first_line: u32,
+    /// A branch or a block was cut away around or in it at the top level.
+    node: OnceCell<Vec<Node<'a>>>,
+}
+
+/// Modules, names, units and what ran.
+pub(crate) struct Program<'a> {
+    pub(crate) modules: &'a Modules,
+    pub(crate) trace: &'a Trace,
+    pub(crate) resolver: &'a Resolver<'a>,
+    pub(crate) purity: Purity<'a, 'a>,
+    pub(crate) units: Vec<Unit<'a>>,
+    ran: &'a [Ran],
+    by_module: Vec<Vec<UnitId>>,
+    support: FxHashSet<ModuleId>,
+    adjustments: &'a Adjustments,
+    kept_tests: FxHashSet<(ModuleId, u32)>,
+    effects: RefCell<FxHashMap<(ModuleId, Name), Option<FxHashSet<(ModuleId, Name)>>>>,
+}
+
+impl<'a> Program<'a> {
+    pub(crate) fn new(
+        resolver: &'a Resolver<'a>,
+        trace: &'a Trace,
+        ran: &'a [Ran],
+        support: FxHashSet<ModuleId>,
+        adjustments: &'a Adjustments,
+    ) -> Self {
+        let modules = resolver.modules();
+        let mut program = Self {
+            modules,
+            trace,
+            resolver,
+            purity: Purity::new(resolver, ran),
+            units: Vec::new(),
+            ran,
+            by_module: Vec::new(),
+            support,
+            adjustments,
+            kept_tests: FxHashSet::default(),
+            effects: RefCell::default(),
+        };
+        for (id, module) in modules.iter() {
+            let mut statements = Vec::new();
+            program.flatten(id, module.syntax.body(), &mut statements);
+            let mut ids = Vec::with_capacity(statements.len());
+            let mut last = 0;
+            for (stmt, node) in statements {
+                let unit = program.unit(id, stmt, node, &mut last);
+                ids.push(UnitId(unit.moment.unit));
+                program.units.push(unit);
+            }
+            program.by_module.push(ids);
+        }
+        program
+    }
+
+    /// Test functions, by (module, line of `def`): kept as they stand.
+    pub(crate) fn keep_whole(&mut self, tests: FxHashSet<(ModuleId, u32)>) {
+        self.kept_tests = tests;
+    }
+
+    pub(crate) fn unit_ids(&self) -> impl Iterator<Item = UnitId> + use<> {
+        (0..u32::try_from(self.units.len()).unwrap_or(u32::MAX)).map(UnitId)
+    }
+
+    pub(crate) fn get(&self, id: UnitId) -> &Unit<'a> {
+        &self.units[id.0 as usize]
+    }
+
+    pub(crate) fn units_of(&self, module: ModuleId) -> &[UnitId] {
+        &self.by_module[module.0 as usize]
+    }
+
+    pub(crate) fn ran(&self, module: ModuleId) -> &Ran {
+        &self.ran[module.0 as usize]
+    }
+
+    /// Whether a module is a test module or a conftest: its statements are never changed.
+    pub(crate) fn is_support(&self, module: ModuleId) -> bool {
+        self.support.contains(&module)
+    }
+
+    /// The unit that holds the statement starting at an offset.
+    pub(crate) fn unit_at(&self, module: ModuleId, at: TextSize) -> Option<UnitId> {
+        let ids = self.units_of(module);
+        let after = ids.partition_point(|&id| self.get(id).stmt.start() <= at);
+        let id = *ids.get(after.checked_sub(1)?)?;
+        self.get(id).stmt.range().contains_inclusive(at).then_some(id)
+    }
+
+    /// The units whose executed statements bind a name in a module, in source order.
+    pub(crate) fn binders(&self, module: ModuleId, name: &str) -> Vec<UnitId> {
+        let mut units: Vec<UnitId> = self
+            .resolver
+            .bindings(module, name)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|binding| self.unit_at(module, binding.at))
+            .collect();
+        units.dedup();
+        units
+    }
+
+    /// What is left of a unit, every uncalled method still there as a stub.
+    pub(crate) fn pruned(&self, id: UnitId) -> &[Node<'a>] {
+        let unit = self.get(id);
+        unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
+    }
+
+    /// Globals that a call of an internal function changes; `None` where it cannot be told.
+    pub(crate) fn changes(
+        &self,
+        home: ModuleId,
+        name: &Name,
+    ) -> Option<FxHashSet<(ModuleId, Name)>> {
+        let key = (home, name.clone());
+        if let Some(known) = self.effects.borrow().get(&key) {
+            return known.clone();
+        }
+        let changes = self.purity.changes(home, name);
+        self.effects.borrow_mut().insert(key, changes.clone());
+        changes
+    }
+
+    /// What a global name of a module's code stands for; early code sees what was bound before it.
+    pub(crate) fn target(&self, unit: UnitId, name: &Name, late: bool) -> Option<Target> {
+        let unit = self.get(unit);
+        if late {
+            return self.resolver.resolve(unit.module, name);
+        }
+        let bindings = self.resolver.bindings(unit.module, name);
+        let earlier = bindings.is_some_and(|all| all.iter().any(|one| one.at < unit.stmt.start()));
+        if bindings.is_some() && !earlier && scope::is_builtin(name) {
+            let inside = bindings.is_some_and(|all| {
+                all.iter()
+                    .any(|one| unit.stmt.range().contains(one.at) && one.at != unit.stmt.start())
+            });
+            if !inside {
+                return Some(Target::Builtin(name.clone()));
+            }
+        }
+        self.resolver.resolve_before(unit.module, name, unit.stmt.start())
+    }
+
+    fn prune(&self, module: ModuleId, stmt: &'a Stmt) -> Vec<Node<'a>> {
+        let syntax = &self.modules.get(module).syntax;
+        let pure = |expr: &Expr| self.is_pure(module, expr);
+        let line = syntax.source().line(stmt.start());
+        let whole =
+            (self.is_support(module) && !matches!(stmt, Stmt::ClassDef(_)))
+                || self.kept_tests.contains(&(module, line))
+                || self.adjustments.whole.iter().any(|place| {
+                    place.line == line && place.path == self.modules.get(module).path()
+                });
+        let whole = whole || (self.is_support(module) && matches!(stmt, Stmt::ClassDef(_)));
+        Pruner::new(syntax, self.ran(module), &pure, self.adjustments.docstrings, whole)
+            .statement(stmt)
+    }
+
+    fn is_pure(&self, module: ModuleId, expr: &Expr) -> bool {
+        if !self.adjustments.impure {
+            return true;
+        }
+        self.purity.is_pure(module, expr)
+    }
+
+    /// Statements of the top level that ran, blocks flattened where only one of their branches did.
+    fn flatten(
+        &self,
+        module: ModuleId,
+        body: &'a [Stmt],
+        out: &mut Vec<(&'a Stmt, Option<Vec<Node<'a>>>)>,
+    ) {
+        let source = self.modules.get(module).syntax.source();
+        for stmt in body {
+            match stmt {
+                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {
+                    if self.ran(module).statement(source, stmt) {
+                        out.push((stmt, None));
+                    }
+                }
+                Stmt::If(_)
+                | Stmt::Try(_)
+                | Stmt::For(_)
+                | Stmt::While(_)
+                | Stmt::With(_)
+                | Stmt::Match(_) => {
+                    for node in self.prune(module, stmt) {
+                        out.push((node.stmt, Some(vec![node])));
+                    }
+                }
+                Stmt::Global(_) | Stmt::Nonlocal(_) => {}
+                _ => {
+                    if self.ran(module).statement(source, stmt) {
+                        out.push((stmt, None));
+                    }
+                }
+            }
+        }
+    }
+
+    fn unit(
+        &self,
+        module: ModuleId,
+        stmt: &'a Stmt,
+        node: Option<Vec<Node<'a>>>,
+        last: &mut u64,
+    ) -> Unit<'a> {
+        let source = self.modules.get(module).syntax.source();
+        let (first_line, last_line) = source.line_span(stmt.range());
+        let ran = self.ran(module);
+        let end = ran.clock(first_line, last_line).map_or(*last, |(_, end)| end.max(1));
+        *last = end;
+        let at = u32::try_from(self.units.len()).expect("fewer than 2^32 units");
+        let mut binds = Vec::new();
+        scope::for_each_statement(std::slice::from_ref(stmt), &mut |stmt| {
+            if !ran.statement(source, stmt) {
+                return;
+            }
+            match stmt {
+                Stmt::Import(import) => {
+                    binds.extend(import.names.iter().map(scope::local_of_import))
+                }
+                Stmt::ImportFrom(import) => binds.extend(
+                    import
+                        .names
+                        .iter()
+                        .map(|alias| alias.asname.as_ref().unwrap_or(&alias.name).id.clone()),
+                ),
+                _ => binds.extend(scope::bound_directly(stmt)),
+            }
+        });
+        binds.sort_unstable();
+        binds.dedup();
+        let moment = Moment { end, unit: at, rank: 0 };
+        Unit {
+            module,
+            stmt,
+            moment,
+            binds,
+            first_line,
+            node: node.map_or_else(OnceCell::new, OnceCell::from),
+        }
+    }
+}
+
+/// The dotted name of a traced file when it is an internal module: one whose name leads to its path
+/// through an entry of the initial `sys.path`, or one of `always` (tests and conftests).
+pub(crate) fn module_name(trace: &Trace, file: &FileTrace, always: bool) -> Option<String> {
+    let from_roots = || {
+        let mut roots: Vec<&str> = trace.roots.iter().map(String::as_str).collect();
+        roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+        roots.into_iter().find_map(|root| {
+            let inner = Path::new(&file.path).strip_prefix(root).ok()?.with_extension("");
+            let mut parts: Vec<&str> = inner.iter().filter_map(|part| part.to_str()).collect();
+            if parts.last() == Some(&"__init__") {
+                parts.pop();
+            }
+            (!parts.is_empty()).then(|| parts.join("."))
+        })
+    };
+    let leads = |name: &str| {
+        let inner = name.replace('.', "/");
+        trace.roots.iter().any(|root| {
+            let base = if root.is_empty() { inner.clone() } else { format!("{root}/{inner}") };
+            file.path == format!("{base}.py") || file.path == format!("{base}/__init__.py")
+        })
+    };
+    if let Some(name) = file.modules.iter().find(|name| leads(name)) {
+        return Some(name.clone());
+    }
+    if file.modules.iter().any(|name| name == "__main__") {
+        return from_roots().or_else(|| Some("__main__".to_owned()));
+    }
+    if always {
+        return file.modules.first().cloned().or_else(from_roots);
+    }
+    None
+}

@@ -1,0 +1,555 @@
+//! Cuts the body of a statement down to what ran, as a tree that still points into the source.
+//!
+//! A condition that was never true goes when its test is pure; an impure test keeps its header and
+//! one original statement. Nothing is rewritten here, and no name is looked up.
+
+use ruff_python_ast::{
+    ElifElseClause, ExceptHandler, ExceptHandlerExceptHandler, Expr, MatchCase, Stmt, StmtClassDef,
+    StmtFor, StmtFunctionDef, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith,
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::ran::{Ran, is_docstring};
+use crate::syntax::Syntax;
+
+/// A kept statement.
+#[derive(Debug, Clone)]
+pub(crate) struct Node<'a> {
+    pub(crate) stmt: &'a Stmt,
+    /// For a compound statement what is left of it; empty for a simple one, which is kept whole.
+    pub(crate) clauses: Vec<Clause<'a>>,
+    /// Why it is here.
+    pub(crate) role: Role,
+}
+
+/// Why a statement is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It ran.
+    Ran,
+    /// It fills a block that needs a statement, and did not run.
+    Filler,
+    /// It did not run, but belongs to something that is kept whole.
+    Dead,
+}
+
+/// A header with its block.
+#[derive(Debug, Clone)]
+pub(crate) struct Clause<'a> {
+    pub(crate) head: Head<'a>,
+    pub(crate) body: Vec<Node<'a>>,
+    /// A docstring or `pass` of the original is not enough, or there is none: the block needs glue.
+    pub(crate) needs_pass: bool,
+}
+
+/// The header of a clause.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Head<'a> {
+    If(&'a StmtIf),
+    /// An `elif`, rendered as `if` where it comes first.
+    Elif(&'a ElifElseClause),
+    /// `else`, by the block that it opened in the original.
+    Else(&'a [Stmt]),
+    For(&'a StmtFor),
+    While(&'a StmtWhile),
+    With(&'a StmtWith),
+    Try(&'a StmtTry),
+    Except(&'a ExceptHandlerExceptHandler),
+    Finally(&'a [Stmt]),
+    Match(&'a StmtMatch),
+    Case(&'a MatchCase),
+    Function(&'a StmtFunctionDef, Called),
+    Class(&'a StmtClassDef),
+}
+
+/// Whether a function was entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Called {
+    pub(crate) import: bool,
+    pub(crate) test: bool,
+}
+
+impl Called {
+    pub(crate) fn any(self) -> bool {
+        self.import || self.test
+    }
+}
+
+/// How to prune.
+#[derive(Clone, Copy)]
+pub(crate) struct Pruner<'a, 'p> {
+    pub(crate) syntax: &'a Syntax,
+    pub(crate) ran: &'p Ran,
+    /// Whether evaluating an expression can change anything.
+    pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
+    /// Keep docstrings.
+    pub(crate) docstrings: bool,
+    /// Keep the bodies of entered functions whole.
+    pub(crate) whole: bool,
+    /// A statement that must survive, whatever did not run.
+    must: Option<TextRange>,
+}
+
+impl<'a, 'p> Pruner<'a, 'p> {
+    pub(crate) fn new(
+        syntax: &'a Syntax,
+        ran: &'p Ran,
+        pure: &'p dyn Fn(&Expr) -> bool,
+        docstrings: bool,
+        whole: bool,
+    ) -> Self {
+        Self { syntax, ran, pure, docstrings, whole, must: None }
+    }
+
+    /// What is left of a block.
+    pub(crate) fn block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
+        body.iter().flat_map(|stmt| self.statement(stmt)).collect()
+    }
+
+    /// What is left of a statement: nothing, itself, or the statements of a branch of it.
+    pub(crate) fn statement(&self, stmt: &'a Stmt) -> Vec<Node<'a>> {
+        match stmt {
+            Stmt::Global(_) | Stmt::Nonlocal(_) => vec![leaf(stmt, Role::Ran)],
+            Stmt::FunctionDef(function) => self.function(stmt, function),
+            Stmt::ClassDef(class) => self.class(stmt, class),
+            Stmt::If(branch) => self.branch(stmt, branch),
+            Stmt::For(each) => self.for_loop(stmt, each),
+            Stmt::While(repeat) => self.while_loop(stmt, repeat),
+            Stmt::With(with) => self.with(stmt, with),
+            Stmt::Try(attempt) => self.attempt(stmt, attempt),
+            Stmt::Match(matching) => self.matching(stmt, matching),
+            _ if self.ran(stmt) || self.is_must(stmt) => vec![leaf(stmt, Role::Ran)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn ran(&self, stmt: &Stmt) -> bool {
+        self.ran.statement(self.syntax.source(), stmt)
+    }
+
+    fn any_ran(&self, body: &[Stmt]) -> bool {
+        body.iter().any(|stmt| self.ran(stmt))
+    }
+
+    fn is_must(&self, stmt: &Stmt) -> bool {
+        self.must == Some(stmt.range())
+    }
+
+    fn holds_must(&self, body: &[Stmt]) -> bool {
+        self.must.is_some_and(|must| body.iter().any(|stmt| stmt.range().contains_range(must)))
+    }
+
+    fn header_ran(&self, start: TextSize, body: &[Stmt]) -> bool {
+        let source = self.syntax.source();
+        let first = source.line(start);
+        let last = body.first().map_or(first, |stmt| source.line(stmt.start()).saturating_sub(1));
+        self.ran.any(first, last.max(first))
+    }
+
+    fn branch(&self, stmt: &'a Stmt, branch: &'a StmtIf) -> Vec<Node<'a>> {
+        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.holds_must(&branch.body) {
+            return Vec::new();
+        }
+        let mut clauses: Vec<Clause<'a>> = Vec::new();
+        let mut open: Option<Vec<Node<'a>>> = None;
+        let heads =
+            std::iter::once((Head::If(branch), Some(branch.test.as_ref()), branch.body.as_slice()))
+                .chain(branch.elif_else_clauses.iter().map(|clause| match &clause.test {
+                    Some(test) => (Head::Elif(clause), Some(test), clause.body.as_slice()),
+                    None => (Head::Else(&clause.body), None, clause.body.as_slice()),
+                }));
+        let mut reached = true;
+        for (head, test, body) in heads {
+            let ran = self.any_ran(body);
+            let must = self.holds_must(body);
+            match test {
+                Some(test) => {
+                    let evaluated =
+                        reached && (ran || self.ran.range(self.syntax.source(), test.range()));
+                    if !evaluated && !ran && !must {
+                        // The tests after one that was never evaluated were not evaluated either.
+                        reached = false;
+                        continue;
+                    }
+                    let kept = if ran { self.block(body) } else { Vec::new() };
+                    if !ran && !must && (self.pure)(test) {
+                        continue;
+                    }
+                    clauses.push(self.clause(head, kept, body));
+                }
+                None if ran || must => {
+                    if clauses.is_empty() {
+                        open = Some(self.block(body));
+                    } else {
+                        let kept = self.block(body);
+                        if !kept.is_empty() {
+                            clauses.push(self.clause(head, kept, body));
+                        }
+                    }
+                }
+                None => {}
+            }
+        }
+        match open {
+            Some(flat) => flat,
+            None => self.compound(stmt, clauses),
+        }
+    }
+
+    fn for_loop(&self, stmt: &'a Stmt, each: &'a StmtFor) -> Vec<Node<'a>> {
+        let ran = self.any_ran(&each.body);
+        let must = self.holds_must(&each.body) || self.holds_must(&each.orelse);
+        if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
+            return Vec::new();
+        }
+        let after = if self.any_ran(&each.orelse) { self.block(&each.orelse) } else { Vec::new() };
+        if !ran && !must && !each.is_async && (self.pure)(&each.iter) {
+            return after;
+        }
+        let mut clauses = vec![self.clause(Head::For(each), self.block(&each.body), &each.body)];
+        if !after.is_empty() {
+            clauses.push(self.clause(Head::Else(&each.orelse), after, &each.orelse));
+        }
+        self.compound(stmt, clauses)
+    }
+
+    fn while_loop(&self, stmt: &'a Stmt, repeat: &'a StmtWhile) -> Vec<Node<'a>> {
+        let ran = self.any_ran(&repeat.body);
+        let must = self.holds_must(&repeat.body) || self.holds_must(&repeat.orelse);
+        if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
+            return Vec::new();
+        }
+        let after =
+            if self.any_ran(&repeat.orelse) { self.block(&repeat.orelse) } else { Vec::new() };
+        if !ran && !must && (self.pure)(&repeat.test) {
+            return after;
+        }
+        let mut clauses =
+            vec![self.clause(Head::While(repeat), self.block(&repeat.body), &repeat.body)];
+        if !after.is_empty() {
+            clauses.push(self.clause(Head::Else(&repeat.orelse), after, &repeat.orelse));
+        }
+        self.compound(stmt, clauses)
+    }
+
+    fn with(&self, stmt: &'a Stmt, with: &'a StmtWith) -> Vec<Node<'a>> {
+        if !self.header_ran(stmt.start(), &with.body)
+            && !self.any_ran(&with.body)
+            && !self.holds_must(&with.body)
+        {
+            return Vec::new();
+        }
+        let clause = self.clause(Head::With(with), self.block(&with.body), &with.body);
+        self.compound(stmt, vec![clause])
+    }
+
+    fn attempt(&self, stmt: &'a Stmt, attempt: &'a StmtTry) -> Vec<Node<'a>> {
+        if !self.ran.range(self.syntax.source(), stmt.range())
+            && !self.must.is_some_and(|must| stmt.range().contains_range(must))
+        {
+            return Vec::new();
+        }
+        let body = self.block(&attempt.body);
+        let handlers: Vec<&ExceptHandlerExceptHandler> = attempt
+            .handlers
+            .iter()
+            .map(|ExceptHandler::ExceptHandler(handler)| handler)
+            .filter(|handler| self.any_ran(&handler.body) || self.holds_must(&handler.body))
+            .collect();
+        let otherwise = self.block(&attempt.orelse);
+        let finally = self.block(&attempt.finalbody);
+        if handlers.is_empty() {
+            let mut flat = body;
+            flat.extend(otherwise);
+            if finally.is_empty() {
+                return flat;
+            }
+            if flat.is_empty() {
+                return finally;
+            }
+            let clauses = vec![
+                self.clause(Head::Try(attempt), flat, &attempt.body),
+                self.clause(Head::Finally(&attempt.finalbody), finally, &attempt.finalbody),
+            ];
+            return self.compound(stmt, clauses);
+        }
+        let mut clauses = vec![self.clause(Head::Try(attempt), body, &attempt.body)];
+        for handler in handlers {
+            clauses.push(self.clause(
+                Head::Except(handler),
+                self.block(&handler.body),
+                &handler.body,
+            ));
+        }
+        if !otherwise.is_empty() {
+            clauses.push(self.clause(Head::Else(&attempt.orelse), otherwise, &attempt.orelse));
+        }
+        if !finally.is_empty() {
+            clauses.push(self.clause(
+                Head::Finally(&attempt.finalbody),
+                finally,
+                &attempt.finalbody,
+            ));
+        }
+        self.compound(stmt, clauses)
+    }
+
+    fn matching(&self, stmt: &'a Stmt, matching: &'a StmtMatch) -> Vec<Node<'a>> {
+        if !self.ran.range(self.syntax.source(), stmt.range()) {
+            return Vec::new();
+        }
+        let cases: Vec<Clause<'a>> = matching
+            .cases
+            .iter()
+            .filter(|case| self.any_ran(&case.body) || self.holds_must(&case.body))
+            .map(|case| self.clause(Head::Case(case), self.block(&case.body), &case.body))
+            .collect();
+        if cases.is_empty() {
+            if (self.pure)(&matching.subject) {
+                return Vec::new();
+            }
+            let Some(case) = matching.cases.first() else { return Vec::new() };
+            let filler = self.clause(Head::Case(case), Vec::new(), &case.body);
+            let head = Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false };
+            return self.compound(stmt, vec![head, filler]);
+        }
+        let mut clauses =
+            vec![Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false }];
+        clauses.extend(cases);
+        self.compound(stmt, clauses)
+    }
+
+    fn function(&self, stmt: &'a Stmt, function: &'a StmtFunctionDef) -> Vec<Node<'a>> {
+        let source = self.syntax.source();
+        if !self.ran(stmt) {
+            return Vec::new();
+        }
+        let called = self
+            .ran
+            .function(source.line(stmt.start()))
+            .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
+        let head = Head::Function(function, called);
+        if !called.any() {
+            let body = match function.body.first() {
+                Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],
+                _ => Vec::new(),
+            };
+            return self.compound(stmt, vec![self.clause(head, body, &function.body)]);
+        }
+        if self.whole {
+            let body = self.entire(&function.body);
+            return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
+        }
+        let mut body = self.block(&function.body);
+        // A generator stays a generator, also when none of its yields ran.
+        let yields = own_yields(&function.body);
+        if !yields.is_empty() && !body.iter().any(node_yields) {
+            let must = yields.into_iter().min_by_key(|range| range.len());
+            let pruner = Self { must, ..*self };
+            body = pruner.block(&function.body);
+            if !body.iter().any(node_yields)
+                && let Some(must) = must
+                && let Some(holder) =
+                    function.body.iter().find(|stmt| stmt.range().contains_range(must))
+            {
+                body.extend(pruner.entire(std::slice::from_ref(holder)));
+            }
+        }
+        self.keep_docstring(&mut body, &function.body);
+        self.compound(stmt, vec![self.clause(head, body, &function.body)])
+    }
+
+    fn class(&self, stmt: &'a Stmt, class: &'a StmtClassDef) -> Vec<Node<'a>> {
+        if !self.ran(stmt) {
+            return Vec::new();
+        }
+        let mut body = self.block(&class.body);
+        self.keep_docstring(&mut body, &class.body);
+        let needs_pass = false;
+        self.compound(stmt, vec![Clause { head: Head::Class(class), body, needs_pass }])
+    }
+
+    /// A body as it stands, what did not run marked dead.
+    fn entire(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
+        body.iter()
+            .map(|stmt| {
+                let role =
+                    if self.ran(stmt) || is_docstring(stmt) { Role::Ran } else { Role::Dead };
+                let mut clauses = Vec::new();
+                let mut add = |head, body: &'a [Stmt]| {
+                    clauses.push(Clause { head, body: self.entire(body), needs_pass: false })
+                };
+                match stmt {
+                    Stmt::If(branch) => {
+                        add(Head::If(branch), &branch.body);
+                        for clause in &branch.elif_else_clauses {
+                            let head = if clause.test.is_some() {
+                                Head::Elif(clause)
+                            } else {
+                                Head::Else(&clause.body)
+                            };
+                            add(head, &clause.body);
+                        }
+                    }
+                    Stmt::For(each) => {
+                        add(Head::For(each), &each.body);
+                        if !each.orelse.is_empty() {
+                            add(Head::Else(&each.orelse), &each.orelse);
+                        }
+                    }
+                    Stmt::While(repeat) => {
+                        add(Head::While(repeat), &repeat.body);
+                        if !repeat.orelse.is_empty() {
+                            add(Head::Else(&repeat.orelse), &repeat.orelse);
+                        }
+                    }
+                    Stmt::With(with) => add(Head::With(with), &with.body),
+                    Stmt::Try(attempt) => {
+                        add(Head::Try(attempt), &attempt.body);
+                        for ExceptHandler::ExceptHandler(handler) in &attempt.handlers {
+                            add(Head::Except(handler), &handler.body);
+                        }
+                        if !attempt.orelse.is_empty() {
+                            add(Head::Else(&attempt.orelse), &attempt.orelse);
+                        }
+                        if !attempt.finalbody.is_empty() {
+                            add(Head::Finally(&attempt.finalbody), &attempt.finalbody);
+                        }
+                    }
+                    Stmt::Match(matching) => {
+                        add(Head::Match(matching), &[]);
+                        for case in &matching.cases {
+                            add(Head::Case(case), &case.body);
+                        }
+                    }
+                    Stmt::FunctionDef(function) => {
+                        let called = self.ran.function(self.syntax.source().line(stmt.start()));
+                        let called = called.map_or(Called::default(), |call| Called {
+                            import: call.import,
+                            test: call.test,
+                        });
+                        add(Head::Function(function, called), &function.body);
+                    }
+                    Stmt::ClassDef(class) => add(Head::Class(class), &class.body),
+                    _ => {}
+                }
+                Node { stmt, clauses, role }
+            })
+            .collect()
+    }
+
+    fn keep_docstring(&self, body: &mut Vec<Node<'a>>, original: &'a [Stmt]) {
+        if self.docstrings
+            && let Some(first) = original.first()
+            && is_docstring(first)
+        {
+            body.insert(0, leaf(first, Role::Ran));
+        }
+    }
+
+    fn compound(&self, stmt: &'a Stmt, clauses: Vec<Clause<'a>>) -> Vec<Node<'a>> {
+        if clauses.is_empty() { Vec::new() } else { vec![Node { stmt, clauses, role: Role::Ran }] }
+    }
+
+    /// A clause whose block is never empty, filled where it must be with a statement of the original.
+    fn clause(&self, head: Head<'a>, body: Vec<Node<'a>>, original: &'a [Stmt]) -> Clause<'a> {
+        let mut clause = Clause { head, body, needs_pass: false };
+        if clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_))) {
+            self.fill(&mut clause, original);
+        }
+        clause
+    }
+
+    fn fill(&self, clause: &mut Clause<'a>, original: &'a [Stmt]) {
+        let pass = original.iter().find(|stmt| matches!(stmt, Stmt::Pass(_)) || is_ellipsis(stmt));
+        let docstring = original.first().filter(|stmt| is_docstring(stmt));
+        if let Some(stmt) = pass.or(docstring) {
+            clause.body.push(leaf(stmt, Role::Filler));
+        } else if self.any_ran(original) {
+            // The block ran, so a statement of it could run: only one that does nothing may fill it.
+            clause.needs_pass = true;
+        } else if let Some(stmt) = shortest(original) {
+            clause.body.push(leaf(stmt, Role::Filler));
+        } else {
+            clause.needs_pass = true;
+        }
+    }
+}
+
+/// The shortest simple statement of a block, nested ones included, that could stand for it.
+fn shortest(body: &[Stmt]) -> Option<&Stmt> {
+    let mut best: Option<&Stmt> = None;
+    crate::scope::for_each_statement(body, &mut |stmt| {
+        let simple = matches!(
+            stmt,
+            Stmt::Return(_)
+                | Stmt::Raise(_)
+                | Stmt::Assert(_)
+                | Stmt::Expr(_)
+                | Stmt::Assign(_)
+                | Stmt::AugAssign(_)
+                | Stmt::Delete(_)
+        );
+        if simple
+            && !is_docstring(stmt)
+            && best.is_none_or(|best| stmt.range().len() < best.range().len())
+        {
+            best = Some(stmt);
+        }
+    });
+    best
+}
+
+fn is_ellipsis(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Expr(expr) if expr.value.is_ellipsis_literal_expr())
+}
+
+pub(crate) fn leaf(stmt: &Stmt, role: Role) -> Node<'_> {
+    Node { stmt, clauses: Vec::new(), role }
+}
+
+/// Ranges of the statements of a function's own scope that yield.
+fn own_yields(body: &[Stmt]) -> Vec<TextRange> {
+    let mut found = Vec::new();
+    crate::scope::for_each_statement(body, &mut |stmt| {
+        if statement_yields(stmt) {
+            found.push(stmt.range());
+        }
+    });
+    found
+}
+
+fn node_yields(node: &Node<'_>) -> bool {
+    let nested = matches!(node.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+    !nested
+        && (statement_yields(node.stmt)
+            || node.clauses.iter().any(|clause| clause.body.iter().any(node_yields)))
+}
+
+/// Whether a statement's own expressions, those of its blocks excluded, yield.
+fn statement_yields(stmt: &Stmt) -> bool {
+    use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+    struct Yields {
+        found: bool,
+        top: bool,
+    }
+    impl<'v> Visitor<'v> for Yields {
+        fn visit_stmt(&mut self, stmt: &'v Stmt) {
+            if std::mem::take(&mut self.top)
+                && !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_))
+            {
+                walk_stmt(self, stmt);
+            }
+        }
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            match expr {
+                Expr::Yield(_) | Expr::YieldFrom(_) => self.found = true,
+                Expr::Lambda(_) => {}
+                _ => walk_expr(self, expr),
+            }
+        }
+    }
+    let mut yields = Yields { found: false, top: true };
+    yields.visit_stmt(stmt);
+    yields.found
+}

@@ -1,0 +1,151 @@
+//! What ran in one module, indexed by line: the executed half of a trace, made quick to ask.
+
+use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Executed;
+use crate::{
+    scope,
+    source::Source,
+    syntax::Syntax,
+    trace::{FileTrace, FunctionTrace, ModuleLine},
+};
+
+/// Executed lines, entered functions and the clock of one module.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ran {
+    lines: Vec<bool>,
+    functions: FxHashMap<u32, FunctionTrace>,
+    clock: Vec<ModuleLine>,
+}
+
+impl Ran {
+    pub(crate) fn new(file: &FileTrace) -> Self {
+        let mut ran = Self { clock: file.module_lines.clone(), ..Self::default() };
+        ran.clock.sort_by_key(|at| at.line);
+        for &line in file.import_lines.iter().chain(&file.test_lines) {
+            ran.set(line);
+        }
+        for function in &file.functions {
+            ran.functions.insert(function.line, function.clone());
+        }
+        ran
+    }
+
+    fn set(&mut self, line: u32) {
+        let at = line as usize;
+        if self.lines.len() <= at {
+            self.lines.resize(at + 1, false);
+        }
+        self.lines[at] = true;
+    }
+
+    /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
+    /// class bodies and imports keep what the original run says: a gist leaves imports out.
+    pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
+        let none = Executed::default();
+        let executed = executed.unwrap_or(&none);
+        let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
+        let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
+        self.functions.retain(|line, _| functions.contains(line));
+        each_function(syntax.body(), &mut |function| {
+            scope::for_each_statement(&function.body, &mut |stmt| {
+                let range = match stmt {
+                    Stmt::Import(_) | Stmt::ImportFrom(_) => return,
+                    Stmt::FunctionDef(inner) => TextRange::new(stmt.start(), inner.name.end()),
+                    Stmt::ClassDef(inner) => TextRange::new(stmt.start(), inner.name.end()),
+                    Stmt::If(branch) => {
+                        for clause in &branch.elif_else_clauses {
+                            if let Some(test) = &clause.test {
+                                self.forget(syntax.source(), test.range(), &lines);
+                            }
+                        }
+                        TextRange::new(stmt.start(), branch.test.end())
+                    }
+                    Stmt::For(each) => TextRange::new(stmt.start(), each.iter.end()),
+                    Stmt::While(repeat) => TextRange::new(stmt.start(), repeat.test.end()),
+                    Stmt::Match(matching) => TextRange::new(stmt.start(), matching.subject.end()),
+                    Stmt::With(_) | Stmt::Try(_) => return,
+                    _ => stmt.range(),
+                };
+                self.forget(syntax.source(), range, &lines);
+            });
+        });
+    }
+
+    fn forget(&mut self, source: &Source, range: TextRange, executed: &FxHashSet<u32>) {
+        let (first, last) = source.line_span(range);
+        if (first..=last).any(|line| executed.contains(&line)) {
+            return;
+        }
+        for line in first..=last {
+            if let Some(ran) = self.lines.get_mut(line as usize) {
+                *ran = false;
+            }
+        }
+    }
+
+    /// Whether any line from `first` to `last` ran.
+    pub(crate) fn any(&self, first: u32, last: u32) -> bool {
+        let end = self.lines.len().min(last as usize + 1);
+        self.lines.get(first as usize..end).is_some_and(|lines| lines.iter().any(|&ran| ran))
+    }
+
+    /// Whether any line of a range ran.
+    pub(crate) fn range(&self, source: &Source, range: TextRange) -> bool {
+        let (first, last) = source.line_span(range);
+        self.any(first, last)
+    }
+
+    /// Whether a statement ran: for a definition its decorators and header, for a simple statement
+    /// any of its lines, for a compound one anything in it.
+    pub(crate) fn statement(&self, source: &Source, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::FunctionDef(function) => {
+                self.any(source.line(stmt.start()), source.line(function.name.start()))
+            }
+            Stmt::ClassDef(class) => {
+                self.any(source.line(stmt.start()), source.line(class.name.start()))
+            }
+            Stmt::Global(_) | Stmt::Nonlocal(_) => false,
+            _ => !is_docstring(stmt) && self.range(source, stmt.range()),
+        }
+    }
+
+    /// Whether and when the function whose first line (of decorators or `def`) this is was entered.
+    pub(crate) fn function(&self, line: u32) -> Option<&FunctionTrace> {
+        self.functions.get(&line)
+    }
+
+    /// When module-level lines of a span first started and last ended.
+    pub(crate) fn clock(&self, first: u32, last: u32) -> Option<(u64, u64)> {
+        let from = self.clock.partition_point(|at| at.line < first);
+        let to = self.clock.partition_point(|at| at.line <= last);
+        let span = self.clock.get(from..to)?;
+        let start = span.iter().map(|at| at.start).min()?;
+        let end = span.iter().map(|at| at.end).max()?;
+        Some((start, end))
+    }
+}
+
+/// Whether a statement is a bare string: a docstring, or a comment in the form of one.
+pub(crate) fn is_docstring(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Expr(expr) => {
+            expr.value.is_string_literal_expr() || expr.value.is_bytes_literal_expr()
+        }
+        _ => false,
+    }
+}
+
+fn each_function(body: &[Stmt], visit: &mut impl FnMut(&StmtFunctionDef)) {
+    scope::for_each_statement(body, &mut |stmt| match stmt {
+        Stmt::FunctionDef(function) => {
+            visit(function);
+            each_function(&function.body, visit);
+        }
+        Stmt::ClassDef(class) => each_function(&class.body, visit),
+        _ => {}
+    });
+}

@@ -1,0 +1,304 @@
+//! Cuts the text of kept statements out of their sources, re-indented, with its origins.
+//!
+//! Nothing is re-printed: a line is the original's, but for its indentation and the replacements
+//! that were decided before.
+
+use std::collections::BTreeMap;
+
+use ruff_python_ast::{Stmt, token::TokenKind};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashMap;
+
+use super::{
+    name::TextRangeKey,
+    plan::{GistLine, Origin, Place},
+    prune::{Clause, Head, Node},
+};
+use crate::{module::Module, scope};
+
+/// Lines of a gist with their origins.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    pub(crate) text: Vec<String>,
+    pub(crate) origins: Vec<GistLine>,
+}
+
+impl Lines {
+    pub(crate) fn glue(&mut self, depth: usize, text: &str, reason: &str) {
+        self.text.push(format!("{}{text}", indent(depth)));
+        self.origins.push(GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false });
+    }
+
+    pub(crate) fn source(&mut self, depth: usize, text: &str, place: Place, adapted: bool) {
+        self.text.push(format!("{}{text}", indent(depth)));
+        self.origins.push(GistLine { origin: Origin::Source(place), adapted });
+    }
+
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.text.append(&mut other.text);
+        self.origins.append(&mut other.origins);
+    }
+}
+
+/// Renders the statements of one module.
+pub(crate) struct Renderer<'r> {
+    pub(crate) module: &'r Module,
+    /// Replacements by place; none spans lines.
+    pub(crate) edits: Option<&'r BTreeMap<TextRangeKey, String>>,
+    /// What import statements inside blocks become, by their start, for those that lead inwards.
+    pub(crate) inner: &'r FxHashMap<u32, Vec<String>>,
+    /// Whether a dotted module, imported with this level by this module, is internal.
+    pub(crate) internal: &'r dyn Fn(u32, Option<&str>, &str) -> bool,
+}
+
+impl Renderer<'_> {
+    pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut Lines) {
+        if node.clauses.is_empty() {
+            if depth > 0
+                && matches!(node.stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
+                && let Some(lines) = self.inner.get(&node.stmt.start().to_u32())
+            {
+                self.inner_import(node.stmt, lines, depth, out);
+                return;
+            }
+            self.cut(node.stmt.range(), depth, None, out);
+            return;
+        }
+        for (at, clause) in node.clauses.iter().enumerate() {
+            self.clause(node.stmt, clause, at == 0, depth, out);
+        }
+    }
+
+    fn clause(&self, stmt: &Stmt, clause: &Clause<'_>, first: bool, depth: usize, out: &mut Lines) {
+        let syntax = &self.module.syntax;
+        let mut body_depth = depth + 1;
+        match clause.head {
+            Head::If(branch) => {
+                self.cut(syntax.header(stmt.start(), &branch.body), depth, None, out)
+            }
+            Head::Elif(branch) => {
+                let header = syntax.header(branch.range.start(), &branch.body);
+                let start = if first { header.start() + TextSize::from(2) } else { header.start() };
+                self.cut(TextRange::new(start, header.end()), depth, None, out);
+            }
+            Head::Else(body) => self.keyword(TokenKind::Else, "else:", body, depth, out),
+            Head::Finally(body) => self.keyword(TokenKind::Finally, "finally:", body, depth, out),
+            Head::Try(attempt) => self.keyword(TokenKind::Try, "try:", &attempt.body, depth, out),
+            Head::For(each) => self.cut(syntax.header(stmt.start(), &each.body), depth, None, out),
+            Head::While(repeat) => {
+                self.cut(syntax.header(stmt.start(), &repeat.body), depth, None, out)
+            }
+            Head::With(with) => self.cut(syntax.header(stmt.start(), &with.body), depth, None, out),
+            Head::Except(handler) => {
+                self.cut(syntax.header(handler.range.start(), &handler.body), depth, None, out);
+            }
+            Head::Match(matching) => {
+                let start = stmt.start();
+                let end = matching.cases.first().map_or(stmt.end(), |case| case.range.start());
+                let subject = matching.subject.end();
+                let colon = syntax
+                    .tokens(TextRange::new(subject, end))
+                    .iter()
+                    .find(|token| token.kind() == TokenKind::Colon)
+                    .map_or(subject, Ranged::end);
+                self.cut(TextRange::new(start, colon), depth, None, out);
+                return;
+            }
+            Head::Case(case) => {
+                self.cut(syntax.header(case.range.start(), &case.body), depth + 1, None, out);
+                body_depth = depth + 2;
+            }
+            Head::Function(function, _) => {
+                self.decorated(stmt, &function.decorator_list, &function.body, depth, out);
+            }
+            Head::Class(class) => {
+                self.decorated(stmt, &class.decorator_list, &class.body, depth, out);
+            }
+        }
+        let before = out.text.len();
+        for inner in &clause.body {
+            self.node(inner, body_depth, out);
+        }
+        let only_declarations =
+            clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_)));
+        if out.text.len() == before || (clause.needs_pass && only_declarations) {
+            out.glue(body_depth, "pass", "a block needs a statement");
+        }
+    }
+
+    fn decorated(
+        &self,
+        stmt: &Stmt,
+        decorators: &[ruff_python_ast::Decorator],
+        body: &[Stmt],
+        depth: usize,
+        out: &mut Lines,
+    ) {
+        for decorator in decorators {
+            self.cut(decorator.range, depth, None, out);
+        }
+        let start = match decorators.last() {
+            Some(last) => self.module.syntax.keyword_after(last.range.end()),
+            None => stmt.start(),
+        };
+        self.cut(self.module.syntax.header(start, body), depth, None, out);
+    }
+
+    fn keyword(&self, kind: TokenKind, text: &str, body: &[Stmt], depth: usize, out: &mut Lines) {
+        let at = self.module.syntax.keyword_before(kind, body);
+        let line = self.module.syntax.source().line(at.unwrap_or_default());
+        out.source(depth, text, self.place(line), false);
+    }
+
+    fn place(&self, line: u32) -> Place {
+        Place { path: self.module.path().to_owned(), line }
+    }
+
+    /// An import in a block of which some names, or all, are in the gist itself.
+    fn inner_import(&self, stmt: &Stmt, lines: &[String], depth: usize, out: &mut Lines) {
+        let line = self.module.syntax.source().line(stmt.start());
+        match stmt {
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    if !(self.internal)(0, Some(&alias.name), "") {
+                        let text = format!("import {}", self.module.syntax.source().slice(alias));
+                        out.source(depth, &text, self.place(line), false);
+                    }
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                for alias in &import.names {
+                    // Compiled extensions stay importable.
+                    if !(self.internal)(import.level, from, &alias.name) {
+                        let dots = ".".repeat(import.level as usize);
+                        let alias = self.module.syntax.source().slice(alias);
+                        let text =
+                            format!("from {dots}{} import {alias}", from.unwrap_or_default());
+                        out.source(depth, &text, self.place(line), false);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let mut seen = Vec::new();
+        for text in lines {
+            if !seen.contains(&text) {
+                out.glue(depth, text, "imported here from inside the repository");
+                seen.push(text);
+            }
+        }
+    }
+
+    /// Cuts a range, line by line.
+    pub(crate) fn cut(&self, range: TextRange, depth: usize, from: Option<u32>, out: &mut Lines) {
+        let source = self.module.syntax.source();
+        let text = source.text();
+        let (first, last) = source.line_span(range);
+        let strings = self.module.syntax.lines_in_strings(range);
+        let first_start = usize::from(source.line_start(first));
+        let old_indent: &str = {
+            let line = &text[first_start..usize::from(range.end())];
+            &line[..line.len() - line.trim_start_matches([' ', '\t', '\x0c']).len()]
+        };
+        for line in first..=last {
+            let start = source.line_start(line).max(range.start());
+            let end = source.line_start(line + 1).min(range.end());
+            let (body, adapted) = self.edited(TextRange::new(start.min(end), end));
+            let body = body.trim_end_matches(['\n', '\r']);
+            let place = self.place(from.unwrap_or(line));
+            if strings.binary_search(&line).is_ok() {
+                out.text.push(body.to_owned());
+                out.origins.push(GistLine { origin: Origin::Source(place), adapted });
+            } else if line == first {
+                out.source(depth, body, place, adapted);
+            } else {
+                let rest = body.strip_prefix(old_indent).unwrap_or(body.trim_start());
+                if rest.trim().is_empty() {
+                    out.text.push(String::new());
+                    out.origins.push(GistLine { origin: Origin::Source(place), adapted });
+                } else {
+                    out.source(depth, rest, place, adapted);
+                }
+            }
+        }
+    }
+
+    fn edited(&self, range: TextRange) -> (String, bool) {
+        let text = self.module.syntax.source().text();
+        let Some(edits) = self.edits else { return (text[range].to_owned(), false) };
+        let (from, to) = (range.start().to_u32(), range.end().to_u32());
+        let mut out = String::new();
+        let mut at = from;
+        let mut adapted = false;
+        for (&(start, end), replacement) in edits.range((from, 0)..(to, 0)) {
+            if end > to || start < at {
+                continue;
+            }
+            out.push_str(&text[at as usize..start as usize]);
+            out.push_str(replacement);
+            at = end;
+            adapted = true;
+        }
+        out.push_str(&text[at as usize..to as usize]);
+        (out, adapted)
+    }
+}
+
+fn indent(depth: usize) -> String {
+    "    ".repeat(depth)
+}
+
+/// The text of an external import of some of a statement's names, each under the name given.
+pub(crate) fn import_text(
+    module: &Module,
+    stmt: &Stmt,
+    absolute: Option<&str>,
+    names: &[(ruff_python_ast::name::Name, ruff_python_ast::name::Name)],
+) -> Vec<(String, u32, bool)> {
+    let source = module.syntax.source();
+    let mut lines = Vec::new();
+    match stmt {
+        Stmt::Import(import) => {
+            for alias in &import.names {
+                let local = scope::local_of_import(alias);
+                for (_, flat) in names.iter().filter(|(name, _)| *name == local) {
+                    let (text, adapted) = if *flat == local {
+                        (format!("import {}", source.slice(alias)), false)
+                    } else if alias.asname.is_some() {
+                        (format!("import {} as {flat}", alias.name), true)
+                    } else {
+                        (format!("import {local} as {flat}"), true)
+                    };
+                    lines.push((text, source.line(alias.start()), adapted));
+                }
+            }
+        }
+        Stmt::ImportFrom(import) => {
+            let mut parts = Vec::new();
+            let mut adapted = false;
+            let mut line = None;
+            for alias in &import.names {
+                let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
+                for (_, flat) in names.iter().filter(|(name, _)| *name == local) {
+                    line.get_or_insert_with(|| source.line(stmt.start()));
+                    if *flat == local {
+                        parts.push(
+                            source.slice(alias).split_whitespace().collect::<Vec<_>>().join(" "),
+                        );
+                    } else {
+                        adapted = true;
+                        parts.push(format!("{} as {flat}", alias.name));
+                    }
+                }
+            }
+            if let Some(line) = line {
+                let written = import.module.as_ref().map(|name| name.as_str());
+                let from = absolute.or(written).unwrap_or_default();
+                lines.push((format!("from {from} import {}", parts.join(", ")), line, adapted));
+            }
+        }
+        _ => {}
+    }
+    lines
+}

@@ -1,0 +1,440 @@
+//! Which global names the kept part of a statement refers to, by Python's scoping rules.
+//!
+//! Works on pruned trees: what was cut away refers to nothing. It does not resolve names.
+
+use ruff_python_ast::{
+    Expr, ExprContext, InterpolatedStringElement, Parameters, Pattern, Stmt, TypeParams,
+    name::Name,
+    visitor::{Visitor, walk_expr, walk_interpolated_string_element, walk_pattern},
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
+
+use super::prune::{Clause, Head, Node, Role};
+use crate::scope::{self, Bound};
+
+/// A use of a name that its module's globals (or the builtins) answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    pub(crate) name: Name,
+    pub(crate) range: TextRange,
+    /// Attributes read from it, in order, with their places.
+    pub(crate) chain: Vec<(Name, TextRange)>,
+    pub(crate) usage: Usage,
+    /// Inside a function: evaluated when that is called, not where it stands.
+    pub(crate) late: bool,
+    /// The class body around it binds the same name, so that the global is only a fallback.
+    pub(crate) class_local: bool,
+    /// In a statement that did not run.
+    pub(crate) dead: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Usage {
+    Load,
+    Store,
+    Global,
+}
+
+/// An import statement inside a block, a function or a class body.
+#[derive(Debug, Clone)]
+pub(crate) struct InnerImport<'a> {
+    pub(crate) stmt: &'a Stmt,
+    pub(crate) dead: bool,
+    /// In a class body, where the names become attributes, or below a `global` declaration.
+    pub(crate) in_class: bool,
+}
+
+/// Everything that a unit mentions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scan<'a> {
+    pub(crate) references: Vec<Reference>,
+    /// Attribute names, parameter names and keywords: what may be asked of an object.
+    pub(crate) attributes: FxHashSet<Name>,
+    /// String constants, docstrings excluded.
+    pub(crate) strings: Vec<(String, TextRange)>,
+    pub(crate) imports: Vec<InnerImport<'a>>,
+    /// Names that a class body reads from itself: (start of the class statement, name).
+    pub(crate) class_locals: FxHashSet<(TextSize, Name)>,
+    /// Parameters of functions: what pytest may look up as fixtures.
+    pub(crate) parameters: FxHashSet<Name>,
+}
+
+/// Collects what a pruned statement of the top level refers to. `annotations` says whether
+/// annotations are evaluated.
+pub(crate) fn scan<'a>(nodes: &[Node<'a>], annotations: bool) -> Scan<'a> {
+    let mut scanner =
+        Scanner { scan: Scan::default(), scopes: Vec::new(), annotations, dead: false };
+    scanner.nodes(nodes);
+    scanner.scan
+}
+
+enum Kind {
+    Function,
+    Class(TextSize),
+    /// Comprehensions and type parameters: bind, but run where they stand.
+    Inner,
+}
+
+struct Scope {
+    kind: Kind,
+    bound: Bound,
+}
+
+struct Scanner<'a> {
+    scan: Scan<'a>,
+    scopes: Vec<Scope>,
+    annotations: bool,
+    dead: bool,
+}
+
+enum Found {
+    Local,
+    Global,
+    ClassOrGlobal(TextSize),
+}
+
+impl<'a> Scanner<'a> {
+    fn nodes(&mut self, nodes: &[Node<'a>]) {
+        for node in nodes {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, node: &Node<'a>) {
+        let dead = self.dead;
+        self.dead |= node.role != Role::Ran;
+        if node.clauses.is_empty() {
+            self.simple(node.stmt);
+        } else {
+            for clause in &node.clauses {
+                self.clause(node.stmt, clause);
+            }
+        }
+        self.dead = dead;
+    }
+
+    fn clause(&mut self, stmt: &'a Stmt, clause: &Clause<'a>) {
+        match clause.head {
+            Head::If(branch) => self.visit_expr(&branch.test),
+            Head::Elif(branch) => branch.test.iter().for_each(|test| self.visit_expr(test)),
+            Head::Else(_) | Head::Try(_) | Head::Finally(_) => {}
+            Head::For(each) => {
+                self.visit_expr(&each.iter);
+                self.visit_expr(&each.target);
+            }
+            Head::While(repeat) => self.visit_expr(&repeat.test),
+            Head::With(with) => {
+                for item in &with.items {
+                    self.visit_expr(&item.context_expr);
+                    if let Some(vars) = &item.optional_vars {
+                        self.visit_expr(vars);
+                    }
+                }
+            }
+            Head::Except(handler) => {
+                if let Some(kind) = &handler.type_ {
+                    self.visit_expr(kind);
+                }
+                if let Some(name) = &handler.name {
+                    self.name(&name.id, name.range, Vec::new(), Usage::Store);
+                }
+            }
+            Head::Match(matching) => self.visit_expr(&matching.subject),
+            Head::Case(case) => {
+                self.visit_pattern(&case.pattern);
+                if let Some(guard) = &case.guard {
+                    self.visit_expr(guard);
+                }
+            }
+            Head::Function(function, _) => {
+                for decorator in &function.decorator_list {
+                    self.visit_expr(&decorator.expression);
+                }
+                if !self.scopes.is_empty() {
+                    self.name(&function.name.id, function.name.range, Vec::new(), Usage::Store);
+                }
+                let typed = self.type_params(function.type_params.as_deref());
+                self.parameters(&function.parameters);
+                if self.annotations
+                    && let Some(returns) = &function.returns
+                {
+                    self.visit_expr(returns);
+                }
+                let mut bound = scope::bound(&function.body);
+                bound.local.extend(parameter_names(&function.parameters));
+                self.scan.parameters.extend(parameter_names(&function.parameters));
+                self.scope(Kind::Function, bound, |scanner| scanner.nodes(&clause.body));
+                if typed {
+                    self.scopes.pop();
+                }
+                return;
+            }
+            Head::Class(class) => {
+                for decorator in &class.decorator_list {
+                    self.visit_expr(&decorator.expression);
+                }
+                if !self.scopes.is_empty() {
+                    self.name(&class.name.id, class.name.range, Vec::new(), Usage::Store);
+                }
+                let typed = self.type_params(class.type_params.as_deref());
+                if let Some(arguments) = &class.arguments {
+                    arguments.args.iter().for_each(|base| self.visit_expr(base));
+                    arguments.keywords.iter().for_each(|keyword| self.visit_expr(&keyword.value));
+                }
+                let bound = scope::bound(&class.body);
+                let kind = Kind::Class(stmt.start());
+                self.scope(kind, bound, |scanner| scanner.nodes(&clause.body));
+                if typed {
+                    self.scopes.pop();
+                }
+                return;
+            }
+        }
+        self.nodes(&clause.body);
+    }
+
+    fn simple(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Import(_) | Stmt::ImportFrom(_) => {
+                let in_class =
+                    matches!(self.scopes.last(), Some(Scope { kind: Kind::Class(_), .. }));
+                self.scan.imports.push(InnerImport { stmt, dead: self.dead, in_class });
+            }
+            Stmt::Global(global) => {
+                for name in &global.names {
+                    self.scan.references.push(Reference {
+                        name: name.id.clone(),
+                        range: name.range,
+                        chain: Vec::new(),
+                        usage: Usage::Global,
+                        late: true,
+                        class_local: false,
+                        dead: self.dead,
+                    });
+                }
+            }
+            Stmt::AnnAssign(assign) => {
+                self.visit_expr(&assign.target);
+                let in_function =
+                    matches!(self.scopes.last(), Some(Scope { kind: Kind::Function, .. }));
+                if self.annotations && !in_function {
+                    self.visit_expr(&assign.annotation);
+                }
+                if let Some(value) = &assign.value {
+                    self.visit_expr(value);
+                }
+            }
+            Stmt::Expr(expr) if expr.value.is_string_literal_expr() => {}
+            // The value of a type alias is evaluated on demand; its names count as used late.
+            _ => ruff_python_ast::visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn scope(&mut self, kind: Kind, bound: Bound, inside: impl FnOnce(&mut Self)) {
+        self.scopes.push(Scope { kind, bound });
+        inside(self);
+        self.scopes.pop();
+    }
+
+    fn type_params(&mut self, params: Option<&'a TypeParams>) -> bool {
+        let Some(params) = params else { return false };
+        let mut bound = Bound::default();
+        bound.local.extend(params.type_params.iter().map(|param| param.name().id.clone()));
+        self.scopes.push(Scope { kind: Kind::Inner, bound });
+        for param in &params.type_params {
+            ruff_python_ast::visitor::walk_type_param(self, param);
+        }
+        true
+    }
+
+    fn parameters(&mut self, parameters: &'a Parameters) {
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = &parameter.default {
+                self.visit_expr(default);
+            }
+        }
+        if self.annotations {
+            for parameter in parameters.iter() {
+                if let Some(annotation) = parameter.as_parameter().annotation() {
+                    self.visit_expr(annotation);
+                }
+            }
+        }
+    }
+
+    fn find(&self, name: &Name) -> Found {
+        let innermost = self.scopes.len().wrapping_sub(1);
+        for (at, scope) in self.scopes.iter().enumerate().rev() {
+            if scope.bound.global.contains(name) {
+                return Found::Global;
+            }
+            match scope.kind {
+                // Class scopes are seen only from their own statements.
+                Kind::Class(start) if at == innermost => {
+                    if scope.bound.local.contains(name) {
+                        return Found::ClassOrGlobal(start);
+                    }
+                }
+                Kind::Class(_) => {}
+                Kind::Function | Kind::Inner => {
+                    if scope.bound.local.contains(name) {
+                        return Found::Local;
+                    }
+                }
+            }
+        }
+        Found::Global
+    }
+
+    fn name(&mut self, name: &Name, range: TextRange, chain: Vec<(Name, TextRange)>, usage: Usage) {
+        let class_local = match self.find(name) {
+            Found::Local => return,
+            Found::Global => false,
+            Found::ClassOrGlobal(start) => {
+                if usage == Usage::Load {
+                    self.scan.class_locals.insert((start, name.clone()));
+                }
+                true
+            }
+        };
+        if class_local && usage == Usage::Store {
+            return;
+        }
+        let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
+        let dead = self.dead;
+        self.scan.references.push(Reference {
+            name: name.clone(),
+            range,
+            chain,
+            usage,
+            late,
+            class_local,
+            dead,
+        });
+    }
+
+    fn comprehension(
+        &mut self,
+        generators: &'a [ruff_python_ast::Comprehension],
+        elements: &[&'a Expr],
+    ) {
+        let mut bound = Bound::default();
+        for generator in generators {
+            target_names(&generator.target, &mut bound.local);
+        }
+        // The first iterable is evaluated outside.
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+        }
+        self.scope(Kind::Inner, bound, |scanner| {
+            for (at, generator) in generators.iter().enumerate() {
+                if at > 0 {
+                    scanner.visit_expr(&generator.iter);
+                }
+                scanner.visit_expr(&generator.target);
+                generator.ifs.iter().for_each(|test| scanner.visit_expr(test));
+            }
+            elements.iter().for_each(|element| scanner.visit_expr(element));
+        });
+    }
+}
+
+impl<'a> Visitor<'a> for Scanner<'a> {
+    fn visit_stmt(&mut self, _: &'a Stmt) {}
+
+    fn visit_annotation(&mut self, annotation: &'a Expr) {
+        if self.annotations {
+            self.visit_expr(annotation);
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(name) => {
+                let usage =
+                    if matches!(name.ctx, ExprContext::Load) { Usage::Load } else { Usage::Store };
+                self.name(&name.id, name.range, Vec::new(), usage);
+            }
+            Expr::Attribute(_) => {
+                let mut chain = Vec::new();
+                let mut base = expr;
+                while let Expr::Attribute(attribute) = base {
+                    chain.push((attribute.attr.id.clone(), attribute.attr.range));
+                    self.scan.attributes.insert(attribute.attr.id.clone());
+                    base = &attribute.value;
+                }
+                chain.reverse();
+                match base {
+                    Expr::Name(name) => self.name(&name.id, name.range, chain, Usage::Load),
+                    _ => self.visit_expr(base),
+                }
+            }
+            Expr::StringLiteral(text) => {
+                self.scan.strings.push((text.value.to_str().to_owned(), text.range));
+            }
+            Expr::Lambda(lambda) => {
+                let mut bound = Bound::default();
+                if let Some(parameters) = &lambda.parameters {
+                    self.parameters(parameters);
+                    bound.local.extend(parameter_names(parameters));
+                }
+                self.scope(Kind::Function, bound, |scanner| scanner.visit_expr(&lambda.body));
+            }
+            Expr::Call(call) => {
+                walk_expr(self, expr);
+                for keyword in &call.arguments.keywords {
+                    if let Some(name) = &keyword.arg {
+                        self.scan.attributes.insert(name.id.clone());
+                    }
+                }
+            }
+            Expr::ListComp(comp) => self.comprehension(&comp.generators, &[&comp.elt]),
+            Expr::SetComp(comp) => self.comprehension(&comp.generators, &[&comp.elt]),
+            Expr::Generator(comp) => self.comprehension(&comp.generators, &[&comp.elt]),
+            Expr::DictComp(comp) => {
+                let mut elements: Vec<&'a Expr> = vec![&comp.value];
+                elements.extend(comp.key.as_deref());
+                self.comprehension(&comp.generators, &elements);
+            }
+            _ => walk_expr(self, expr),
+        }
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        match pattern {
+            Pattern::MatchClass(class) => {
+                for keyword in &class.arguments.keywords {
+                    self.scan.attributes.insert(keyword.attr.id.clone());
+                }
+            }
+            Pattern::MatchAs(named) => {
+                if let Some(name) = &named.name {
+                    self.name(&name.id, name.range, Vec::new(), Usage::Store);
+                }
+            }
+            _ => {}
+        }
+        walk_pattern(self, pattern);
+    }
+
+    fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
+        walk_interpolated_string_element(self, element);
+    }
+}
+
+fn parameter_names(parameters: &Parameters) -> impl Iterator<Item = Name> {
+    parameters.iter().map(|parameter| parameter.name().id.clone())
+}
+
+fn target_names(target: &Expr, names: &mut FxHashSet<Name>) {
+    match target {
+        Expr::Name(name) => {
+            names.insert(name.id.clone());
+        }
+        Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| target_names(element, names)),
+        Expr::List(list) => list.elts.iter().for_each(|element| target_names(element, names)),
+        Expr::Starred(starred) => target_names(&starred.value, names),
+        _ => {}
+    }
+}

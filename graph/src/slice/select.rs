@@ -1,0 +1,1184 @@
+//! Decides which units a gist needs: roots from the run, then everything that these refer to, through
+//! internal imports, to a fixpoint.
+//!
+//! It chooses; it does not name, order or cut.
+
+use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Adjustments,
+    plan::{Place, Reason},
+    program::{Program, UnitId},
+    prune::{Clause, Head, Node},
+    scan::{Reference, Scan, Usage, scan},
+};
+use crate::{
+    module::ModuleId,
+    resolve::{BindingKind, Target},
+    scope,
+    syntax::Syntax,
+    trace::Value,
+};
+
+/// Names of a test module that pytest itself reads.
+const CONFIGURATION: &[&str] = &["pytestmark", "pytest_plugins", "collect_ignore"];
+
+/// A kept unit: what is left of it, and what that mentions.
+pub(crate) struct Chosen<'a> {
+    pub(crate) reason: Reason,
+    pub(crate) nodes: Vec<Node<'a>>,
+    pub(crate) scan: Scan<'a>,
+}
+
+/// The units of a gist.
+pub(crate) struct Selection<'a> {
+    pub(crate) program: Program<'a>,
+    pub(crate) chosen: FxHashMap<UnitId, Chosen<'a>>,
+    /// Imports from outside that are needed: (unit, local name).
+    pub(crate) imports: FxHashSet<(UnitId, Name)>,
+    /// Internal modules whose object is used as a value.
+    pub(crate) escaped: FxHashSet<String>,
+    /// Modules that are looked up by their name at run time.
+    pub(crate) registered: FxHashSet<String>,
+    /// Dotted strings that name something internal.
+    pub(crate) dotted: FxHashSet<(String, Name)>,
+    /// External submodules reached by attributes of a module.
+    pub(crate) external_submodules: FxHashSet<String>,
+    pub(crate) stubs: FxHashSet<Place>,
+    pub(crate) dropped_stubs: FxHashSet<Place>,
+    pub(crate) notes: Vec<String>,
+    /// Whether annotations are evaluated in the gist.
+    pub(crate) annotations: bool,
+    /// Whether the gist needs `from __future__ import annotations`.
+    pub(crate) future: bool,
+}
+
+pub(crate) fn select<'a>(
+    mut program: Program<'a>,
+    tests: &[(String, Vec<String>)],
+    data: &'a [Syntax],
+    adjustments: &Adjustments,
+) -> Selection<'a> {
+    let named = named_tests(&program, tests);
+    program.keep_whole(named.iter().map(|&(module, line, _)| (module, line)).collect());
+    let futures: Vec<bool> =
+        program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
+    let future = futures.iter().any(|&one| one) && !adjustments.annotations;
+    let annotations = !future;
+    let abstracts = program
+        .trace
+        .abstract_overrides
+        .iter()
+        .map(|(class, names)| (class.clone(), names.iter().cloned().collect()))
+        .collect();
+    let mut stubs: FxHashSet<Place> = FxHashSet::default();
+    loop {
+        let mut search = Search {
+            selection: Selection {
+                program,
+                chosen: FxHashMap::default(),
+                imports: FxHashSet::default(),
+                escaped: FxHashSet::default(),
+                registered: adjustments.register.iter().cloned().collect(),
+                dotted: FxHashSet::default(),
+                external_submodules: FxHashSet::default(),
+                stubs: stubs.clone(),
+                dropped_stubs: FxHashSet::default(),
+                notes: Vec::new(),
+                annotations,
+                future,
+            },
+            adjustments,
+            abstracts: &abstracts,
+            work: Vec::new(),
+            needed: FxHashSet::default(),
+            waiting: FxHashMap::default(),
+            attributes: FxHashSet::default(),
+            strings: FxHashSet::default(),
+            class_locals: FxHashSet::default(),
+        };
+        search.roots(&named);
+        search.foreign(data);
+        search.run();
+        let more = search.wanted_stubs();
+        if more.is_subset(&stubs) {
+            return search.selection;
+        }
+        stubs.extend(more);
+        program = search.selection.program;
+    }
+}
+
+/// Test functions and classes of the command: (module, first line of the function, top-level name).
+fn named_tests(
+    program: &Program<'_>,
+    tests: &[(String, Vec<String>)],
+) -> Vec<(ModuleId, u32, Name)> {
+    let mut found = Vec::new();
+    for (path, names) in tests {
+        let Some((id, module)) = program.modules.iter().find(|(_, module)| module.path() == path)
+        else {
+            continue;
+        };
+        let mut body = module.syntax.body();
+        let Some(top) = names.first() else { continue };
+        for name in names {
+            let Some(stmt) = body.iter().rev().find(|stmt| defines(stmt, name)) else { break };
+            match stmt {
+                Stmt::ClassDef(class) => {
+                    let line = module.syntax.source().line(stmt.start());
+                    found.push((id, line, Name::new(top)));
+                    body = &class.body;
+                }
+                _ => {
+                    let line = module.syntax.source().line(stmt.start());
+                    found.push((id, line, Name::new(top)));
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+fn defines(stmt: &Stmt, name: &str) -> bool {
+    match stmt {
+        Stmt::FunctionDef(function) => function.name.as_str() == name,
+        Stmt::ClassDef(class) => class.name.as_str() == name,
+        _ => false,
+    }
+}
+
+pub(crate) fn has_future(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::ImportFrom(import) => {
+            import.module.as_ref().is_some_and(|module| module == "__future__")
+                && import.names.iter().any(|alias| &alias.name == "annotations")
+        }
+        _ => false,
+    })
+}
+
+struct Search<'a, 's> {
+    selection: Selection<'a>,
+    adjustments: &'s Adjustments,
+    abstracts: &'s FxHashMap<String, FxHashSet<String>>,
+    work: Vec<UnitId>,
+    needed: FxHashSet<(ModuleId, Name)>,
+    /// Units that only change a global, kept once that global is needed.
+    waiting: FxHashMap<(ModuleId, Name), Vec<UnitId>>,
+    attributes: FxHashSet<Name>,
+    strings: FxHashSet<String>,
+    class_locals: FxHashSet<(ModuleId, u32, Name)>,
+}
+
+impl<'a> Search<'a, '_> {
+    fn program(&self) -> &Program<'a> {
+        &self.selection.program
+    }
+
+    fn place(&self, id: UnitId) -> Place {
+        let unit = self.program().get(id);
+        Place {
+            path: self.program().modules.get(unit.module).path().to_owned(),
+            line: unit.first_line,
+        }
+    }
+
+    // Roots ------------------------------------------------------------------------------------
+
+    fn roots(&mut self, named: &[(ModuleId, u32, Name)]) {
+        for id in self.program().unit_ids() {
+            if let Some(reason) = self.root(id, named) {
+                self.keep(id, reason);
+            }
+        }
+        let fixtures = self.program().trace.fixtures.clone();
+        for fixture in fixtures {
+            let found =
+                self.program().modules.iter().find(|(_, module)| module.path() == fixture.path);
+            let Some((id, module)) = found else { continue };
+            let start = module.syntax.source().line_start(fixture.line);
+            let at = module.syntax.body().iter().find(|stmt| {
+                stmt.range().contains(start) || {
+                    module.syntax.source().line(stmt.start()) == fixture.line
+                }
+            });
+            let unit = at.and_then(|stmt| self.program().unit_at(id, stmt.start()));
+            if let Some(unit) = unit {
+                self.keep(unit, Reason::Fixture);
+            }
+        }
+        let generated = self.program().trace.generated.clone();
+        for module in &generated.imports {
+            self.selection.registered.insert(module.clone());
+            for name in &generated.names {
+                self.demand(module, &Name::new(name));
+            }
+        }
+        self.strings.extend(generated.names);
+    }
+
+    fn root(&mut self, id: UnitId, named: &[(ModuleId, u32, Name)]) -> Option<Reason> {
+        let program = self.program();
+        let unit = program.get(id);
+        let place = self.place(id);
+        if self.adjustments.drop.contains(&place) {
+            return None;
+        }
+        if self.adjustments.keep.contains(&place) {
+            return Some(Reason::Asked);
+        }
+        if named.iter().any(|(module, _, top)| {
+            *module == unit.module && unit.binds.contains(top) && is_definition(unit.stmt)
+        }) {
+            return Some(Reason::Test);
+        }
+        if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str())) {
+            return Some(Reason::Configuration);
+        }
+        match unit.stmt {
+            Stmt::FunctionDef(function) => {
+                let called = program.ran(unit.module).function(unit.first_line);
+                let name = function.name.as_str();
+                if program.is_support(unit.module) && name.starts_with("pytest_") {
+                    // A hook of a conftest is no hook in a test module, but for the one that makes
+                    // parameters.
+                    return (name == "pytest_generate_tests" && called.is_some())
+                        .then_some(Reason::Configuration);
+                }
+                if called.is_some_and(|call| call.test) {
+                    return Some(Reason::Called);
+                }
+                self.registers(id)
+            }
+            Stmt::ClassDef(class) => {
+                let module = program.modules.get(unit.module);
+                let ran = program.ran(unit.module);
+                let mut called = false;
+                each_method(&class.body, &mut |stmt| {
+                    let line = module.syntax.source().line(stmt.start());
+                    called |= ran.function(line).is_some_and(|call| call.test);
+                });
+                if called { Some(Reason::Called) } else { self.registers(id) }
+            }
+            stmt => {
+                if !acts(stmt) {
+                    return None;
+                }
+                match self.changed_by(id, stmt) {
+                    Some(globals) if globals.is_empty() => None,
+                    Some(globals) => {
+                        for global in globals {
+                            self.waiting.entry(global).or_default().push(id);
+                        }
+                        None
+                    }
+                    None if self.adjustments.side_effects => Some(Reason::SideEffect),
+                    None => None,
+                }
+            }
+        }
+    }
+
+    /// A definition whose creation changes something internal waits until that is needed.
+    fn registers(&mut self, id: UnitId) -> Option<Reason> {
+        let program = self.program();
+        let unit = program.get(id);
+        let mut globals: Vec<(ModuleId, Name)> = Vec::new();
+        let decorators: &[ruff_python_ast::Decorator] = match unit.stmt {
+            Stmt::FunctionDef(function) => &function.decorator_list,
+            Stmt::ClassDef(class) => &class.decorator_list,
+            _ => &[],
+        };
+        for decorator in decorators {
+            self.acting(id, &decorator.expression, &mut globals);
+        }
+        if let Stmt::ClassDef(class) = unit.stmt {
+            self.class_hooks(unit.module, class, &mut globals, 0);
+        }
+        globals.sort_unstable();
+        globals.dedup();
+        for global in globals {
+            if !(global.0 == self.program().get(id).module
+                && self.program().get(id).binds.contains(&global.1))
+            {
+                self.waiting.entry(global).or_default().push(id);
+            }
+        }
+        None
+    }
+
+    /// Globals that applying a decorator changes: the receiver of a method, or what a function stores.
+    fn acting(&self, id: UnitId, decorator: &Expr, globals: &mut Vec<(ModuleId, Name)>) {
+        let program = self.program();
+        let unit = program.get(id);
+        let callee = match decorator {
+            Expr::Call(call) => call.func.as_ref(),
+            other => other,
+        };
+        match callee {
+            Expr::Name(name) => {
+                if let Some(Target::Own(home, own)) = program.target(id, &name.id, false)
+                    && let Some(changes) = program.changes(home, &own)
+                {
+                    globals.extend(changes);
+                }
+            }
+            Expr::Attribute(_) => {
+                let mut base = callee;
+                while let Expr::Attribute(attribute) = base {
+                    base = &attribute.value;
+                }
+                if let Expr::Name(name) = base {
+                    match program.target(id, &name.id, false) {
+                        Some(Target::Own(..)) => {
+                            globals.extend(program.resolver.home(unit.module, &name.id));
+                        }
+                        Some(Target::Module(module)) => {
+                            if let Expr::Attribute(attribute) = callee
+                                && let Some(Target::Own(home, own)) =
+                                    program.resolver.attribute(&module, &attribute.attr.id)
+                                && let Some(changes) = program.changes(home, &own)
+                            {
+                                globals.extend(changes);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Globals that `__init_subclass__` of internal bases, or an internal metaclass, changes.
+    fn class_hooks(
+        &self,
+        module: ModuleId,
+        class: &ruff_python_ast::StmtClassDef,
+        globals: &mut Vec<(ModuleId, Name)>,
+        depth: u32,
+    ) {
+        let Some(arguments) = &class.arguments else { return };
+        if depth > 8 {
+            return;
+        }
+        let bases =
+            arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
+        for base in bases {
+            let Expr::Name(name) = base else { continue };
+            let program = self.program();
+            let Some(Target::Own(home, own)) = program.resolver.resolve(module, &name.id) else {
+                continue;
+            };
+            let definition =
+                program.modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
+                    Stmt::ClassDef(class) if class.name.id == own => Some(class),
+                    _ => None,
+                });
+            let Some(definition) = definition else { continue };
+            for stmt in &definition.body {
+                let Stmt::FunctionDef(method) = stmt else { continue };
+                if !matches!(
+                    method.name.as_str(),
+                    "__init_subclass__" | "__new__" | "__init__" | "__prepare__"
+                ) {
+                    continue;
+                }
+                let line = program.modules.get(home).syntax.source().line(stmt.start());
+                if program.ran(home).function(line).is_some_and(|call| call.import) {
+                    collect_stores(&method.body, &mut |name| {
+                        if let Some(Target::Own(home, own)) = program.resolver.resolve(home, name) {
+                            globals.push((home, own));
+                        }
+                    });
+                }
+            }
+            self.class_hooks(home, definition, globals, depth + 1);
+        }
+    }
+
+    /// Homes of the globals that a module-level statement changes; `None` when it may do anything else.
+    fn changed_by(&self, id: UnitId, stmt: &Stmt) -> Option<Vec<(ModuleId, Name)>> {
+        let mut globals = Vec::new();
+        self.collect_changes(id, stmt, &mut globals).then_some(globals)
+    }
+
+    fn collect_changes(
+        &self,
+        id: UnitId,
+        stmt: &Stmt,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
+        match stmt {
+            Stmt::Expr(expr) => match expr.value.as_ref() {
+                Expr::Call(call) => match call.func.as_ref() {
+                    Expr::Attribute(method) => self.base(id, &method.value, globals),
+                    Expr::Name(name) => match self.program().target(id, &name.id, false) {
+                        Some(Target::Own(home, own)) => match self.program().changes(home, &own) {
+                            Some(changes) if !changes.is_empty() => {
+                                globals.extend(changes);
+                                true
+                            }
+                            _ => false,
+                        },
+                        _ => false,
+                    },
+                    _ => false,
+                },
+                value => self.program().purity.is_pure(self.program().get(id).module, value),
+            },
+            Stmt::Assign(assign) => {
+                assign.targets.iter().all(|target| self.target_changes(id, target, globals))
+            }
+            Stmt::AugAssign(assign) => self.target_changes(id, &assign.target, globals),
+            Stmt::AnnAssign(assign) => self.target_changes(id, &assign.target, globals),
+            Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::With(_) => {
+                let mut all = true;
+                scope::for_each_block(stmt, |block| {
+                    all &= block.iter().all(|stmt| self.collect_changes(id, stmt, globals));
+                });
+                all
+            }
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => true,
+            Stmt::Pass(_) | Stmt::Continue(_) | Stmt::Break(_) => true,
+            _ => false,
+        }
+    }
+
+    fn target_changes(
+        &self,
+        id: UnitId,
+        target: &Expr,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
+        match target {
+            Expr::Name(_) => true,
+            Expr::Attribute(attribute) => self.base(id, &attribute.value, globals),
+            Expr::Subscript(subscript) => self.base(id, &subscript.value, globals),
+            Expr::Tuple(tuple) => {
+                tuple.elts.iter().all(|element| self.target_changes(id, element, globals))
+            }
+            _ => false,
+        }
+    }
+
+    fn base(&self, id: UnitId, mut expr: &Expr, globals: &mut Vec<(ModuleId, Name)>) -> bool {
+        loop {
+            match expr {
+                Expr::Attribute(attribute) => expr = &attribute.value,
+                Expr::Subscript(subscript) => expr = &subscript.value,
+                Expr::Name(name) => {
+                    let program = self.program();
+                    let unit = program.get(id);
+                    return match program.target(id, &name.id, false) {
+                        Some(Target::Own(home, own)) => {
+                            globals.push((home, own));
+                            true
+                        }
+                        // A loop variable of the same statement: what it stands for is unknown.
+                        _ if unit.binds.contains(&name.id) => false,
+                        _ => false,
+                    };
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    // Fixpoint ---------------------------------------------------------------------------------
+
+    fn run(&mut self) {
+        loop {
+            while let Some(id) = self.work.pop() {
+                self.process(id);
+            }
+            self.asked_by_name();
+            if self.work.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn keep(&mut self, id: UnitId, reason: Reason) {
+        if self.selection.chosen.contains_key(&id) {
+            return;
+        }
+        let unit = self.program().get(id);
+        if matches!(unit.stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
+            return;
+        }
+        let place = self.place(id);
+        if self.adjustments.drop.contains(&place) {
+            return;
+        }
+        let chosen = Chosen { reason, nodes: Vec::new(), scan: Scan::default() };
+        self.selection.chosen.insert(id, chosen);
+        self.work.push(id);
+    }
+
+    fn process(&mut self, id: UnitId) {
+        let nodes = self.settle(id);
+        let scan = scan(&nodes, self.selection.annotations);
+        let only_exports = self.program().get(id).binds.iter().all(|name| name == "__all__")
+            && !self.program().get(id).binds.is_empty();
+        if !only_exports {
+            let module = self.program().get(id).module;
+            for reference in scan.references.iter().filter(|reference| !reference.dead) {
+                self.refer(id, reference);
+            }
+            let imports: Vec<&Stmt> = scan
+                .imports
+                .iter()
+                .filter(|import| !import.dead)
+                .map(|import| import.stmt)
+                .collect();
+            for stmt in imports {
+                self.inner_import(id, stmt);
+            }
+            for (text, _) in &scan.strings {
+                self.dotted_string(id, text);
+            }
+            self.attributes.extend(scan.attributes.iter().cloned());
+            if self.program().is_support(module) {
+                self.attributes.extend(scan.parameters.iter().cloned());
+            }
+            self.strings.extend(
+                scan.strings
+                    .iter()
+                    .filter(|(text, _)| is_identifier(text))
+                    .map(|(text, _)| text.clone()),
+            );
+            let source = self.program().modules.get(module).syntax.source();
+            let locals: Vec<(ModuleId, u32, Name)> = scan
+                .class_locals
+                .iter()
+                .map(|(start, name)| (module, source.line(*start), name.clone()))
+                .collect();
+            self.class_locals.extend(locals);
+        }
+        if let Some(chosen) = self.selection.chosen.get_mut(&id) {
+            chosen.nodes = nodes;
+            chosen.scan = scan;
+        }
+    }
+
+    fn refer(&mut self, id: UnitId, reference: &Reference) {
+        let program = self.program();
+        let unit = program.get(id);
+        let module = unit.module;
+        if &reference.name == "__all__" {
+            return;
+        }
+        if reference.usage == Usage::Store && !reference.late {
+            return;
+        }
+        let Some(target) = program.target(id, &reference.name, reference.late) else {
+            // A name that only an external star import can bring.
+            let stars = program.resolver.bindings(module, &reference.name).is_none()
+                && !scope::is_builtin(&reference.name);
+            if stars {
+                self.external_stars(module, id, &reference.name);
+            }
+            return;
+        };
+        let place = self.place(id);
+        match target {
+            Target::Builtin(_) => {}
+            Target::Module(name) => {
+                self.keep_nested_import(id, module, &reference.name);
+                self.module_chain(id, &name, &reference.chain);
+            }
+            Target::External(loaded, attribute) => {
+                self.require_import(id, module, &reference.name, reference.late);
+                let mut dotted = loaded;
+                let chain = attribute.iter().chain(reference.chain.iter().map(|(name, _)| name));
+                for name in chain {
+                    dotted = format!("{dotted}.{name}");
+                    if !self.program().trace.external.contains_key(&dotted) {
+                        break;
+                    }
+                    self.selection.external_submodules.insert(dotted.clone());
+                }
+            }
+            Target::Own(home, own) => {
+                self.keep_nested_import(id, module, &reference.name);
+                self.require(home, &own, Reason::Referenced(place, reference.name.to_string()));
+            }
+        }
+    }
+
+    /// An import nested in a kept block is part of that block; the block is kept with it.
+    fn keep_nested_import(&mut self, _id: UnitId, module: ModuleId, name: &Name) {
+        for binder in self.program().binders(module, name) {
+            let stmt = self.program().get(binder).stmt;
+            if !matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
+                && !is_definition(stmt)
+                && self.program().resolver.bindings(module, name).is_some_and(|all| {
+                    all.iter()
+                        .any(|one| !matches!(one.kind, BindingKind::Own) && one.at != stmt.start())
+                })
+            {
+                let place = self.place(binder);
+                self.keep(binder, Reason::Referenced(place, name.to_string()));
+            }
+        }
+    }
+
+    /// Follows attributes of an internal module to what they name.
+    fn module_chain(
+        &mut self,
+        id: UnitId,
+        module: &str,
+        chain: &[(Name, ruff_text_size::TextRange)],
+    ) {
+        let mut current = module.to_owned();
+        let place = self.place(id);
+        for (attribute, _) in chain {
+            match self.program().resolver.attribute(&current, attribute) {
+                Some(Target::Module(inner)) => current = inner,
+                Some(Target::Own(home, own)) => {
+                    self.require(home, &own, Reason::Referenced(place, attribute.to_string()));
+                    return;
+                }
+                Some(Target::External(..)) => {
+                    if let Some(home) = self.program().modules.find(&current) {
+                        self.require_import(id, home, attribute, true);
+                    }
+                    return;
+                }
+                Some(Target::Builtin(_)) => return,
+                None => {
+                    // A module's own `__getattr__` may answer.
+                    let getattr = Name::new_static("__getattr__");
+                    if let Some(home) = self.program().modules.find(&current)
+                        && self.program().resolver.bindings(home, &getattr).is_some()
+                    {
+                        self.require(
+                            home,
+                            &getattr,
+                            Reason::Referenced(place, attribute.to_string()),
+                        );
+                    }
+                    return;
+                }
+            }
+        }
+        self.selection.escaped.insert(current);
+    }
+
+    fn require(&mut self, home: ModuleId, name: &Name, reason: Reason) {
+        if name == "__all__" || !self.needed.insert((home, name.clone())) {
+            return;
+        }
+        for unit in self.program().binders(home, name) {
+            self.keep(unit, reason.clone());
+        }
+        let module = self.program().modules.get(home).name.clone();
+        for unit in self.waiting.remove(&(home, name.clone())).unwrap_or_default() {
+            self.keep(unit, Reason::Changes(module.clone(), name.to_string()));
+        }
+    }
+
+    /// Needs an import from outside, by the local name that a module gives it.
+    fn require_import(&mut self, _id: UnitId, module: ModuleId, name: &Name, late: bool) {
+        let Some((home, name)) = self.program().resolver.home(module, name) else { return };
+        let binders = self.program().binders(home, &name);
+        let chosen: Vec<UnitId> =
+            if late { binders.last().copied().into_iter().collect() } else { binders };
+        for unit in chosen {
+            if matches!(self.program().get(unit).stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
+                self.selection.imports.insert((unit, name.clone()));
+            } else {
+                let place = self.place(unit);
+                self.keep(unit, Reason::Import(place, name.to_string()));
+            }
+        }
+    }
+
+    fn external_stars(&mut self, module: ModuleId, _id: UnitId, name: &Name) {
+        let program = self.program();
+        let held = program.trace.modules.get(&program.modules.get(module).name);
+        if !held.is_some_and(|held| held.names.contains_key(name.as_str())) {
+            return;
+        }
+        let stars: Vec<UnitId> = program
+            .units_of(module)
+            .iter()
+            .copied()
+            .filter(|&unit| match program.get(unit).stmt {
+                Stmt::ImportFrom(import) => {
+                    import.names.iter().any(|alias| &alias.name == "*")
+                        && program
+                            .modules
+                            .absolute(
+                                module,
+                                import.level,
+                                import.module.as_ref().map(|name| name.as_str()),
+                            )
+                            .is_some_and(|from| !program.modules.is_internal(&from))
+                }
+                _ => false,
+            })
+            .collect();
+        for unit in stars {
+            self.selection.imports.insert((unit, Name::new_static("*")));
+        }
+    }
+
+    fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {
+        let module = self.program().get(id).module;
+        match stmt {
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let Some(from) = self.program().modules.absolute(module, import.level, from) else {
+                    return;
+                };
+                if !self.program().modules.is_internal(&from) {
+                    return;
+                }
+                for alias in &import.names {
+                    self.demand_from(id, &from, &alias.name.id);
+                }
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    if self.program().modules.is_internal(&alias.name) && alias.asname.is_some() {
+                        self.selection.escaped.insert(alias.name.to_string());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) {
+        let place = self.place(id);
+        match self.program().resolver.attribute(from, name) {
+            Some(Target::Own(home, own)) => {
+                self.require(home, &own, Reason::Referenced(place, name.to_string()));
+            }
+            Some(Target::External(..)) => {
+                if let Some(home) = self.program().modules.find(from) {
+                    self.require_import(id, home, name, true);
+                }
+            }
+            Some(Target::Module(inner)) => {
+                self.selection.escaped.insert(inner);
+            }
+            Some(Target::Builtin(_)) | None => {}
+        }
+    }
+
+    /// Something outside the gist asks a registered module for a name.
+    fn demand(&mut self, module: &str, name: &Name) {
+        match self.program().resolver.attribute(module, name) {
+            Some(Target::Own(home, own)) => {
+                self.require(home, &own, Reason::Demanded(module.to_owned(), name.to_string()));
+                self.selection.dotted.insert((module.to_owned(), name.clone()));
+            }
+            Some(Target::External(..)) => {
+                if let Some(home) = self.program().modules.find(module)
+                    && let Some((home, name)) = self.program().resolver.home(home, name)
+                {
+                    for unit in self.program().binders(home, &name) {
+                        self.selection.imports.insert((unit, name.clone()));
+                    }
+                }
+                self.selection.dotted.insert((module.to_owned(), name.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// `"package.module.name"`, as a patch would name it.
+    fn dotted_string(&mut self, id: UnitId, text: &str) {
+        if text.len() > 200 || !text.contains('.') || !text.split('.').all(is_identifier) {
+            if self.program().is_support(self.program().get(id).module) && text.contains("import ")
+            {
+                self.code_string(text);
+            }
+            return;
+        }
+        let parts: Vec<&str> = text.split('.').collect();
+        if !self.program().modules.is_internal(parts[0]) {
+            return;
+        }
+        for at in (1..parts.len()).rev() {
+            let module = parts[..at].join(".");
+            if self.program().modules.find(&module).is_some() {
+                self.selection.registered.insert(module.clone());
+                self.demand(&module, &Name::new(parts[at]));
+                return;
+            }
+        }
+    }
+
+    /// Python code in a string of a test, such as a file that the test writes.
+    fn code_string(&mut self, text: &str) {
+        let names_package = text
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .any(|word| !word.is_empty() && self.program().modules.is_internal(word));
+        if !names_package {
+            return;
+        }
+        let syntax = Syntax::parse(crate::source::Source::new("<string>", dedent(text)));
+        if syntax.errors().is_empty() {
+            self.foreign_code(&syntax);
+        }
+    }
+
+    /// Data files that import the repository.
+    fn foreign(&mut self, data: &[Syntax]) {
+        for syntax in data {
+            self.foreign_code(syntax);
+        }
+    }
+
+    fn foreign_code(&mut self, syntax: &Syntax) {
+        let mut local: FxHashMap<Name, String> = FxHashMap::default();
+        let mut demands: Vec<(String, Name)> = Vec::new();
+        let mut registered = Vec::new();
+        each_statement(syntax.body(), &mut |stmt| match stmt {
+            Stmt::ImportFrom(import) if import.level == 0 => {
+                let Some(from) = &import.module else { return };
+                if self.program().modules.is_internal(from) {
+                    registered.push(from.to_string());
+                    demands.extend(
+                        import.names.iter().map(|alias| (from.to_string(), alias.name.id.clone())),
+                    );
+                }
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    if self.program().modules.is_internal(&alias.name) {
+                        registered.push(alias.name.to_string());
+                        let bound = match &alias.asname {
+                            Some(_) => alias.name.to_string(),
+                            None => scope::local_of_import(alias).to_string(),
+                        };
+                        local.insert(scope::local_of_import(alias), bound);
+                    }
+                }
+            }
+            _ => {}
+        });
+        let nodes: Vec<Node<'_>> = syntax
+            .body()
+            .iter()
+            .map(|stmt| super::prune::leaf(stmt, super::prune::Role::Ran))
+            .collect();
+        drop(nodes);
+        let mut chains = Chains { local: &local, found: Vec::new() };
+        for stmt in syntax.body() {
+            ruff_python_ast::visitor::Visitor::visit_stmt(&mut chains, stmt);
+        }
+        demands.extend(chains.found);
+        self.selection.registered.extend(registered);
+        for (module, name) in demands {
+            self.demand(&module, &name);
+        }
+    }
+
+    /// Names that kept code asks of a module whose object it holds: strings it mentions.
+    fn asked_by_name(&mut self) {
+        let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
+        for module in escaped {
+            let Some(id) = self.program().modules.find(&module) else { continue };
+            let mut asked: Vec<Name> = self
+                .program()
+                .resolver
+                .names(id)
+                .into_iter()
+                .filter(|name| !name.starts_with("__") && self.strings.contains(name.as_str()))
+                .cloned()
+                .collect();
+            // What a module held without a statement that binds it may be asked for as an attribute.
+            if let Some(held) = self.program().trace.modules.get(&module) {
+                let dynamic =
+                    held.names.iter().filter(|(_, value)| !matches!(value, Value::Module(_)));
+                asked.extend(
+                    dynamic
+                        .map(|(name, _)| Name::new(name))
+                        .filter(|name| self.strings.contains(name.as_str())),
+                );
+            }
+            for name in asked {
+                if let Some(Target::Own(home, own)) = self.program().resolver.resolve(id, &name) {
+                    self.require(home, &own, Reason::Demanded(module.clone(), name.to_string()));
+                }
+            }
+        }
+    }
+
+    // Stubs ------------------------------------------------------------------------------------
+
+    /// A unit's tree without the uncalled methods that nothing may ask for.
+    fn settle(&mut self, id: UnitId) -> Vec<Node<'a>> {
+        let program = self.program();
+        let module = program.get(id).module;
+        let mut nodes = program.pruned(id).to_vec();
+        let prefix = program.modules.get(module).name.clone();
+        let mut dropped = Vec::new();
+        for node in &mut nodes {
+            self.settle_node(module, &prefix, node, &mut dropped);
+        }
+        self.selection.dropped_stubs.extend(dropped);
+        nodes
+    }
+
+    fn settle_node(
+        &self,
+        module: ModuleId,
+        prefix: &str,
+        node: &mut Node<'a>,
+        dropped: &mut Vec<Place>,
+    ) {
+        let Stmt::ClassDef(class) = node.stmt else {
+            for clause in &mut node.clauses {
+                for inner in &mut clause.body {
+                    self.settle_node(module, prefix, inner, dropped);
+                }
+            }
+            return;
+        };
+        let qualified = if prefix.contains(':') {
+            format!("{prefix}.{}", class.name)
+        } else {
+            format!("{prefix}:{}", class.name)
+        };
+        for clause in &mut node.clauses {
+            self.settle_class(module, &qualified, class, clause, dropped);
+        }
+    }
+
+    fn settle_class(
+        &self,
+        module: ModuleId,
+        qualified: &str,
+        class: &'a ruff_python_ast::StmtClassDef,
+        clause: &mut Clause<'a>,
+        dropped: &mut Vec<Place>,
+    ) {
+        let source = self.program().modules.get(module).syntax.source();
+        let path = self.program().modules.get(module).path();
+        let mandatory = self.abstracts.get(qualified);
+        let before = clause.body.len();
+        let body = std::mem::take(&mut clause.body);
+        let mut first_dropped = None;
+        for mut node in body {
+            if let Some(name) = stub_name(&node) {
+                let place = Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
+                let forced = mandatory.is_some_and(|names| names.contains(name));
+                if !forced && !self.selection.stubs.contains(&place) {
+                    first_dropped.get_or_insert_with(|| node.clone());
+                    dropped.push(place);
+                    continue;
+                }
+            }
+            self.settle_node(module, qualified, &mut node, dropped);
+            clause.body.push(node);
+        }
+        if clause.body.is_empty() {
+            let pass = class.body.iter().find(|stmt| {
+                matches!(stmt, Stmt::Pass(_)) || super::ran::is_docstring(stmt) || is_ellipsis(stmt)
+            });
+            match (pass, first_dropped) {
+                (Some(stmt), _) => {
+                    clause.body.push(super::prune::leaf(stmt, super::prune::Role::Filler))
+                }
+                (None, Some(stub)) => clause.body.push(stub),
+                (None, None) => clause.needs_pass = before == 0,
+            }
+        }
+    }
+
+    /// Uncalled methods that a kept class body mentions, or that something may ask for.
+    fn wanted_stubs(&self) -> FxHashSet<Place> {
+        let mut wanted = FxHashSet::default();
+        for (&id, chosen) in &self.selection.chosen {
+            let module = self.program().get(id).module;
+            let source = self.program().modules.get(module).syntax.source();
+            let path = self.program().modules.get(module).path();
+            for (node, kept) in self.program().pruned(id).iter().zip(chosen.nodes.iter()) {
+                debug_assert!(std::ptr::eq(node.stmt, kept.stmt), "settling keeps the units");
+                each_stub(node, &mut |class_line, node| {
+                    let Some(name) = stub_name(node) else { return };
+                    let place =
+                        Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
+                    let local = self.class_locals.contains(&(
+                        module,
+                        source.line(class_line),
+                        Name::new(name),
+                    ));
+                    let asked = match &self.adjustments.stubs {
+                        Some(stubs) => stubs.contains(&place),
+                        None => true,
+                    };
+                    if local || asked {
+                        wanted.insert(place);
+                    }
+                });
+            }
+        }
+        wanted
+    }
+}
+
+/// Whether a module-level statement does more than bind its own names.
+fn acts(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Expr(expr) => {
+            !matches!(expr.value.as_ref(), Expr::StringLiteral(_) | Expr::EllipsisLiteral(_))
+                && !is_internal_dunder_import(&expr.value)
+        }
+        Stmt::Assert(_) | Stmt::Raise(_) => true,
+        Stmt::Assign(assign) => assign.targets.iter().any(|target| is_place(target)),
+        Stmt::AugAssign(assign) => is_place(&assign.target),
+        Stmt::AnnAssign(assign) => is_place(&assign.target),
+        Stmt::If(_)
+        | Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::With(_)
+        | Stmt::Try(_)
+        | Stmt::Match(_) => {
+            let mut acting = false;
+            scope::for_each_block(stmt, |block| acting |= block.iter().any(acts));
+            acting
+        }
+        _ => false,
+    }
+}
+
+fn is_internal_dunder_import(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(call) if matches!(call.func.as_ref(), Expr::Name(name) if &name.id == "__import__"))
+}
+
+fn is_place(target: &Expr) -> bool {
+    match target {
+        Expr::Attribute(_) | Expr::Subscript(_) => true,
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_place),
+        _ => false,
+    }
+}
+
+pub(crate) fn is_definition(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_))
+}
+
+fn is_ellipsis(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Expr(expr) if expr.value.is_ellipsis_literal_expr())
+}
+
+fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| first == '_' || first.is_alphabetic())
+        && chars.all(|c| c == '_' || c.is_alphanumeric())
+}
+
+/// The name of a method that was never entered.
+fn stub_name<'a>(node: &Node<'a>) -> Option<&'a str> {
+    match node.clauses.first()?.head {
+        Head::Function(function, called) if !called.any() => Some(function.name.as_str()),
+        _ => None,
+    }
+}
+
+/// Visits the members of every class below a node, with the start of that class.
+fn each_stub<'n, 'a>(
+    node: &'n Node<'a>,
+    visit: &mut impl FnMut(ruff_text_size::TextSize, &'n Node<'a>),
+) {
+    let class = matches!(node.stmt, Stmt::ClassDef(_));
+    for clause in &node.clauses {
+        for inner in &clause.body {
+            if class {
+                visit(node.stmt.start(), inner);
+            }
+            each_stub(inner, visit);
+        }
+    }
+}
+
+fn each_method<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {
+    scope::for_each_statement(body, &mut |stmt| match stmt {
+        Stmt::FunctionDef(function) => {
+            visit(stmt);
+            each_method(&function.body, visit);
+        }
+        Stmt::ClassDef(class) => each_method(&class.body, visit),
+        _ => {}
+    });
+}
+
+fn each_statement<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {
+    scope::for_each_statement(body, &mut |stmt| {
+        visit(stmt);
+        match stmt {
+            Stmt::FunctionDef(function) => each_statement(&function.body, visit),
+            Stmt::ClassDef(class) => each_statement(&class.body, visit),
+            _ => {}
+        }
+    });
+}
+
+fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {
+    each_statement(body, &mut |stmt| {
+        let target = match stmt {
+            Stmt::Assign(assign) => assign.targets.first(),
+            Stmt::Expr(expr) => match expr.value.as_ref() {
+                Expr::Call(call) => match call.func.as_ref() {
+                    Expr::Attribute(method) => Some(method.value.as_ref()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut target = match target {
+            Some(target) if !matches!(target, Expr::Name(_)) || matches!(stmt, Stmt::Expr(_)) => {
+                target
+            }
+            _ => return,
+        };
+        loop {
+            match target {
+                Expr::Attribute(attribute) => target = &attribute.value,
+                Expr::Subscript(subscript) => target = &subscript.value,
+                Expr::Name(name) => return found(&name.id),
+                _ => return,
+            }
+        }
+    });
+}
+
+struct Chains<'c> {
+    local: &'c FxHashMap<Name, String>,
+    found: Vec<(String, Name)>,
+}
+
+impl<'v> ruff_python_ast::visitor::Visitor<'v> for Chains<'_> {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Attribute(attribute) = expr
+            && let Expr::Name(base) = attribute.value.as_ref()
+            && let Some(module) = self.local.get(&base.id)
+        {
+            self.found.push((module.clone(), attribute.attr.id.clone()));
+        }
+        ruff_python_ast::visitor::walk_expr(self, expr);
+    }
+}
+
+/// Removes the indentation that all lines share, as `textwrap.dedent` does.
+fn dedent(text: &str) -> String {
+    let indent = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
+    text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,145 @@
+//! One parsed file: its text, its tree, its tokens.
+//!
+//! Parsing never fails: broken source gives a partial tree and a list of errors. Nothing here
+//! interprets names; that is for `scope` and `resolve`.
+
+use ruff_python_ast::{ModModule, Stmt, token::Token, token::TokenKind};
+use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use crate::source::Source;
+
+/// Stack for code that recurses over syntax, in bytes; deep nesting is normal in generated sources.
+const STACK: usize = 512 << 20;
+
+/// A source and its syntax tree.
+#[derive(Debug)]
+pub struct Syntax {
+    source: Source,
+    parsed: Parsed<ModModule>,
+}
+
+impl Syntax {
+    /// Parses a source, whatever its state.
+    pub fn parse(source: Source) -> Self {
+        let parsed = parse_unchecked(source.text(), ParseOptions::from(Mode::Module));
+        let parsed = parsed.try_into_module().unwrap_or_else(|| {
+            unreachable!("parsing in module mode gives a module, broken source included")
+        });
+        Self { source, parsed }
+    }
+
+    /// The text.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Statements of the top level.
+    pub fn body(&self) -> &[Stmt] {
+        self.parsed.suite()
+    }
+
+    /// Syntax errors, as (1-based line, message); empty for valid source.
+    pub fn errors(&self) -> Vec<(u32, String)> {
+        self.parsed
+            .errors()
+            .iter()
+            .map(|error| (self.source.line(error.location.start()), error.error.to_string()))
+            .collect()
+    }
+
+    /// Tokens that lie in a range.
+    pub fn tokens(&self, range: TextRange) -> &[Token] {
+        let tokens: &[Token] = self.parsed.tokens();
+        let from = tokens.partition_point(|token| token.start() < range.start());
+        let to = tokens.partition_point(|token| token.start() < range.end());
+        &tokens[from..to.max(from)]
+    }
+
+    /// The range of a compound statement's header: from `start` to the colon before its body.
+    pub fn header(&self, start: TextSize, body: &[Stmt]) -> TextRange {
+        let limit = body.first().map_or(start, Ranged::start);
+        let tokens: &[Token] = self.parsed.tokens();
+        let mut at = tokens.partition_point(|token| token.start() < limit);
+        while at > 0 {
+            at -= 1;
+            let token = &tokens[at];
+            if token.start() < start {
+                break;
+            }
+            if token.kind() == TokenKind::Colon {
+                return TextRange::new(start, token.end());
+            }
+        }
+        TextRange::new(start, limit)
+    }
+
+    /// Start of the keyword (`def`, `async`, `class`) after the decorators of a definition.
+    pub fn keyword_after(&self, decorators_end: TextSize) -> TextSize {
+        let tokens: &[Token] = self.parsed.tokens();
+        let from = tokens.partition_point(|token| token.start() < decorators_end);
+        tokens[from..]
+            .iter()
+            .find(|token| {
+                !matches!(
+                    token.kind(),
+                    TokenKind::Newline | TokenKind::NonLogicalNewline | TokenKind::Comment
+                )
+            })
+            .map_or(decorators_end, Ranged::start)
+    }
+
+    /// Offset of the nearest keyword of this kind before a block: `else`, `finally`, `try`.
+    pub fn keyword_before(&self, kind: TokenKind, body: &[Stmt]) -> Option<TextSize> {
+        let limit = body.first()?.start();
+        let tokens: &[Token] = self.parsed.tokens();
+        let at = tokens.partition_point(|token| token.start() < limit);
+        tokens[..at].iter().rev().find(|token| token.kind() == kind).map(Ranged::start)
+    }
+
+    /// 1-based lines in a range that begin inside a string, whose text must not be re-indented.
+    pub fn lines_in_strings(&self, range: TextRange) -> Vec<u32> {
+        let mut lines = Vec::new();
+        for token in self.tokens(range) {
+            let string = matches!(
+                token.kind(),
+                TokenKind::String
+                    | TokenKind::FStringMiddle
+                    | TokenKind::TStringMiddle
+                    | TokenKind::FStringStart
+                    | TokenKind::TStringStart
+            );
+            // The closing quotes of an interpolated string may open a line of their own.
+            let closing = matches!(token.kind(), TokenKind::FStringEnd | TokenKind::TStringEnd);
+            if string {
+                let (first, last) = self.source.line_span(token.range());
+                let end = self.source.line(token.end());
+                lines.extend(first + 1..=last.max(end));
+            } else if closing {
+                lines.push(self.source.line(token.start()));
+            }
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        let (first, _) = self.source.line_span(range);
+        lines.retain(|&line| line != first);
+        lines
+    }
+}
+
+/// Runs code that recurses over syntax on a stack large enough for any file that Python accepts.
+///
+/// # Panics
+/// When the code panics, or a thread cannot be started.
+pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)
+            .expect("start a thread for deep syntax");
+        match thread.join() {
+            Ok(value) => value,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
