@@ -1,6 +1,7 @@
 //! What one step may do: run, trace, slice, view, search, edit, execute and submit, each in a
 //! sandbox. This crate knows of no model and no score.
 
+mod command;
 mod environment;
 mod execute;
 mod host;
@@ -10,10 +11,12 @@ mod session;
 mod snapshot;
 mod tool;
 mod toolset;
+mod trace;
 mod workspace;
 
+pub use command::{Command, CommandError, Program, TestId};
 pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
-pub use execute::{CaseReport, Execution, PhaseReport, Raised};
+pub use execute::{CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, execute};
 pub use host::Host;
 pub use repository::{Repository, RepositoryError};
 pub use sandbox::{
@@ -24,4 +27,5 @@ pub use session::Session;
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::Toolset;
+pub use trace::{Observer, trace, trace_with};
 pub use workspace::{Workspace, WorkspaceError};

@@ -2,11 +2,97 @@
 //!
 //! It reports facts; whether they are right is for the `eval` crate to judge.
 
-use std::time::Duration;
+mod launch;
+mod record;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::Status;
+use crate::{
+    command::Command,
+    environment::Environment,
+    sandbox::{Limits, Sandbox, SandboxError, Status},
+};
+
+pub(crate) use launch::{make_empty, run, scratch_error, write};
+pub(crate) use record::open_regular;
+
+/// A command to run, and everything that it runs with.
+#[derive(Clone, Copy)]
+pub struct RunSpec<'a> {
+    /// What starts it.
+    pub sandbox: &'a dyn Sandbox,
+    /// The interpreter and its packages.
+    pub environment: &'a Environment,
+    /// What to run.
+    pub command: &'a Command,
+    /// Where: a copy of the repository, or a candidate. Absolute. It may be written to.
+    pub directory: &'a Path,
+    /// For the recorder's files and the program's temporary ones. Absolute, outside of `directory`;
+    /// made where it is missing, emptied of what an earlier run recorded.
+    pub scratch: &'a Path,
+    /// When it is stopped.
+    pub limits: Limits,
+    /// `PYTHONHASHSEED`.
+    pub hash_seed: u32,
+    /// Environment variables besides the fixed ones; the command's own win over them.
+    pub variables: &'a BTreeMap<String, String>,
+}
+
+/// Why a command could not be run. Whatever the command itself does is an [`Execution`].
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// The sandbox failed.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The scratch directory cannot be used.
+    #[error("use scratch {path}: {source}")]
+    Scratch {
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The interpreter cannot import pytest.
+    #[error("interpreter {python} has no pytest (install it there, or give another interpreter)")]
+    NoPytest {
+        /// The interpreter.
+        python: PathBuf,
+    },
+    /// A console script that is not beside the interpreter, or is no Python.
+    #[error("command {name} is no Python program beside {python} (or of the repository)")]
+    NoProgram {
+        /// The first word of the command.
+        name: String,
+        /// The interpreter.
+        python: PathBuf,
+    },
+    /// The interpreter ended before it ran anything.
+    #[error("interpreter {python} does not start: {reason}")]
+    Interpreter {
+        /// The interpreter.
+        python: PathBuf,
+        /// The end of what it printed.
+        reason: String,
+    },
+}
+
+/// Runs a command to its end and records what it did.
+///
+/// The environment is cleared but for a few fixed variables; each case is recorded as soon as it
+/// ends, so that a crash, `os._exit` or a limit leaves what was seen until then.
+///
+/// # Errors
+/// Only where the command could not be run at all.
+pub fn execute(spec: &RunSpec<'_>) -> Result<Execution, ExecuteError> {
+    run::<()>(spec, None)
+}
 
 /// What one run of a command did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

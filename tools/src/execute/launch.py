@@ -1,0 +1,384 @@
+"""Starts a command in this process and records what it did; written into a run's scratch directory.
+
+It owns the start (sys.path, sys.argv and __main__ as the interpreter itself would leave them) and the
+record (JSON lines). It judges nothing, and leaves the repository's own configuration of pytest alone.
+Everything that the record needs is bound here, before the program can replace it.
+"""
+
+import sys
+
+if sys.path and sys.path[0] == __file__.rpartition("/")[0]:
+    # Python put it there for this file; what belongs there depends on the command.
+    del sys.path[0]
+
+import json
+import os
+from collections import deque
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PID = os.getpid()
+_MAX_FRAMES = 20
+_open, _write, _close, _getpid = os.open, os.write, os.close, os.getpid
+_dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
+_RESULTS = os.path.join(_HERE, "results.jsonl")
+_MACHINERY = (__file__,)
+
+
+def _record(kind, **fields):
+    """Appends one record. No descriptor stays open: a test may count or close them all."""
+    if _getpid() != _PID:
+        return  # A fork of the program that came back here is not the run.
+    fields["record"] = kind
+    data = _dumps(fields).encode("ascii") + b"\n"
+    descriptor = _open(_RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        while data:
+            data = data[_write(descriptor, data) :]
+    finally:
+        _close(descriptor)
+
+
+def _text(value):
+    """A string that is valid UTF-8, whatever the program made of it."""
+    if not isinstance(value, str):
+        value = repr(value)
+    return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
+
+
+def _message(exception):
+    try:
+        return _text(str(exception))
+    except BaseException as error:
+        return "<str() of the exception raised %s>" % type(error).__name__
+
+
+def _raised(exception, traceback):
+    frames = deque(maxlen=_MAX_FRAMES)
+    # What lies above the program's outermost frame is the machinery's, and changes with its version.
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_MACHINERY):
+        traceback = traceback.tb_next
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append([_text(code.co_filename), traceback.tb_lineno or 0, _text(code.co_name)])
+        traceback = traceback.tb_next
+    kind = type(exception)
+    return {
+        "kind": _text(kind.__qualname__),
+        "module": _text(kind.__module__),
+        "message": _message(exception),
+        "frames": list(frames),
+    }
+
+
+class _Recorder:
+    """The pytest plugin: facts of the hooks, no decisions. Works with pytest 6 to 9."""
+
+    def __init__(self, tracer):
+        self._tracer = tracer
+        self._pending = {}
+
+    def hooks(self):
+        """Marks the methods as hooks, once pytest can be imported."""
+        import pytest
+
+        kind = type(self)
+        wrapper = pytest.hookimpl(hookwrapper=True)
+        first = pytest.hookimpl(tryfirst=True)
+        for name in (
+            "pytest_load_initial_conftests",
+            "pytest_make_collect_report",
+            "pytest_runtest_makereport",
+        ):
+            setattr(kind, name, wrapper(getattr(kind, name)))
+        for name in ("pytest_configure", "pytest_runtestloop", "pytest_runtest_logstart"):
+            setattr(kind, name, first(getattr(kind, name)))
+        return self
+
+    def pytest_load_initial_conftests(self, early_config):
+        outcome = yield
+        error = outcome.excinfo
+        if error is not None:
+            exception = error[1]
+            path = getattr(exception, "path", None)
+            cause = exception.__cause__ or exception
+            self._collection_error(_relative(path), cause)
+
+    def pytest_configure(self, config):
+        # Workers of another process would take the tests, and their exceptions, out of sight.
+        option = config.option
+        if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
+            option.numprocesses, option.dist, option.tx = 0, "no", []
+
+    def pytest_make_collect_report(self, collector):
+        outcome = yield
+        if outcome.excinfo is not None:
+            return
+        report = outcome.get_result()
+        call = getattr(report, "call", None)
+        error = getattr(call, "excinfo", None)
+        if report.outcome == "failed":
+            if error is None:
+                fields = {"kind": "", "module": "", "message": _text(str(report.longrepr)), "frames": []}
+                _record("collection_error", id=_text(collector.nodeid), raised=fields)
+                return
+            exception = error.value
+            if type(exception).__name__ == "CollectError" and exception.__cause__ is not None:
+                exception = exception.__cause__
+            self._collection_error(collector.nodeid, exception)
+
+    def pytest_internalerror(self, excinfo):
+        self._collection_error("", excinfo.value)
+
+    def _collection_error(self, node, exception):
+        _record("collection_error", id=_text(node), raised=_raised(exception, exception.__traceback__))
+
+    def pytest_collection_finish(self, session):
+        _record("collected", ids=[_text(item.nodeid) for item in session.items])
+
+    def pytest_runtestloop(self, session):
+        if self._tracer is not None:
+            self._tracer.begin_tests(session.items)
+
+    def pytest_runtest_logstart(self, nodeid):
+        if self._tracer is not None:
+            self._tracer.resume()
+        _record("case", id=_text(nodeid))
+
+    def pytest_runtest_makereport(self, item, call):
+        if self._tracer is not None:
+            self._tracer.resume()
+        outcome = yield
+        if call.excinfo is not None and outcome.excinfo is None:
+            exception = call.excinfo.value
+            key = (item.nodeid, call.when)
+            self._pending[key] = _raised(exception, exception.__traceback__)
+
+    def pytest_runtest_logreport(self, report):
+        streams = {"stdout": "", "stderr": "", "log": ""}
+        for title, text in report.sections:
+            # "Captured stdout setup": a report carries the sections of earlier phases as well.
+            words = title.split()
+            if len(words) == 3 and words[0] == "Captured" and words[2] == report.when:
+                if words[1] in streams:
+                    streams[words[1]] += text
+        xfail = getattr(report, "wasxfail", None)
+        _record(
+            "phase",
+            id=_text(report.nodeid),
+            when=_text(report.when),
+            outcome=_text(report.outcome),
+            wasxfail=None if xfail is None else _text(xfail),
+            raised=self._pending.pop((report.nodeid, report.when), None),
+            **{name: _text(text) for name, text in streams.items()}
+        )
+
+
+def _relative(path):
+    if path is None:
+        return ""
+    try:
+        return _text(os.path.relpath(str(path)))
+    except ValueError:
+        return _text(str(path))
+
+
+def _run_pytest(spec, tracer):
+    as_module = spec["kind"] == "pytest-module"
+    if as_module:
+        _enter(os.getcwd())
+    else:
+        _enter(os.path.dirname(sys.executable))
+    try:
+        import pytest
+    except ModuleNotFoundError as error:
+        if error.name != "pytest":
+            raise
+        _record("missing", module="pytest")
+        sys.exit(1)
+    _know_machinery()
+    script = os.path.join(os.path.dirname(sys.executable), "pytest")
+    file = os.path.join(os.path.dirname(pytest.__file__), "__main__.py") if as_module else script
+    sys.argv[:] = [file] + spec["args"]
+    main = _fresh_main(file)
+    if as_module:
+        import importlib.util
+
+        main.__spec__ = importlib.util.find_spec("pytest.__main__")
+        main.__package__ = "pytest"
+    args = list(spec["args"])
+    # The cache of one run must not order the next, and is no part of the repository. Options that
+    # need it (`--lf` in a configuration) stay valid, which `-p no:cacheprovider` would break.
+    args += ["-o", "cache_dir=" + os.path.join(_HERE, "pytest-cache")]
+    if _loads_coverage(args):
+        # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
+        args.append("--no-cov")
+    code = pytest.main(args, plugins=[_Recorder(tracer).hooks()])
+    _record("complete", code=int(code))
+    sys.exit(code)
+
+
+def _know_machinery():
+    import _pytest
+    import pluggy
+
+    global _MACHINERY
+    _MACHINERY += tuple(os.path.dirname(module.__file__) + os.sep for module in (_pytest, pluggy))
+
+
+def _loads_coverage(args):
+    import importlib.util
+
+    off = any(word in ("no:cov", "no:pytest_cov", "-pno:cov", "-pno:pytest_cov") for word in args)
+    by_hand = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    return not off and not by_hand and importlib.util.find_spec("pytest_cov") is not None
+
+
+def _enter(directory):
+    """What the interpreter puts first on sys.path, unless it was told not to."""
+    if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
+        sys.path.insert(0, directory)
+
+
+def _fresh_main(file):
+    """A `__main__` without a trace of this file."""
+    main = type(sys)("__main__")
+    main.__builtins__ = sys.modules["builtins"]
+    if file is not None:
+        main.__file__ = file
+    sys.modules["__main__"] = main
+    return main
+
+
+def _run_module(spec, tracer):
+    import runpy
+
+    _enter(os.getcwd())
+    sys.argv[:] = ["-m"] + spec["args"]
+    _fresh_main(None)
+    runpy._run_module_as_main(spec["target"])
+
+
+def _run_script(spec, tracer):
+    path = os.path.abspath(spec["target"])
+    sys.argv[:] = [spec["target"]] + spec["args"]
+    if os.path.isdir(path):
+        import runpy
+
+        _enter(path)
+        _fresh_main(None)
+        runpy._run_module_as_main("__main__", False)
+        return
+    _enter(os.path.dirname(os.path.realpath(path)))
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        what = "%s: can't open file %r: [Errno %d] %s\n"
+        sys.stderr.write(what % (sys.executable, path, error.errno, error.strerror))
+        sys.exit(2)
+    main = _fresh_main(path)
+    main.__cached__ = None
+    import importlib.machinery
+
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def _run_console(spec, tracer):
+    name = spec["target"]
+    script = os.path.join(os.path.dirname(sys.executable), name)
+    entry = spec.get("entry")
+    _enter(os.path.dirname(sys.executable))
+    sys.argv[:] = [script] + spec["args"]
+    if entry is None and os.path.isfile(script):
+        with open(script, "rb") as file:
+            source = file.read()
+        first = source.split(b"\n", 1)[0]
+        if not (first.startswith(b"#!") and b"python" in first) and b"exec'" not in source[:200]:
+            _record("missing", module=name)
+            sys.stderr.write("%s: no Python program\n" % name)
+            sys.exit(127)
+        main = _fresh_main(script)
+        exec(compile(source, script, "exec", dont_inherit=True), main.__dict__)
+        return
+    if entry is None:
+        entry = _entry_point(name)
+    if entry is None:
+        _record("missing", module=name)
+        sys.stderr.write("%s: command not found\n" % name)
+        sys.exit(127)
+    import importlib
+
+    module, _, attributes = entry.partition(":")
+    _fresh_main(script)
+    target = importlib.import_module(module)
+    for attribute in attributes.split("."):
+        target = getattr(target, attribute)
+    sys.exit(target())
+
+
+def _entry_point(name):
+    import importlib.metadata
+
+    points = importlib.metadata.entry_points()
+    if hasattr(points, "select"):
+        found = list(points.select(group="console_scripts", name=name))
+    else:
+        found = [point for point in points.get("console_scripts", ()) if point.name == name]
+    return found[0].value.partition("[")[0].strip() if found else None
+
+
+_RUNNERS = {
+    "pytest": _run_pytest,
+    "pytest-module": _run_pytest,
+    "module": _run_module,
+    "script": _run_script,
+    "console": _run_console,
+}
+
+
+def _own(traceback):
+    """Drops the frames of this file: the program's own traceback begins below them."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _main():
+    with open(os.path.join(_HERE, "run.json"), encoding="utf-8") as file:
+        spec = json.load(file)
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = spec["orig_argv"]
+    tracer = None
+    if spec["trace"] is not None:
+        scope = {"__name__": "tracer", "__file__": os.path.join(_HERE, "tracer.py")}
+        with open(scope["__file__"], "rb") as file:
+            exec(compile(file.read(), scope["__file__"], "exec"), scope)
+        tracer = scope["start"](spec["trace"], is_child=False)
+    _record("begin", python=list(sys.version_info[:3]))
+    pytest = spec["kind"].startswith("pytest")
+    try:
+        if tracer is not None and not pytest:
+            tracer.begin_tests(())
+        _RUNNERS[spec["kind"]](spec, tracer)
+    except SystemExit:
+        if not pytest:
+            _record("complete", code=None)
+        raise
+    except BaseException as error:
+        own = _own(error.__traceback__)
+        _record("raised", raised=_raised(error, own))
+        _record("complete", code=None)
+        sys.excepthook(type(error), error.with_traceback(own), own)
+        if isinstance(error, KeyboardInterrupt):
+            import signal
+
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(_PID, signal.SIGINT)
+        sys.exit(1)
+    _record("complete", code=0)
+
+
+if __name__ == "__main__":
+    _self = sys.modules["__main__"]
+    _main()

@@ -1,0 +1,219 @@
+//! Lays out a run's scratch directory, starts the launcher in the sandbox and reads its record.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use super::{ExecuteError, Execution, RunSpec, record::Records};
+use crate::{
+    command::Program,
+    sandbox::{Captured, Network, Request, Status},
+};
+
+const LAUNCHER: &str = include_str!("launch.py");
+/// Where programs are looked for, besides beside the interpreter.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// What the launcher is told; it finds the file beside itself.
+#[derive(Serialize)]
+struct Settings<'a, T> {
+    kind: &'static str,
+    target: Option<&'a str>,
+    args: &'a [String],
+    entry: Option<String>,
+    orig_argv: Vec<String>,
+    trace: Option<&'a T>,
+}
+
+/// Runs a command, with a tracer's settings or without.
+pub(crate) fn run<T: Serialize>(
+    spec: &RunSpec<'_>,
+    trace: Option<&T>,
+) -> Result<Execution, ExecuteError> {
+    let launcher = lay_out(spec, trace)?;
+    let results = spec.scratch.join("results.jsonl");
+    let request = request(spec, &launcher);
+    let finished = spec.sandbox.run(&request)?;
+    let records = Records::read(&results).map_err(scratch_error(&results))?;
+    let python = || spec.environment.python.clone();
+    if let Some(name) = records.missing {
+        return Err(match spec.command.is_pytest() {
+            true => ExecuteError::NoPytest { python: python() },
+            false => ExecuteError::NoProgram { name, python: python() },
+        });
+    }
+    let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
+    if !records.began && by_itself {
+        let reason = last_line(&finished.stderr, finished.status);
+        return Err(ExecuteError::Interpreter { python: python(), reason });
+    }
+    Ok(Execution {
+        status: finished.status,
+        collected: records.collected,
+        collection_errors: records.collection_errors,
+        cases: records.cases,
+        complete: records.complete,
+        dropped: finished.stdout.dropped + finished.stderr.dropped,
+        stdout: text(finished.stdout),
+        stderr: text(finished.stderr),
+        raised: records.raised,
+        wall: finished.wall,
+        cpu: finished.cpu,
+    })
+}
+
+/// Turns an I/O error of the scratch directory into ours.
+pub(crate) fn scratch_error(path: &Path) -> impl Fn(io::Error) -> ExecuteError + use<> {
+    let path = path.to_path_buf();
+    move |source| ExecuteError::Scratch { path: path.clone(), source }
+}
+
+/// Writes a file of the scratch directory.
+pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), ExecuteError> {
+    fs::write(path, contents).map_err(scratch_error(path))
+}
+
+/// Makes a directory of the scratch directory that holds nothing of an earlier run.
+pub(crate) fn make_empty(path: &Path) -> Result<(), ExecuteError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(scratch_error(path)(error)),
+        _ => fs::create_dir_all(path).map_err(scratch_error(path)),
+    }
+}
+
+fn lay_out<T: Serialize>(spec: &RunSpec<'_>, trace: Option<&T>) -> Result<PathBuf, ExecuteError> {
+    for directory in ["home", "tmp"] {
+        make_empty(&spec.scratch.join(directory))?;
+    }
+    let results = spec.scratch.join("results.jsonl");
+    match fs::remove_file(&results) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(scratch_error(&results)(error));
+        }
+        _ => {}
+    }
+    let (kind, target) = match spec.command.program() {
+        Program::Pytest => ("pytest", None),
+        Program::PytestModule => ("pytest-module", None),
+        Program::Module(name) => ("module", Some(name.as_str())),
+        Program::Script(path) => ("script", Some(path.as_str())),
+        Program::Console(name) => ("console", Some(name.as_str())),
+    };
+    let settings = Settings {
+        kind,
+        target,
+        args: spec.command.args(),
+        entry: match spec.command.program() {
+            Program::Console(name) => entry_point(spec.directory, name),
+            _ => None,
+        },
+        orig_argv: spec.command.words(&spec.environment.python.to_string_lossy()),
+        trace,
+    };
+    let settings = serde_json::to_vec(&settings).expect("strings and options serialise");
+    write(&spec.scratch.join("run.json"), settings)?;
+    let launcher = spec.scratch.join("launch.py");
+    write(&launcher, LAUNCHER)?;
+    Ok(launcher)
+}
+
+fn request(spec: &RunSpec<'_>, launcher: &Path) -> Request {
+    let mut args: Vec<OsString> =
+        spec.command.interpreter_options().iter().map(OsString::from).collect();
+    args.push(launcher.into());
+    let mut readable = spec.environment.readable.clone();
+    readable.extend([spec.directory.to_path_buf(), spec.scratch.to_path_buf()]);
+    Request {
+        program: spec.environment.python.clone(),
+        args,
+        cwd: spec.directory.to_path_buf(),
+        env: variables(spec),
+        readable,
+        writable: vec![spec.directory.to_path_buf(), spec.scratch.to_path_buf()],
+        network: Network::Loopback,
+        limits: spec.limits,
+    }
+}
+
+/// The whole environment of the program: fixed, so that two runs differ only where they are told to.
+fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let mut all = BTreeMap::new();
+    let mut set = |name: &str, value: String| {
+        all.insert(name.to_string(), value);
+    };
+    let programs = spec.environment.python.parent().map(path).unwrap_or_default();
+    set("PATH", format!("{programs}:{SYSTEM_PATH}"));
+    set("HOME", path(&spec.scratch.join("home")));
+    set("TMPDIR", path(&spec.scratch.join("tmp")));
+    set("LANG", "C.UTF-8".into());
+    set("LC_ALL", "C.UTF-8".into());
+    set("TZ", "UTC".into());
+    set("COLUMNS", "80".into());
+    set("LINES", "24".into());
+    set("NO_COLOR", "1".into());
+    set("PYTHONHASHSEED", spec.hash_seed.to_string());
+    set("PYTHONDONTWRITEBYTECODE", "1".into());
+    let entries: Vec<String> = spec
+        .environment
+        .pythonpath
+        .iter()
+        // Joining an empty path would leave a slash at the end.
+        .map(|entry| match entry.as_str() {
+            "" | "." => path(spec.directory),
+            entry => path(&spec.directory.join(entry)),
+        })
+        .collect();
+    if !entries.is_empty() {
+        set("PYTHONPATH", entries.join(":"));
+    }
+    all.extend(spec.variables.clone());
+    all.extend(spec.command.variables().iter().cloned());
+    all
+}
+
+/// A console script that the repository itself declares, as `module:attribute`: it is not installed.
+fn entry_point(directory: &Path, name: &str) -> Option<String> {
+    let declared = || {
+        let text = fs::read_to_string(directory.join("pyproject.toml")).ok()?;
+        let project: toml::Table = text.parse().ok()?;
+        let scripts = |keys: &[&str]| {
+            let mut table = &project;
+            for key in keys {
+                table = table.get(*key)?.as_table()?;
+            }
+            Some(table.get(name)?.as_str()?.to_string())
+        };
+        scripts(&["project", "scripts"]).or_else(|| scripts(&["tool", "poetry", "scripts"]))
+    };
+    let configured = || {
+        let text = fs::read_to_string(directory.join("setup.cfg")).ok()?;
+        let mut lines = text.lines().skip_while(|line| line.trim() != "console_scripts =");
+        lines.next()?;
+        lines
+            .take_while(|line| line.starts_with([' ', '\t']) || line.trim().is_empty())
+            .filter_map(|line| line.split_once('='))
+            .find(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim().to_string())
+    };
+    declared().or_else(configured)
+}
+
+fn text(captured: Captured) -> String {
+    String::from_utf8_lossy(&captured.bytes).into_owned()
+}
+
+fn last_line(stderr: &Captured, status: Status) -> String {
+    let text = String::from_utf8_lossy(&stderr.bytes);
+    match (text.lines().rev().find(|line| !line.trim().is_empty()), status) {
+        (Some(line), _) => line.trim().chars().take(300).collect(),
+        (None, Status::Signaled(signal)) => format!("killed by signal {signal}"),
+        (None, Status::Exited(code)) => format!("exit code {code}"),
+        (None, _) => "it was stopped".into(),
+    }
+}

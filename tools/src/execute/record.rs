@@ -1,0 +1,104 @@
+//! Reads what the recorder wrote. A record that is cut or garbled is skipped, never an error: the
+//! program that was recorded may have died, or have written into the file itself.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use serde::Deserialize;
+
+use super::{CaseReport, PhaseReport, Raised};
+
+/// Everything that one run recorded.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) began: bool,
+    pub(super) complete: bool,
+    pub(super) missing: Option<String>,
+    pub(super) collected: Vec<String>,
+    pub(super) collection_errors: Vec<(String, Raised)>,
+    pub(super) cases: Vec<CaseReport>,
+    pub(super) raised: Option<Raised>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+enum Record {
+    Begin,
+    Collected {
+        ids: Vec<String>,
+    },
+    CollectionError {
+        id: String,
+        raised: Raised,
+    },
+    Case {
+        id: String,
+    },
+    Phase {
+        id: String,
+        #[serde(flatten)]
+        report: PhaseReport,
+    },
+    Raised {
+        raised: Raised,
+    },
+    Missing {
+        module: String,
+    },
+    Complete,
+}
+
+impl Records {
+    /// Reads the file of a run; none, where the run never began.
+    pub(super) fn read(path: &Path) -> io::Result<Records> {
+        let mut records = Records::default();
+        let mut bytes = Vec::new();
+        match open_regular(path) {
+            Ok(mut file) => file.read_to_end(&mut bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(records),
+            Err(error) => return Err(error),
+        };
+        for line in bytes.split(|byte| *byte == b'\n') {
+            if let Ok(record) = serde_json::from_slice(line) {
+                records.add(record);
+            }
+        }
+        Ok(records)
+    }
+
+    fn add(&mut self, record: Record) {
+        match record {
+            Record::Begin => self.began = true,
+            Record::Collected { ids } => self.collected = ids,
+            Record::CollectionError { id, raised } => self.collection_errors.push((id, raised)),
+            Record::Case { id } => self.cases.push(CaseReport { id, phases: Vec::new() }),
+            Record::Phase { id, report } => {
+                // The same id may run again (repeated or retried cases): the last start is meant.
+                match self.cases.iter_mut().rev().find(|case| case.id == id) {
+                    Some(case) => case.phases.push(report),
+                    None => self.cases.push(CaseReport { id, phases: vec![report] }),
+                }
+            }
+            Record::Raised { raised } => self.raised = Some(raised),
+            Record::Missing { module } => self.missing = Some(module),
+            Record::Complete => self.complete = true,
+        }
+    }
+}
+
+/// Opens a file that a program under test may have replaced: never through a link, never a pipe.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"))
+    }
+}

@@ -1,0 +1,308 @@
+//! Reads the tracer's logs, one or more files a process, and merges them into one [`Trace`].
+//!
+//! A record that is cut or garbled is skipped: the process that wrote it may have been killed. The
+//! format is described at the top of the tracer.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    fs,
+    io::{self, Read},
+    path::Path,
+};
+
+use graph::{
+    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, TRACE_VERSION,
+    Trace,
+};
+use serde::Deserialize;
+
+use crate::execute::open_regular;
+
+/// Merges the logs of a directory. The process that was started comes first, its children in the
+/// order of their start, each on the clock after those before it.
+pub(super) fn read(directory: &Path) -> io::Result<Trace> {
+    let mut processes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    for name in names {
+        let Some((stem, _)) = name.rsplit_once('.') else { continue };
+        // A log that was replaced by something else is as lost as one that was never written.
+        let Ok(mut file) = open_regular(&directory.join(&name)) else { continue };
+        let log = processes.entry(stem.to_string()).or_default();
+        let begin = log.len();
+        file.read_to_end(log)?;
+        let written = log[begin..].iter().position(|byte| *byte == 0);
+        log.truncate(written.map_or(log.len(), |length| begin + length));
+        // What follows the last end of line was being written when the process died.
+        let whole = log[begin..].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        log.truncate(begin + whole);
+    }
+    let mut logs: Vec<Log> = processes.into_values().map(|bytes| Log::parse(&bytes)).collect();
+    logs.sort_by_key(|log| log.header.child);
+    let mut merged = Merged::default();
+    for log in logs {
+        merged.add(log);
+    }
+    Ok(merged.finish())
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Header {
+    python: (u8, u8, u8),
+    tracer: String,
+    child: bool,
+    clock: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Snapshot {
+    modules: BTreeMap<String, ModuleSnapshot>,
+    compiled: BTreeMap<String, String>,
+    external: BTreeMap<String, String>,
+    abstract_overrides: BTreeMap<String, Vec<String>>,
+    fixtures: Vec<Fixture>,
+    roots: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Mentions {
+    names: Vec<String>,
+    imports: Vec<String>,
+}
+
+/// One process.
+#[derive(Debug, Default)]
+struct Log {
+    header: Header,
+    files: BTreeMap<u32, FileLog>,
+    data: BTreeSet<String>,
+    names: BTreeSet<String>,
+    imports: BTreeSet<String>,
+    snapshot: Snapshot,
+    /// The last position of its clock.
+    clock: u64,
+}
+
+/// One file in one process, then in all.
+#[derive(Debug, Default)]
+struct FileLog {
+    path: String,
+    modules: Vec<String>,
+    phase: Option<Phase>,
+    import_lines: BTreeSet<u32>,
+    test_lines: BTreeSet<u32>,
+    /// (line, name) to whether it was entered in the import phase and in the test phase.
+    functions: BTreeMap<(u32, String), (bool, bool)>,
+    starts: BTreeMap<u32, u64>,
+    ends: BTreeMap<u32, u64>,
+    branches: BTreeSet<(u32, u32)>,
+    unwatched: BTreeSet<(u32, u32)>,
+}
+
+impl Log {
+    fn parse(bytes: &[u8]) -> Log {
+        let mut log = Log::default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(line);
+            let mut letters = line.chars();
+            if let Some(kind) = letters.next() {
+                // `None` says that a record is garbled; the next one may be whole again.
+                let _ = log.record(kind, letters.as_str());
+            }
+        }
+        log
+    }
+
+    fn record(&mut self, kind: char, rest: &str) -> Option<()> {
+        match kind {
+            'h' => self.header = serde_json::from_str(rest).ok()?,
+            's' => self.snapshot = serde_json::from_str(rest).ok()?,
+            'd' => {
+                self.data.insert(rest.to_string());
+            }
+            'g' => {
+                let mentions: Mentions = serde_json::from_str(rest).ok()?;
+                self.names.extend(mentions.names);
+                self.imports.extend(mentions.imports);
+            }
+            _ => {
+                let (number, rest) = rest.split_once(' ')?;
+                let number = number.parse().ok()?;
+                if kind == 'F' {
+                    self.files.entry(number).or_default().path = rest.to_string();
+                    return Some(());
+                }
+                let file = self.files.get_mut(&number)?;
+                file.record(kind, rest, &mut self.clock)?;
+            }
+        }
+        Some(())
+    }
+}
+
+impl FileLog {
+    fn record(&mut self, kind: char, rest: &str, clock: &mut u64) -> Option<()> {
+        let pair = || {
+            let (first, second) = rest.split_once(' ')?;
+            Some((first.parse::<u32>().ok()?, second))
+        };
+        match kind {
+            'l' => {
+                self.import_lines.insert(rest.parse().ok()?);
+            }
+            'L' => {
+                self.test_lines.insert(rest.parse().ok()?);
+            }
+            'c' | 'C' => {
+                let (line, name) = pair()?;
+                let entered = self.functions.entry((line, name.to_string())).or_default();
+                entered.0 |= kind == 'c';
+                entered.1 |= kind == 'C';
+            }
+            'm' => {
+                let (at, line) = rest.split_once(' ')?;
+                let at = at.parse().ok()?;
+                self.starts.entry(line.parse().ok()?).or_insert(at);
+                *clock = at.max(*clock);
+            }
+            'e' => {
+                for end in rest.split(' ') {
+                    let (line, at) = end.split_once(':')?;
+                    let (line, at) = (line.parse().ok()?, at.parse::<u64>().ok()?);
+                    let known = self.ends.entry(line).or_default();
+                    *known = at.max(*known);
+                    *clock = at.max(*clock);
+                }
+            }
+            'N' => {
+                let (phase, name) = pair()?;
+                let phase = if phase == 0 { Phase::Import } else { Phase::Test };
+                self.phase.get_or_insert(phase);
+                if !self.modules.iter().any(|known| known == name) {
+                    self.modules.push(name.to_string());
+                }
+            }
+            'b' | 'p' => {
+                let (line, target) = pair()?;
+                let target = target.parse().ok()?;
+                let jumps = if kind == 'b' { &mut self.branches } else { &mut self.unwatched };
+                jumps.insert((line, target));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn finish(mut self) -> FileTrace {
+        let (import, test) = (&self.import_lines, &self.test_lines);
+        // A condition that was no longer watched may have taken its other way, if that was executed.
+        let executed = |line: &u32| import.contains(line) || test.contains(line);
+        self.branches.extend(self.unwatched.into_iter().filter(|(_, target)| executed(target)));
+        let ends = self.ends;
+        FileTrace {
+            path: self.path,
+            modules: self.modules,
+            phase: self.phase.unwrap_or_default(),
+            import_lines: self.import_lines.into_iter().collect(),
+            test_lines: self.test_lines.into_iter().collect(),
+            functions: self
+                .functions
+                .into_iter()
+                .map(|((line, name), (import, test))| FunctionTrace { line, name, import, test })
+                .collect(),
+            module_lines: self
+                .starts
+                .into_iter()
+                .map(|(line, start)| ModuleLine { line, start, end: ends[&line] })
+                .collect(),
+            branches: self.branches.into_iter().collect(),
+        }
+    }
+}
+
+/// All processes so far.
+#[derive(Default)]
+struct Merged {
+    trace: Trace,
+    files: BTreeMap<String, FileLog>,
+    names: BTreeSet<String>,
+    imports: BTreeSet<String>,
+    data: BTreeSet<String>,
+    clock: u64,
+}
+
+impl Merged {
+    fn add(&mut self, log: Log) {
+        if self.trace.tracer.is_empty() {
+            self.trace.python = log.header.python;
+            self.trace.tracer = log.header.tracer;
+            self.trace.fixtures = log.snapshot.fixtures;
+            self.trace.roots = log.snapshot.roots;
+        }
+        // A fork's clock goes on from its parent's.
+        let (begin, offset) = (log.header.clock, self.clock);
+        let end = log.clock.max(begin) + 1;
+        let shift = |at: u64| at.saturating_sub(begin) + offset;
+        for (_, file) in log.files {
+            let known = self.files.entry(file.path.clone()).or_default();
+            for (line, start) in file.starts {
+                // What ran in an earlier process keeps its place.
+                if let Entry::Vacant(vacant) = known.starts.entry(line) {
+                    vacant.insert(shift(start));
+                    // Without a record of its end, it was running when the process was killed.
+                    let last = file.ends.get(&line).copied().filter(|at| *at > 0).unwrap_or(end);
+                    known.ends.insert(line, shift(last));
+                }
+            }
+            known.path = file.path;
+            known.phase = known.phase.or(file.phase);
+            for module in file.modules {
+                if !known.modules.contains(&module) {
+                    known.modules.push(module);
+                }
+            }
+            known.import_lines.extend(file.import_lines);
+            known.test_lines.extend(file.test_lines);
+            known.branches.extend(file.branches);
+            known.unwatched.extend(file.unwatched);
+            for (function, (import, test)) in file.functions {
+                let entered = known.functions.entry(function).or_default();
+                *entered = (entered.0 | import, entered.1 | test);
+            }
+        }
+        self.clock = shift(end);
+        self.data.extend(log.data);
+        self.names.extend(log.names);
+        self.imports.extend(log.imports);
+        add_new(&mut self.trace.modules, log.snapshot.modules);
+        add_new(&mut self.trace.compiled, log.snapshot.compiled);
+        add_new(&mut self.trace.external, log.snapshot.external);
+        add_new(&mut self.trace.abstract_overrides, log.snapshot.abstract_overrides);
+    }
+
+    fn finish(self) -> Trace {
+        let mut trace = self.trace;
+        trace.version = TRACE_VERSION;
+        let ran = |file: &FileLog| !(file.import_lines.is_empty() && file.test_lines.is_empty());
+        trace.files = self.files.into_values().filter(ran).map(FileLog::finish).collect();
+        let held: BTreeSet<&String> =
+            trace.modules.values().flat_map(|module| module.names.keys()).collect();
+        let names = self.names.into_iter().filter(|name| held.contains(name)).collect();
+        let internal = |name: &String| trace.modules.contains_key(name);
+        let imports = self.imports.into_iter().filter(internal).collect();
+        trace.generated = Generated { imports, names };
+        trace.data = self.data.into_iter().collect();
+        trace
+    }
+}
+
+/// Adds what is not yet known: the process that was started wins over its children.
+fn add_new<T>(known: &mut BTreeMap<String, T>, new: BTreeMap<String, T>) {
+    for (name, value) in new {
+        known.entry(name).or_insert(value);
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs a command under the tracer: the same run as [`execute`](crate::execute), observed.
+//!
+//! It owns the tracer's settings and the reading of its logs. What a trace means is for the `graph`
+//! crate to say. Nothing is installed in the interpreter that is traced.
+
+mod log;
+
+use graph::Trace;
+use serde::Serialize;
+
+use crate::execute::{self, ExecuteError, Execution, RunSpec};
+
+const TRACER: &str = include_str!("tracer.py");
+const HOOK: &str = include_str!("sitecustomize.py");
+
+/// How lines are observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Observer {
+    /// `sys.monitoring` where the interpreter has it, else `sys.settrace`.
+    #[default]
+    Fastest,
+    /// `sys.settrace`, everywhere.
+    Settrace,
+}
+
+/// What the tracer is told.
+#[derive(Serialize)]
+struct Settings {
+    /// The directory whose code is observed.
+    root: String,
+    /// Where the logs go.
+    directory: String,
+    /// What is appended to `PYTHONPATH`, so that children are traced as well.
+    hook: String,
+    /// This record as a file, for children.
+    settings: String,
+    /// The tracer as a file, for children.
+    tracer: String,
+    settrace: bool,
+}
+
+/// Runs a command and records both what it did and what it touched of its directory.
+///
+/// # Errors
+/// As for [`execute`](crate::execute).
+pub fn trace(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
+    trace_with(spec, Observer::default())
+}
+
+/// The same, with a choice of how lines are observed.
+///
+/// # Errors
+/// As for [`execute`](crate::execute).
+pub fn trace_with(
+    spec: &RunSpec<'_>,
+    observer: Observer,
+) -> Result<(Execution, Trace), ExecuteError> {
+    let path = |name: &str| spec.scratch.join(name);
+    let text = |name: &str| path(name).to_string_lossy().into_owned();
+    execute::make_empty(&path("trace"))?;
+    execute::make_empty(&path("hook"))?;
+    execute::write(&path("tracer.py"), TRACER)?;
+    execute::write(&path("hook").join("sitecustomize.py"), HOOK)?;
+    let settings = Settings {
+        root: spec.directory.to_string_lossy().into_owned(),
+        directory: text("trace"),
+        hook: text("hook"),
+        settings: text("trace.json"),
+        tracer: text("tracer.py"),
+        settrace: observer == Observer::Settrace,
+    };
+    let json = serde_json::to_vec(&settings).expect("strings serialise");
+    execute::write(&path("trace.json"), json)?;
+    let execution = execute::run(spec, Some(&settings))?;
+    let logs = path("trace");
+    let mut trace = log::read(&logs).map_err(execute::scratch_error(&logs))?;
+    if trace.python == (0, 0, 0) {
+        trace.python = spec.environment.version;
+    }
+    Ok((execution, trace))
+}

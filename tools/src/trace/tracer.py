@@ -1,0 +1,926 @@
+"""Observes which lines of a repository a process executes; run by the launcher, or by a child's hook.
+
+It owns the observation and its log, one file a process; the merging is done by whoever reads the
+logs. Events go to a memory map as they happen, so that a process may be killed, or may close each of
+its descriptors, without losing what was seen. Traced objects are never hashed, compared, printed or
+asked for anything: their types are compared by identity, their attributes read by the slots of `type`.
+
+The log is text, a record a line, its first byte the kind:
+    F file path            a file, numbered in order
+    l file line            a line in the import phase; L in the test phase
+    c file line name       a function in the import phase; C in the test phase
+    m file clock line      first start of a module-level line
+    e file line:clock ...  last ends of the module-level lines of one module execution
+    N file phase name      module code began, under this __name__
+    b file line line       a jump from a condition to a target
+    p file line line       one that was no longer watched for: taken if its target was executed
+    d path                 a data file
+    g json                 names used by code that comes from no file
+    s json                 a snapshot; the last one wins
+"""
+
+import sys
+
+import dis
+import functools
+import json
+import mmap
+import os
+import re
+import threading
+from bisect import bisect_right
+from importlib.machinery import EXTENSION_SUFFIXES
+from opcode import opmap
+from types import CodeType, FunctionType, MethodType, ModuleType
+
+_getframe = sys._getframe
+_get_ident = threading.get_ident
+_getpid = os.getpid
+_stat = os.stat
+_getcwd = os.getcwd
+_fsdecode = os.fsdecode
+_realpath = os.path.realpath
+_open, _os_write, _os_close, _lseek = os.open, os.write, os.close, os.lseek
+_now = __import__("time").time_ns
+_mmap = mmap.mmap
+_dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
+
+_SEP = os.sep
+_CO_OPTIMIZED = 1
+_MODULE_DICT = ModuleType.__dict__["__dict__"].__get__
+_TYPE_DICT = type.__dict__["__dict__"].__get__
+_TYPE_NAME = type.__dict__["__name__"].__get__
+_TYPE_QUALNAME = type.__dict__["__qualname__"].__get__
+_TYPE_MODULE = type.__dict__["__module__"].__get__
+_TYPE_MRO = type.__dict__["__mro__"].__get__
+_TYPE_ABSTRACT = type.__dict__["__abstractmethods__"].__get__
+_FIRST_SEGMENT = 1 << 16
+_NEXT_SEGMENT = 1 << 20
+_MANY = 20000
+_BRANCH_PATIENCE = 64
+
+
+class Log:
+    """An append-only memory map; a fork starts a new one."""
+
+    def __init__(self, directory):
+        self._directory = directory
+        self._renew()
+
+    def _renew(self):
+        self._stem = "%s/%020d-%d" % (self._directory, _now(), _getpid())
+        self._segment = 0
+        self._map = None
+        self._size = self._at = 0
+        self._closed = False
+        self.on_new = None
+
+    def forked(self):
+        on_new = self.on_new
+        self._renew()
+        self.on_new = on_new
+
+    def _grow(self, needed):
+        size = _NEXT_SEGMENT if self._segment else _FIRST_SEGMENT
+        size = max(size, needed)
+        # Written, not only sized: a full disk is then an error here and no signal later.
+        descriptor = _open("%s.%03d" % (self._stem, self._segment), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            blank = b"\0" * (1 << 16)
+            left = size
+            while left > 0:
+                left -= _os_write(descriptor, blank[:left])
+            self._map = _mmap(descriptor, size)
+        finally:
+            _os_close(descriptor)
+        self._size, self._at = size, 0
+        self._segment += 1
+
+    def write(self, record):
+        end = self._at + len(record)
+        if end > self._size:
+            if self._closed:
+                return
+            try:
+                self._grow(len(record))
+            except OSError:
+                # Nowhere to write: the run goes on, its trace lacks what follows.
+                self._closed = True
+                return
+            end = len(record)
+        at, self._at = self._at, end
+        self._map[at:end] = record
+
+
+class File:
+    """What is known of one file of the repository."""
+
+    __slots__ = ("number", "path", "lines", "functions", "codes", "modules")
+
+    def __init__(self, number, path):
+        self.number = number
+        self.path = path
+        self.lines = set()
+        self.functions = set()
+        self.codes = {}
+        self.modules = set()
+
+
+class Module:
+    """One execution of module code: its frame, the line it is at, where its lines ended."""
+
+    __slots__ = ("file", "frame", "line", "ends")
+
+    def __init__(self, file, frame):
+        self.file = file
+        self.frame = frame
+        self.line = 0
+        self.ends = {}
+
+
+class Tracer:
+    """The part that both ways of tracing share."""
+
+    kind = ""
+
+    def __init__(self, settings, is_child):
+        self.root = _realpath(settings["root"])
+        self.prefix = self.root if self.root.endswith(_SEP) else self.root + _SEP
+        self.directory = settings["directory"]
+        self.marker = os.path.join(self.directory, "tests-began")
+        self.log = Log(self.directory)
+        self.files = {}  # co_filename -> File, None (foreign) or False (from no file)
+        self.by_path = {}
+        self.environments = {}
+        self.test = False
+        self.clock = 0
+        self.stacks = {}
+        self.data = set()
+        self.generated_names = set()
+        self.generated_codes = {}
+        self.is_child = is_child
+        self.roots = []
+        self.fixtures = []
+        self.finished = False
+
+    # Where code comes from.
+
+    def classify(self, code):
+        """The File of a code object, None for foreign code, False for code from no file."""
+        filename = code.co_filename
+        found = self._classify(filename, code)
+        self.files[filename] = found
+        return found
+
+    def _classify(self, filename, code):
+        if filename[:1] == "<":
+            return None if filename.startswith("<frozen ") else False
+        try:
+            real = _realpath(filename)
+            if not os.path.isfile(real):
+                # `co_filename` of what was compiled from a string is free text.
+                return None if _in_archive(real) else False
+        except (OSError, ValueError):
+            return False
+        path = self.relative(real)
+        if path is None:
+            return None
+        if not path.endswith(".py") and not _is_source_of(real, code):
+            return False  # A template: its code is generated, only its name is the file's.
+        file = self.by_path.get(path)
+        if file is None:
+            file = self.by_path[path] = File(len(self.by_path), path)
+            self.log.write(b"F%d %s\n" % (file.number, os.fsencode(path).replace(b"\n", b"?")))
+        return file
+
+    def relative(self, real):
+        """The path below the root, None outside of it and in environments below it."""
+        if not real.startswith(self.prefix):
+            return None
+        path = real[len(self.prefix) :]
+        directory, _, _ = path.rpartition(_SEP)
+        return None if self.is_environment(directory) else path
+
+    def is_environment(self, directory):
+        known = self.environments.get(directory)
+        if known is None:
+            parent, _, name = directory.rpartition(_SEP)
+            if not directory:
+                known = False
+            elif name in ("site-packages", "dist-packages"):
+                known = True
+            else:
+                known = os.path.isfile(self.prefix + directory + _SEP + "pyvenv.cfg")
+                known = known or self.is_environment(parent)
+            self.environments[directory] = known
+        return known
+
+    # Module code on the clock.
+
+    def begin_module(self, file, frame):
+        name = dict.get(frame.f_globals, "__name__")
+        if type(name) is not str:
+            name = ""
+        key = (name, self.test)
+        if key not in file.modules:
+            file.modules.add(key)
+            encoded = name.encode("utf-8", "backslashreplace").replace(b"\n", b"?")
+            self.log.write(b"N%d %d %s\n" % (file.number, self.test, encoded))
+        stack = self.stacks.setdefault(_get_ident(), [])
+        module = Module(file, frame)
+        stack.append(module)
+        return module
+
+    def module_at(self, frame):
+        """The execution that a frame is; what is above it on its stack was left by an exception."""
+        stack = self.stacks.get(_get_ident(), ())
+        for module in reversed(stack):
+            if module.frame is frame:
+                while stack[-1] is not module:
+                    self.end_module(stack[-1])
+                return module
+        return None
+
+    def module_line(self, module, line):
+        self.clock += 1
+        previous = module.line
+        if previous:
+            module.ends[previous] = self.clock
+        if line not in module.ends:
+            self.log.write(b"m%d %d %d\n" % (module.file.number, self.clock, line))
+            module.ends[line] = 0
+        module.line = line
+
+    def end_module(self, module):
+        self.clock += 1
+        if module.line:
+            module.ends[module.line] = self.clock
+        module.frame = None
+        ends = " ".join(["%d:%d" % pair for pair in module.ends.items()])
+        self.log.write(b"e%d %s\n" % (module.file.number, ends.encode("ascii")))
+        stack = self.stacks.get(_get_ident(), [])
+        for at in range(len(stack) - 1, -1, -1):
+            if stack[at] is module:
+                del stack[at]
+                break
+        if not stack:
+            self.stacks.pop(_get_ident(), None)
+
+    # Functions and lines.
+
+    def function(self, file, code):
+        name = code.co_name
+        if code.co_flags & _CO_OPTIMIZED and name[:1] != "<":
+            key = (code.co_firstlineno, name)
+            if key not in file.functions:
+                file.functions.add(key)
+                kind = b"C" if self.test else b"c"
+                encoded = name.encode("utf-8", "backslashreplace")
+                self.log.write(b"%s%d %d %s\n" % (kind, file.number, code.co_firstlineno, encoded))
+
+    # Code that comes from no file.
+
+    def generated(self, code, frame):
+        if not self.by_path:
+            return  # The repository has not begun: this is the start of a tool.
+        key = id(code)
+        if self.generated_codes.get(key) is code:
+            return
+        if len(self.generated_codes) >= _MANY:
+            self.generated_codes.clear()
+        self.generated_codes[key] = code
+        names, imports = set(), set()
+        package = dict.get(frame.f_globals, "__package__")
+        _mentions(code, package if type(package) is str else "", names, imports)
+        names = sorted(names - self.generated_names)
+        if names or imports:
+            self.generated_names.update(names)
+            record = _dumps({"names": names, "imports": sorted(imports)})
+            self.log.write(b"g%s\n" % record.encode("ascii"))
+
+    # Data files.
+
+    def audit(self, event, args):
+        if event == "open":
+            path, mode, flags = args
+            if type(flags) is int and flags & os.O_ACCMODE == os.O_WRONLY:
+                return
+            if type(mode) is str and mode[:1] in "wax" and "+" not in mode:
+                return
+        elif event in ("os.listdir", "os.scandir"):
+            path = args[0]
+            if path is None:
+                path = "."
+        elif event == "sqlite3.connect":
+            path = args[0]
+        else:
+            return
+        try:
+            if type(path) is bytes:
+                path = _fsdecode(path)
+            if type(path) is str and not self.finished:
+                self.touched(path, event == "open")
+        except Exception:
+            pass  # Whatever is odd about the path, its user shall meet it, not the tracer.
+
+    def touched(self, path, is_open):
+        if path[:1] != _SEP:
+            path = _getcwd() + _SEP + path
+        if path in self.data:
+            return
+        if not path.startswith(self.prefix):
+            real = _realpath(path)
+            if not (real + _SEP).startswith(self.prefix):
+                return
+        else:
+            real = _realpath(path)
+        relative = self.relative(real) if real != self.root else "."
+        if relative is None or relative.endswith(".pyc"):
+            return
+        if _is_import(_getframe(2), is_open):
+            return
+        _stat(real)
+        self.data.add(path)
+        encoded = os.fsencode(relative)
+        if b"\n" not in encoded:
+            self.log.write(b"d%s\n" % encoded)
+
+    # The ends.
+
+    def begin_tests(self, items):
+        self.roots = self.current_roots()
+        self.fixtures = _fixtures(self, items)
+        self.test = True
+        for file in self.by_path.values():
+            file.lines.clear()
+            file.functions.clear()
+        try:
+            _os_close(_open(self.marker, os.O_WRONLY | os.O_CREAT, 0o600))
+        except OSError:
+            pass
+        self.write_snapshot()
+        self.restart()
+
+    def current_roots(self):
+        roots = []
+        for entry in sys.path:
+            if type(entry) is str:
+                real = _realpath(entry or ".")
+                relative = "" if real == self.root else self.relative(real)
+                if relative is not None and relative not in roots and not self.is_environment(relative):
+                    roots.append(relative)
+        return roots
+
+    def write_snapshot(self):
+        try:
+            record = _dumps(_snapshot(self))
+        except Exception as error:
+            record = _dumps({"error": "%s: %s" % (type(error).__name__, error)})
+        self.log.write(b"s%s\n" % record.encode("ascii"))
+
+    def finish(self):
+        if self.finished:
+            return
+        self.stop()
+        for stack in list(self.stacks.values()):
+            for module in stack[::-1]:
+                self.end_module(module)
+        self.write_snapshot()
+        self.finished = True
+
+    def forked(self):
+        """In a child: its own log; what the parent saw is in the parent's."""
+        self.log.forked()
+        self.is_child = True
+        self.header()
+        for file in sorted(self.by_path.values(), key=lambda file: file.number):
+            self.log.write(b"F%d %s\n" % (file.number, os.fsencode(file.path).replace(b"\n", b"?")))
+
+    def header(self):
+        record = _dumps(
+            {
+                "python": list(sys.version_info[:3]),
+                "tracer": self.kind,
+                "child": self.is_child,
+                "clock": self.clock,
+            }
+        )
+        self.log.write(b"h%s\n" % record.encode("ascii"))
+
+    def start(self):
+        if self.is_child:
+            self.test = os.path.exists(self.marker)
+        self.header()
+        sys.addaudithook(self.audit)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forked)
+        import atexit
+
+        atexit.register(self.finish)
+        self.install()
+
+    def resume(self):
+        pass
+
+
+class Settrace(Tracer):
+    """Below 3.12. A frame gets a local trace only while its code has lines left to see."""
+
+    kind = "settrace"
+
+    def install(self):
+        tracer = self
+        files = self.files
+        classify = self.classify
+
+        def trace(frame, event, arg):
+            try:
+                file = files[frame.f_code.co_filename]
+            except KeyError:
+                file = classify(frame.f_code)
+            if file is None:
+                return None
+            return enter(file, frame)
+
+        def enter(file, frame):
+            code = frame.f_code
+            if file is False:
+                tracer.generated(code, frame)
+                return None
+            known = file.codes.get(id(code))
+            if known is None:
+                if code.co_name == "<module>":
+                    local = tracer.module_trace(file, frame)
+                    return local
+                known = file.codes[id(code)] = Watched(tracer, file, code)
+            if known.test is not tracer.test:
+                known.reset()
+            return known.local if known.left else None
+
+        self.trace = trace
+        threading.settrace(trace)
+        sys.settrace(trace)
+
+    def module_trace(self, file, frame):
+        tracer = self
+        lines, number, write = file.lines, file.number, self.log.write
+        module = self.begin_module(file, frame)
+
+        def local(frame, event, arg):
+            if event == "line":
+                line = frame.f_lineno
+                if line not in lines:
+                    lines.add(line)
+                    write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
+                tracer.module_at(frame)
+                tracer.module_line(module, line)
+            elif event == "return":
+                tracer.module_at(frame)
+                tracer.end_module(module)
+            return local
+
+        return local
+
+    def resume(self):
+        # The program may have set its own, or have raised RecursionError inside of ours.
+        if sys.gettrace() is not self.trace:
+            threading.settrace(self.trace)
+            sys.settrace(self.trace)
+
+    def restart(self):
+        pass
+
+    def stop(self):
+        if sys.gettrace() is self.trace:
+            sys.settrace(None)
+            threading.settrace(None)
+
+
+class Watched:
+    """A code object, its lines not yet seen in this phase, and the local trace of its frames."""
+
+    __slots__ = ("tracer", "file", "code", "all", "left", "local", "test")
+
+    def __init__(self, tracer, file, code):
+        self.tracer, self.file, self.code = tracer, file, code
+        self.all = _lines_of(code)
+        self.left = set()
+        self.test = None
+        number, write, lines, left = file.number, tracer.log.write, file.lines, self.left
+
+        def local(frame, event, arg):
+            if event == "line":
+                line = frame.f_lineno
+                if line in left:
+                    left.discard(line)
+                    if line not in lines:
+                        lines.add(line)
+                        write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
+                    if not left:
+                        frame.f_trace = None
+            return local
+
+        self.local = local
+
+    def reset(self):
+        """A new phase: every line counts anew."""
+        self.test = self.tracer.test
+        self.left.update(self.all)
+        self.tracer.function(self.file, self.code)
+
+
+class Monitoring(Tracer):
+    """From 3.12 on. Lines are watched in the repository's code only, each until it was seen."""
+
+    kind = "monitoring"
+
+    def install(self):
+        monitoring = sys.monitoring
+        events = monitoring.events
+        tool = next(tool for tool in (4, 3, 2, 0, 1, 5) if monitoring.get_tool(tool) is None)
+        monitoring.use_tool_id(tool, "gistify")
+        self.tool = tool
+        disable = monitoring.DISABLE
+        tracer = self
+        files = self.files
+        classify = self.classify
+        set_local = monitoring.set_local_events
+        write = self.log.write
+        branch_events = 0
+        for name in ("BRANCH_LEFT", "BRANCH_RIGHT"):
+            branch_events |= getattr(events, name, 0)
+        both_at_once = not branch_events
+        if both_at_once:
+            branch_events = events.BRANCH
+        in_function = events.LINE | branch_events
+        in_module = in_function | events.PY_RETURN
+
+        def on_start(code, offset):
+            try:
+                file = files[code.co_filename]
+            except KeyError:
+                file = classify(code)
+            if file is None:
+                return disable
+            if file is False:
+                tracer.generated(code, _getframe(1))
+                return disable
+            if code.co_name == "<module>":
+                tracer.begin_module(file, _getframe(1))
+                set_local(tool, code, in_module)
+                return None
+            tracer.function(file, code)
+            set_local(tool, code, in_function)
+            return disable
+
+        def on_line(code, line):
+            file = files[code.co_filename]
+            lines = file.lines
+            if line not in lines:
+                lines.add(line)
+                write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", file.number, line))
+            if code.co_name == "<module>":
+                module = tracer.module_at(_getframe(1))
+                if module is not None:
+                    tracer.module_line(module, line)
+                    return None
+            return disable
+
+        def on_return(code, offset, value):
+            module = tracer.module_at(_getframe(1))
+            if module is not None:
+                tracer.end_module(module)
+
+        def on_branch(code, offset, target):
+            file = files[code.co_filename]
+            known = file.codes.get(id(code))
+            if known is None:
+                known = file.codes[id(code)] = Branches(code)
+            return None if known.took(file, write, offset, target, both_at_once) else disable
+
+        callbacks = {
+            events.PY_START: on_start,
+            events.LINE: on_line,
+            events.PY_RETURN: on_return,
+        }
+        if both_at_once:
+            callbacks[events.BRANCH] = on_branch
+        else:
+            callbacks[events.BRANCH_LEFT] = callbacks[events.BRANCH_RIGHT] = on_branch
+        for event, callback in callbacks.items():
+            monitoring.register_callback(tool, event, callback)
+        monitoring.set_events(tool, events.PY_START)
+
+    def restart(self):
+        sys.monitoring.restart_events()
+
+    def stop(self):
+        monitoring = sys.monitoring
+        if monitoring.get_tool(self.tool) == "gistify":
+            monitoring.set_events(self.tool, 0)
+
+
+class Branches:
+    """The conditions of a code object, by offset: the first target that each took."""
+
+    __slots__ = ("code", "starts", "lines", "first", "patience")
+
+    def __init__(self, code):
+        self.code = code
+        self.first, self.patience = {}, {}
+        self.starts, self.lines = [], []
+        for start, _, line in code.co_lines():
+            self.starts.append(start)
+            self.lines.append(line)
+
+    def line(self, offset):
+        at = bisect_right(self.starts, offset) - 1
+        while 0 <= at < len(self.lines):
+            if self.lines[at] is not None:
+                return self.lines[at]
+            at += 1
+        return 0
+
+    def took(self, file, write, offset, target, both_at_once):
+        """Records a jump; whether the condition has to be watched any longer."""
+        first = self.first.get(offset)
+        if first is None:
+            self.first[offset] = target
+        elif first == target and both_at_once:
+            # One event stands for both directions: a loop would pay for it for ever.
+            self.patience[offset] = left = self.patience.get(offset, _BRANCH_PATIENCE) - 1
+            if left == 0:
+                other = self.other(offset, target)
+                write(b"p%d %d %d\n" % (file.number, self.line(offset), self.line(other)))
+            return left > 0
+        write(b"b%d %d %d\n" % (file.number, self.line(offset), self.line(target)))
+        return both_at_once and first is None
+
+    def other(self, offset, target):
+        """The target that a condition did not take so far."""
+        for instruction in dis.get_instructions(self.code):
+            if instruction.offset == offset:
+                jump = instruction.argval
+                return self.after(offset) if target == jump else jump
+        return target
+
+    def after(self, offset):
+        offset += 2
+        code = self.code.co_code
+        while offset < len(code) and code[offset] == 0:
+            offset += 2
+        return offset
+
+
+def start(settings, is_child):
+    """Begins to trace this process."""
+    forced = settings.get("settrace")
+    kind = Settrace if forced or not hasattr(sys, "monitoring") else Monitoring
+    tracer = kind(settings, is_child)
+    tracer.start()
+    if not is_child:
+        # Children find the hook behind everything that they would have found without it.
+        known = os.environ.get("PYTHONPATH")
+        hook = settings["hook"]
+        os.environ["PYTHONPATH"] = hook if not known else known + os.pathsep + hook
+        os.environ["GISTIFY_TRACE"] = settings["settings"]
+    return tracer
+
+
+def _lines_of(code):
+    """The lines of which a settrace will tell, or more: those after the code has begun."""
+    if sys.version_info < (3, 10):
+        return {line for _, line in dis.findlinestarts(code)}
+    began = -1
+    if "RESUME" in opmap:
+        resume, data = opmap["RESUME"], code.co_code
+        began = next((at for at in range(0, len(data), 2) if data[at] == resume), -1)
+    return {line for _, end, line in code.co_lines() if line is not None and end > began + 2}
+
+
+def _in_archive(path):
+    while len(path) > 1:
+        path = os.path.dirname(path)
+        if os.path.exists(path):
+            return os.path.isfile(path)
+    return False
+
+
+def _is_source_of(path, code):
+    """Whether a file without the ending of Python's holds the names that its code mentions."""
+    try:
+        descriptor = _open(path, os.O_RDONLY)
+        try:
+            text = os.read(descriptor, 1 << 22)
+        finally:
+            _os_close(descriptor)
+    except OSError:
+        return False
+    words = set(_WORD.findall(text.decode("utf-8", "replace")))
+    names = set()
+    _mentions(code, "", names, set(), strings=False)
+    return all(name.rpartition(".")[2] in words for name in names)
+
+
+def _mentions(code, package, names, imports, strings=True):
+    pending = [code]
+    while pending:
+        code = pending.pop()
+        names.update(code.co_names)
+        fromlists = set()
+        for constant in code.co_consts:
+            if type(constant) is tuple:
+                constants = [value for value in constant if type(value) is str]
+                fromlists.update(constants)
+            else:
+                constants = [constant]
+            for value in constants:
+                if type(value) is CodeType:
+                    pending.append(value)
+                elif strings and type(value) is str and len(value) <= _MANY:
+                    names.update(_WORD.findall(value))
+        for name in _imported(code):
+            found = [name] + [name + "." + value for value in fromlists]
+            imports.update(found)
+            if package:
+                imports.update([package + "." + value for value in found])
+            for at, letter in enumerate(name):
+                if letter == ".":
+                    imports.add(name[:at])
+
+
+def _imported(code):
+    data, names, extended = code.co_code, code.co_names, 0
+    for at in range(0, len(data), 2):
+        opcode, argument = data[at], data[at + 1] | extended
+        extended = argument << 8 if opcode == _EXTENDED_ARG else 0
+        if opcode == _IMPORT_NAME and argument < len(names):
+            yield names[argument]
+
+
+def _is_import(frame, is_open):
+    """Whether a file was read, or a directory listed, to import or to show code."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if filename.startswith(("<frozen importlib", "<frozen runpy", "<frozen zipimport")):
+            return True
+        if filename == __file__ or filename.endswith(_LAUNCHER):
+            return True
+        if is_open:
+            if filename.endswith(("/_pytest/assertion/rewrite.py", "/linecache.py", "/runpy.py")):
+                return True
+        elif "/_pytest/" in filename or "/importlib/" in filename:
+            return True
+        if not filename.startswith("<frozen ") and not filename.startswith(_STDLIB):
+            return False
+        if filename.startswith(_SITE):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _fixtures(tracer, items):
+    found = set()
+    for item in items:
+        info = getattr(item, "_fixtureinfo", None)
+        definitions = getattr(info, "name2fixturedefs", None) or {}
+        for name, stack in definitions.items():
+            # The last definition is the one in force; it may ask for the one that it overrides.
+            for definition in reversed(stack):
+                code = _code_of(definition.func)
+                if code is not None:
+                    path = tracer.relative(_realpath(code.co_filename))
+                    if path is not None:
+                        found.add((name, path, code.co_firstlineno))
+                if name not in getattr(definition, "argnames", ()):
+                    break
+    return sorted(found)
+
+
+def _code_of(function):
+    for _ in range(100):
+        kind = type(function)
+        if kind is _METHOD:
+            function = function.__func__
+        elif kind is _PARTIAL:
+            function = function.func
+        elif kind is FunctionType and "__wrapped__" in function.__dict__:
+            function = function.__dict__["__wrapped__"]
+        else:
+            break
+    return function.__code__ if type(function) is FunctionType else None
+
+
+def _snapshot(tracer):
+    modules, compiled, external = {}, {}, {}
+    for name, module in list(sys.modules.items()):
+        if type(name) is not str or not issubclass(type(module), ModuleType):
+            continue
+        held = _MODULE_DICT(module)
+        if type(held) is not dict:
+            continue
+        file = held.get("__file__")
+        if type(file) is str:
+            path = tracer.relative(_realpath(file))
+            if path is None:
+                external[name] = _clean(os.path.abspath(file))
+            elif file.endswith(_EXTENSIONS):
+                compiled[name] = _clean(path)
+            else:
+                modules[name] = {"path": _clean(path), "names": _values(held)}
+        elif held.get("__spec__") is not None:
+            portions = held.get("__path__")
+            if type(portions) is not list:
+                portions = getattr(portions, "_path", None) if _is_namespace(portions) else None
+            inside = [
+                entry
+                for entry in (portions if type(portions) is list else ())
+                if type(entry) is str and tracer.relative(_realpath(entry)) is not None
+            ]
+            if inside:
+                modules[name] = {"path": "", "names": _values(held)}
+            else:
+                external[name] = ""
+    return {
+        "modules": modules,
+        "compiled": compiled,
+        "external": external,
+        "abstract_overrides": _overrides(modules),
+        "fixtures": [{"name": n, "path": _clean(p), "line": l} for n, p, l in tracer.fixtures],
+        "roots": [_clean(root) for root in tracer.roots],
+    }
+
+
+def _is_namespace(value):
+    return type(value) is not type(None) and _TYPE_NAME(type(value)) == "_NamespacePath"
+
+
+def _values(held):
+    return {_clean(key): _value(value) for key, value in list(held.items()) if type(key) is str}
+
+
+def _value(value):
+    kind = type(value)
+    if kind is FunctionType:
+        return {"function": [_string(value.__module__), _string(value.__qualname__)]}
+    if issubclass(kind, type):
+        return {"class": [_string(_module_of(value)), _string(_TYPE_QUALNAME(value))]}
+    if issubclass(kind, ModuleType):
+        held = _MODULE_DICT(value)
+        return {"module": _string(held.get("__name__")) if type(held) is dict else ""}
+    return {"other": _string(_TYPE_NAME(kind))}
+
+
+def _overrides(modules):
+    found = {}
+    pending, seen = [object], {id(object)}
+    while pending:
+        for kind in type.__subclasses__(pending.pop()):
+            if id(kind) in seen:
+                continue
+            seen.add(id(kind))
+            pending.append(kind)
+            module = _module_of(kind)
+            if type(module) is str and module in modules:
+                names = _overridden(kind)
+                if names:
+                    found["%s:%s" % (_clean(module), _string(_TYPE_QUALNAME(kind)))] = names
+    return found
+
+
+def _overridden(kind):
+    names = set()
+    own = _TYPE_DICT(kind)
+    for base in _TYPE_MRO(kind)[1:]:
+        try:
+            abstract = _TYPE_ABSTRACT(base)
+        except AttributeError:
+            continue
+        if type(abstract) in (frozenset, set, tuple, list):
+            names.update([name for name in abstract if type(name) is str and name in own])
+    return sorted(names)
+
+
+def _module_of(kind):
+    try:
+        return _TYPE_MODULE(kind)
+    except AttributeError:
+        return None
+
+
+def _string(value):
+    return _clean(value) if type(value) is str else ""
+
+
+def _clean(text):
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_LAUNCHER = "/launch.py"
+_STDLIB = os.path.dirname(os.__file__) + _SEP
+_SITE = _STDLIB + "site-packages" + _SEP
+_EXTENSIONS = tuple(EXTENSION_SUFFIXES)
+_WORD = re.compile(r"[^\W\d]\w*")
+_METHOD = MethodType
+_PARTIAL = functools.partial
+_EXTENDED_ARG, _IMPORT_NAME = opmap["EXTENDED_ARG"], opmap["IMPORT_NAME"]
