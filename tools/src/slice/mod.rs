@@ -1,0 +1,106 @@
+//! The half of slicing that runs things: reads the sources, keeps what is parsed between slices, learns
+//! from runs of the gist, and says what to change after a run that differs.
+//!
+//! Which statements a gist needs is decided in the `graph` crate.
+
+mod advise;
+mod probe;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use graph::{Adjustments, Gist, Plan, SliceError, Sliceable, Source, SourceError, Trace};
+use serde::{Deserialize, Serialize};
+
+pub use advise::{Difference, advise, difference};
+pub use probe::{Learned, PROBE_VARIABLE, Probed};
+
+use crate::command::Command;
+
+/// What a caller asks of a slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SliceRequest {
+    /// Use what a run of the last gist taught: cut what did not run, drop stubs nobody asked for.
+    pub refine: bool,
+    /// How the slice deviates from the default.
+    pub adjustments: Adjustments,
+}
+
+/// Slices of one traced command.
+#[derive(Debug)]
+pub struct Slicer {
+    sliceable: Sliceable,
+    trace: Arc<Trace>,
+    tests: Vec<(String, Vec<String>)>,
+    gist_path: String,
+    learned: Option<Learned>,
+}
+
+/// Why a command cannot be sliced.
+#[derive(Debug, thiserror::Error)]
+pub enum SlicerError {
+    /// A file that ran cannot be read.
+    #[error("read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A file that ran is no Python text.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The sources and the trace give no slice.
+    #[error(transparent)]
+    Slice(#[from] SliceError),
+}
+
+impl Slicer {
+    /// Reads and parses what a trace names, from the original's directory.
+    ///
+    /// # Errors
+    /// When a file that ran cannot be read, decoded or parsed.
+    pub fn new(
+        trace: Arc<Trace>,
+        original: &Path,
+        command: &Command,
+        gist_path: impl Into<String>,
+    ) -> Result<Self, SlicerError> {
+        let mut sources = Vec::with_capacity(trace.files.len());
+        for file in &trace.files {
+            let path = original.join(&file.path);
+            let bytes = std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
+            sources.push(Source::decode(file.path.as_str(), &bytes)?);
+        }
+        let tests: Vec<(String, Vec<String>)> =
+            command.tests().into_iter().map(|test| (test.path, test.names)).collect();
+        let sliceable = Sliceable::parse(&trace, sources, &tests)?;
+        Ok(Self { sliceable, trace, tests, gist_path: gist_path.into(), learned: None })
+    }
+
+    /// A gist, and why it is as it is.
+    pub fn slice(&self, request: &SliceRequest) -> (Plan, Gist) {
+        let mut adjustments = request.adjustments.clone();
+        if request.refine
+            && let Some(learned) = &self.learned
+        {
+            adjustments.executed = Some(learned.executed.clone());
+            adjustments.stubs = Some(learned.asked.clone());
+        }
+        self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, &adjustments)
+    }
+
+    /// Takes in what a run of a gist taught.
+    pub fn learn(&mut self, learned: Learned) {
+        self.learned = Some(learned);
+    }
+
+    /// Whether a run of a gist taught something yet.
+    pub fn has_learned(&self) -> bool {
+        self.learned.is_some()
+    }
+}

@@ -1,0 +1,116 @@
+//! Learns from one run of a gist: which of its lines ran, and which of its stubs were asked for.
+//!
+//! It prepares the text and reads the records; the running is done by whoever calls it.
+
+use std::collections::BTreeSet;
+
+use graph::{Executed, Gist, GistLine, Origin, Place, Plan, Trace};
+
+/// Variable that names the file to which the probe appends.
+pub const PROBE_VARIABLE: &str = "GISTIFY_PROBE";
+
+const PROBE: &str = include_str!("probe.py");
+
+/// A gist that reports which of its uncalled methods something asks for.
+#[derive(Debug, Clone)]
+pub struct Probed {
+    /// The text to run in the gist's place.
+    pub text: String,
+    /// For each of its lines the gist's line (from 0) that it stands for; none for the probe's own.
+    lines: Vec<Option<usize>>,
+}
+
+/// What a run of a gist taught.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Learned {
+    /// Executed lines and entered functions, by original file.
+    pub executed: Vec<Executed>,
+    /// Uncalled methods that were asked for.
+    pub asked: Vec<Place>,
+}
+
+impl Probed {
+    /// Puts a probe above every stub of a plan.
+    pub fn new(gist: &Gist, plan: &Plan) -> Self {
+        let stubs: BTreeSet<&Place> = plan.stubs.iter().collect();
+        let mut text: Vec<String> = Vec::new();
+        let mut lines = Vec::new();
+        let mut begun = false;
+        for (at, (line, entry)) in gist.text.lines().zip(&gist.lines).enumerate() {
+            let future = line.starts_with("from __future__ import");
+            if !begun && !future {
+                begun = true;
+                text.extend(PROBE.lines().map(str::to_owned));
+                lines.extend(PROBE.lines().map(|_| None));
+            }
+            let trimmed = line.trim_start();
+            let opens = ["@", "def ", "async def "].iter().any(|word| trimmed.starts_with(word));
+            if opens
+                && let GistLine { origin: Origin::Source(place), .. } = entry
+                && stubs.contains(place)
+            {
+                let indent = &line[..line.len() - trimmed.len()];
+                text.push(format!("{indent}@__gist_probe__({:?})", tag(place)));
+                lines.push(Some(at));
+            }
+            text.push(line.to_owned());
+            lines.push(Some(at));
+        }
+        let mut text = text.join("\n");
+        text.push('\n');
+        Self { text, lines }
+    }
+
+    /// Reads what a traced run of this text did: its trace, the gist's path in it, the probe's log.
+    pub fn learn(&self, gist: &Gist, trace: &Trace, path: &str, log: &str) -> Learned {
+        let mut learned = Learned::default();
+        let asked: BTreeSet<Place> = log.lines().filter_map(untag).collect();
+        learned.asked = asked.into_iter().collect();
+        let Some(file) = trace.file(path) else { return learned };
+        let place = |line: u32| {
+            let at = (*self.lines.get((line as usize).checked_sub(1)?)?)?;
+            match &gist.lines.get(at)?.origin {
+                Origin::Source(place) => Some(place),
+                Origin::Glue(_) => None,
+            }
+        };
+        let mut add = |place: &Place, function: bool| {
+            let at = match learned.executed.iter().position(|one| one.path == place.path) {
+                Some(at) => at,
+                None => {
+                    learned.executed.push(Executed { path: place.path.clone(), ..Executed::default() });
+                    learned.executed.len() - 1
+                }
+            };
+            let one = &mut learned.executed[at];
+            if function { one.functions.push(place.line) } else { one.lines.push(place.line) }
+        };
+        for &line in file.import_lines.iter().chain(&file.test_lines) {
+            if let Some(place) = place(line) {
+                add(place, false);
+            }
+        }
+        for function in &file.functions {
+            if let Some(place) = place(function.line) {
+                add(place, true);
+            }
+        }
+        for one in &mut learned.executed {
+            one.lines.sort_unstable();
+            one.lines.dedup();
+            one.functions.sort_unstable();
+            one.functions.dedup();
+        }
+        learned.executed.sort_by(|left, right| left.path.cmp(&right.path));
+        learned
+    }
+}
+
+fn tag(place: &Place) -> String {
+    format!("{}:{}", place.path, place.line)
+}
+
+fn untag(tag: &str) -> Option<Place> {
+    let (path, line) = tag.rsplit_once(':')?;
+    Some(Place { path: path.to_owned(), line: line.parse().ok()? })
+}
