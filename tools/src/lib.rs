@@ -8,6 +8,7 @@ mod host;
 mod repository;
 mod sandbox;
 mod session;
+mod slice;
 mod snapshot;
 mod tool;
 mod toolset;
@@ -24,6 +25,9 @@ pub use sandbox::{
     Status,
 };
 pub use session::Session;
+pub use slice::{
+    Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, advise, difference,
+};
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::Toolset;
