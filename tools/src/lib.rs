@@ -1,6 +1,7 @@
 //! What one step may do: run, trace, slice, view, search, edit, execute and submit, each in a
 //! sandbox. This crate knows of no model and no score.
 
+mod candidate;
 mod command;
 mod environment;
 mod execute;
@@ -15,6 +16,7 @@ mod toolset;
 mod trace;
 mod workspace;
 
+pub use candidate::{Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out};
 pub use command::{Command, CommandError, Program, TestId};
 pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
 pub use execute::{CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, execute};

@@ -1,0 +1,218 @@
+//! Which files of a repository stand for its modules and tests, and which are its data.
+//!
+//! Decided from one traced run and from the files themselves: by where module names lead on the run's
+//! own `sys.path`, never by the names of packages.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::Path,
+};
+
+use graph::Trace;
+
+use super::pytest_config;
+
+/// The modules of a repository that a run used, and the files that go with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Internal {
+    /// Internal modules that ran: dotted name to relative path.
+    pub modules: BTreeMap<String, String>,
+    /// Top-level names of library packages and modules.
+    pub tops: BTreeSet<String>,
+    /// Library packages: relative directory to the top-level name.
+    pub packages: BTreeMap<String, String>,
+    /// Relative paths of all Python files that no candidate has, sorted.
+    pub removed: BTreeSet<String>,
+    /// Those of them that belong to the tests: test modules, conftests and their helper modules that
+    /// ran.
+    pub support: BTreeSet<String>,
+}
+
+impl Internal {
+    /// Splits the files of `original`, a copy of the traced repository. `entries` are the files that the
+    /// command itself names: its test modules or its script.
+    ///
+    /// # Errors
+    /// When a directory of the copy cannot be read; with its path.
+    pub fn of_entries(
+        trace: &Trace,
+        original: &Path,
+        entries: &[String],
+    ) -> Result<Self, (std::path::PathBuf, io::Error)> {
+        let files = files(original)?;
+        let patterns = pytest_config::python_files(original);
+        let is_entry = |path: &str| entries.iter().any(|entry| entry == path);
+        let is_test = |path: &str| {
+            is_entry(path) || name(path) == "conftest.py" || pytest_config::matches(&patterns, path)
+        };
+
+        let mut internal = Self::default();
+        let mut tops: BTreeSet<Top> = BTreeSet::new();
+        let mut ran: BTreeSet<&str> = BTreeSet::new();
+        for file in &trace.files {
+            for module in &file.modules {
+                if module == "__main__" {
+                    if is_entry(&file.path) {
+                        internal.modules.insert(module.clone(), file.path.clone());
+                        ran.insert(&file.path);
+                    }
+                    continue;
+                }
+                let Some(root) = root_of(&trace.roots, module, &file.path) else {
+                    // Test modules may be imported under names that lead nowhere (importlib mode).
+                    if is_test(&file.path) {
+                        internal.modules.insert(module.clone(), file.path.clone());
+                        ran.insert(&file.path);
+                    }
+                    continue;
+                };
+                internal.modules.insert(module.clone(), file.path.clone());
+                ran.insert(&file.path);
+                tops.insert(Top::of(root, module, &file.path));
+            }
+        }
+        for (module, path) in &trace.compiled {
+            if let Some(root) = compiled_root_of(&trace.roots, module, path) {
+                tops.insert(Top::of(root, module, path));
+            }
+        }
+
+        let test_files: Vec<&str> = if entries.is_empty() {
+            ran.iter().copied().filter(|path| is_test(path)).collect()
+        } else {
+            entries.iter().map(String::as_str).collect()
+        };
+        let holds_test = |top: &Top| test_files.iter().any(|path| top.contains(path));
+        let is_library = |top: &Top| !top.is_file || !is_test(&top.path);
+        let others = |top: &Top| {
+            tops.iter().any(|other| {
+                other != top && is_library(other) && !holds_test(other) && !top.contains(&other.path)
+            })
+        };
+        let (trees, libraries): (Vec<&Top>, Vec<&Top>) =
+            tops.iter().partition(|top| !top.is_file && holds_test(top) && others(top));
+        for top in &libraries {
+            if top.is_file {
+                if !is_test(&top.path) {
+                    internal.tops.insert(top.name.clone());
+                }
+            } else {
+                internal.tops.insert(top.name.clone());
+                internal.packages.insert(top.path.clone(), top.name.clone());
+            }
+        }
+
+        let data: BTreeSet<&str> = trace.data.iter().map(String::as_str).collect();
+        for path in &files {
+            if !path.ends_with(".py") {
+                continue;
+            }
+            let executed = ran.contains(path.as_str());
+            let in_library = libraries.iter().any(|top| !top.is_file && top.contains(path));
+            let in_tests = trees.iter().any(|top| top.contains(path));
+            // A test module that something reads and nothing runs is data, as a linter's tests have it.
+            let test = is_test(path) && (executed || !data.contains(path.as_str()) || is_entry(path));
+            if executed || in_library || test {
+                internal.removed.insert(path.clone());
+            }
+            if test || executed && (in_tests || beside_tests(path, &test_files)) && !in_library {
+                internal.support.insert(path.clone());
+            }
+        }
+        Ok(internal)
+    }
+
+    /// Whether a dotted name is, or lies in, an internal module.
+    pub fn is_internal(&self, module: &str) -> bool {
+        let top = module.split('.').next().unwrap_or(module);
+        self.tops.contains(top)
+            || self.modules.contains_key(module)
+            || self.modules.keys().any(|known| {
+                known.strip_prefix(module).is_some_and(|rest| rest.starts_with('.'))
+            })
+    }
+}
+
+/// A top-level package or module.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Top {
+    name: String,
+    /// Relative path of the package's directory or of the module's file.
+    path: String,
+    is_file: bool,
+}
+
+impl Top {
+    fn of(root: &str, module: &str, path: &str) -> Self {
+        let name = module.split('.').next().unwrap_or(module).to_owned();
+        let directory = join(root, &name);
+        if path.starts_with(&format!("{directory}/")) {
+            Self { name, path: directory, is_file: false }
+        } else {
+            Self { name, path: path.to_owned(), is_file: true }
+        }
+    }
+
+    fn contains(&self, path: &str) -> bool {
+        path == self.path
+            || path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+/// All files of a directory, relative, sorted; links are files.
+pub(super) fn files(root: &Path) -> Result<Vec<String>, (std::path::PathBuf, io::Error)> {
+    let mut files = Vec::new();
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(directory) = pending.pop() {
+        let entries = fs::read_dir(&directory).map_err(|error| (directory.clone(), error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| (directory.clone(), error))?;
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if entry.file_name() != "__pycache__" && entry.file_name() != ".git" {
+                    pending.push(path);
+                }
+            } else if let Ok(relative) = path.strip_prefix(root) {
+                files.push(relative.to_string_lossy().into_owned());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The first root from which a module's name leads to its file.
+fn root_of<'a>(roots: &'a [String], module: &str, path: &str) -> Option<&'a str> {
+    let tail = module.replace('.', "/");
+    roots.iter().map(String::as_str).find(|root| {
+        let stem = join(root, &tail);
+        path == format!("{stem}.py") || path == format!("{stem}/__init__.py")
+    })
+}
+
+fn compiled_root_of<'a>(roots: &'a [String], module: &str, path: &str) -> Option<&'a str> {
+    let tail = module.replace('.', "/");
+    roots
+        .iter()
+        .map(String::as_str)
+        .find(|root| path.strip_prefix(&join(root, &tail)).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// Whether a file lies in the directory of a test file, or below it.
+fn beside_tests(path: &str, tests: &[&str]) -> bool {
+    tests.iter().any(|test| match test.rsplit_once('/') {
+        Some((directory, _)) => {
+            path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+        }
+        None => false,
+    })
+}
+
+fn join(root: &str, tail: &str) -> String {
+    if root.is_empty() { tail.to_owned() } else { format!("{root}/{tail}") }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,238 @@
+//! A candidate directory: the repository without its modules and tests, and a gist in their place.
+//!
+//! The repository's package is neither installed nor importable there. Data files, pytest's
+//! configuration and compiled extensions stay; whether the gist is any good is for `eval` to judge.
+
+mod internal;
+mod pytest_config;
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use graph::Trace;
+use serde::{Deserialize, Serialize};
+
+pub use internal::Internal;
+
+use crate::command::Command;
+
+/// What to lay out, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct CandidateSpec<'a> {
+    /// A copy of the repository, as the original run found it; it is only read.
+    pub original: &'a Path,
+    /// Which of its files go.
+    pub internal: &'a Internal,
+    /// Text of the gist.
+    pub gist: &'a str,
+    /// Where the gist stands.
+    pub place: Place,
+    /// An empty or missing directory.
+    pub into: &'a Path,
+    /// The command of the original.
+    pub command: &'a Command,
+}
+
+/// Where a gist stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In the directory of the test, so that files found relative to `__file__` are found.
+    #[default]
+    BesideTest,
+    /// In the repository's root.
+    Root,
+}
+
+/// A directory in which a gist can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Path of the gist, relative to it.
+    pub gist: String,
+    /// The command that runs the gist.
+    pub command: Command,
+}
+
+/// Why no candidate can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    /// A file of the original cannot be read.
+    #[error("read {path}: {source}")]
+    Read {
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A file of the candidate cannot be written.
+    #[error("write {path}: {source}")]
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// Name of a gist's file.
+pub const GIST_NAME: &str = "concise.py";
+
+impl Internal {
+    /// Splits the files of `original`, a copy of the traced repository, into modules and data.
+    ///
+    /// # Errors
+    /// When a directory of the copy cannot be read.
+    pub fn of(trace: &Trace, original: &Path, command: &Command) -> Result<Self, CandidateError> {
+        let entries = entries(trace, original, command);
+        Self::of_entries(trace, original, &entries)
+            .map_err(|(path, source)| CandidateError::Read { path, source })
+    }
+}
+
+impl Place {
+    /// Where a gist for this command stands, relative to the repository.
+    pub fn gist_path(self, command: &Command) -> String {
+        let tests = command.tests();
+        let directory = match (self, tests.first()) {
+            (Place::BesideTest, Some(test)) => match test.path.rsplit_once('/') {
+                Some((directory, _)) if test.path.ends_with(".py") => directory,
+                None if test.path.ends_with(".py") => "",
+                // The command names a directory.
+                _ => test.path.trim_end_matches('/'),
+            },
+            _ => "",
+        };
+        if directory.is_empty() || directory == "." {
+            GIST_NAME.to_owned()
+        } else {
+            format!("{directory}/{GIST_NAME}")
+        }
+    }
+}
+
+/// Makes a candidate directory.
+///
+/// # Errors
+/// When a file cannot be read or written; the error names it.
+pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
+    let gist = spec.place.gist_path(spec.command);
+    let directory = spec.into.to_path_buf();
+    let write = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| CandidateError::Write { path, source }
+    };
+    fs::create_dir_all(&directory).map_err(write(&directory))?;
+    let files = internal::files(spec.original)
+        .map_err(|(path, source)| CandidateError::Read { path, source })?;
+    let gone = gone(spec);
+    let mut kept: BTreeSet<String> = BTreeSet::new();
+    for path in &files {
+        if spec.internal.removed.contains(path) || is_bytecode(path) || *path == gist {
+            continue;
+        }
+        let (from, to) = (spec.original.join(path), directory.join(path));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(write(parent))?;
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let cleaned = pytest_config::is_config(name)
+            .then(|| fs::read_to_string(&from).ok())
+            .flatten()
+            .and_then(|text| gone.cleaned(name, &text));
+        match cleaned {
+            Some(text) => fs::write(&to, text).map_err(write(&to))?,
+            None => copy(&from, &to)?,
+        }
+        kept.insert(path.clone());
+    }
+    for (package, name) in &spec.internal.packages {
+        // A directory without `__init__.py` could still be imported, as an empty namespace package.
+        let inside = |path: &&String| {
+            path.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let left: Vec<&String> = kept.iter().filter(inside).collect();
+        let compiled = left.iter().any(|path| is_compiled(path));
+        let holds_gist = gist.strip_prefix(package.as_str()).is_some_and(|r| r.starts_with('/'));
+        if !left.is_empty() && !compiled && !holds_gist {
+            let path = directory.join(package).join("__init__.py");
+            let message = format!("No module named {name:?}").replace('"', "'");
+            let text = format!("raise ModuleNotFoundError({message:?}, name={name:?})\n");
+            fs::write(&path, text).map_err(write(&path))?;
+        }
+    }
+    let path = directory.join(&gist);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(write(parent))?;
+    }
+    fs::write(&path, spec.gist).map_err(write(&path))?;
+    Ok(Candidate { directory, command: spec.command.for_gist(&gist), gist })
+}
+
+/// Files that the command names: test modules, or the script or module that it starts.
+fn entries(trace: &Trace, original: &Path, command: &Command) -> Vec<String> {
+    let mut entries = Vec::new();
+    let roots = std::iter::once("").chain(trace.roots.iter().map(String::as_str));
+    for test in command.tests() {
+        for root in roots.clone() {
+            let stem = if root.is_empty() { test.path.clone() } else { format!("{root}/{}", test.path) };
+            // `python -m package` runs the package's `__main__`.
+            let package = stem.trim_end_matches(".py").to_owned() + "/__main__.py";
+            let found = [stem, package].into_iter().find(|path| original.join(path).is_file());
+            if let Some(path) = found {
+                if !entries.contains(&path) {
+                    entries.push(path);
+                }
+                break;
+            }
+        }
+    }
+    entries
+}
+
+fn gone<'a>(spec: &CandidateSpec<'a>) -> pytest_config::Gone<'a> {
+    let mut gone = pytest_config::Gone {
+        tops: spec.internal.tops.iter().map(String::as_str).collect(),
+        ..Default::default()
+    };
+    let support = spec.internal.support.iter().chain(spec.internal.modules.values());
+    for path in support.collect::<BTreeSet<_>>() {
+        if spec.internal.removed.contains(path)
+            && let Ok(bytes) = fs::read(spec.original.join(path))
+        {
+            gone.note(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    let modules = spec.internal.modules.keys();
+    gone.tops.extend(modules.map(|name| name.split('.').next().unwrap_or(name)));
+    gone
+}
+
+/// Copies a file or a link. A link that leads out of the repository is left out: nothing there may
+/// reach the original.
+fn copy(from: &Path, to: &Path) -> Result<(), CandidateError> {
+    let read = |source| CandidateError::Read { path: from.to_path_buf(), source };
+    let write = |source| CandidateError::Write { path: to.to_path_buf(), source };
+    let metadata = fs::symlink_metadata(from).map_err(read)?;
+    if metadata.is_symlink() {
+        let target = fs::read_link(from).map_err(read)?;
+        if target.is_relative() {
+            std::os::unix::fs::symlink(target, to).map_err(write)?;
+        }
+    } else if metadata.is_file() {
+        fs::copy(from, to).map_err(write)?;
+    }
+    Ok(())
+}
+
+fn is_bytecode(path: &str) -> bool {
+    path.ends_with(".pyc") || path.ends_with(".pyo")
+}
+
+fn is_compiled(path: &str) -> bool {
+    path.ends_with(".so") || path.ends_with(".pyd") || path.ends_with(".dylib")
+}
