@@ -16,22 +16,25 @@ mod toolset;
 mod trace;
 mod workspace;
 
-pub use candidate::{Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out};
+pub use candidate::{
+    Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out,
+};
 pub use command::{Command, CommandError, Program, TestId};
 pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
-pub use execute::{CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, execute};
+pub use execute::{CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable};
 pub use host::Host;
 pub use repository::{Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,
 };
-pub use session::Session;
+pub use session::{Findings, Session};
 pub use slice::{
-    Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, advise, difference,
+    Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, advise,
+    difference,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
-pub use toolset::Toolset;
+pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, trace, trace_with};
 pub use workspace::{Workspace, WorkspaceError};

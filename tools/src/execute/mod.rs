@@ -4,6 +4,7 @@
 
 mod launch;
 mod record;
+mod usable;
 
 use std::{
     collections::BTreeMap,
@@ -22,6 +23,7 @@ use crate::{
 
 pub(crate) use launch::{make_empty, run, scratch_error, write};
 pub(crate) use record::open_regular;
+pub use usable::{Unusable, usable};
 
 /// A command to run, and everything that it runs with.
 #[derive(Clone, Copy)]

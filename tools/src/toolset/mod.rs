@@ -3,8 +3,15 @@
 //! It finds the tool, carries out the call and turns a defect of a tool into a fatal error; it adds
 //! no behaviour of its own to any tool.
 
+mod execute;
+mod outcomes;
+mod slice;
+mod submit;
+mod trace;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use crate::{
@@ -17,7 +24,43 @@ pub struct Toolset {
     tools: Vec<Box<dyn Tool>>,
 }
 
+/// There is no such tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tool {name:?} (there are {known})")]
+pub struct UnknownTool {
+    /// What was asked for.
+    pub name: String,
+    /// The names there are.
+    pub known: String,
+}
+
+/// How a tool is made.
+type Make = fn() -> Box<dyn Tool>;
+
+/// Every tool there is; which of them a writer has is a setting.
+const TOOLS: [(&str, Make); 4] = [
+    ("trace", || Box::new(trace::TraceTool)),
+    ("slice", || Box::new(slice::SliceTool)),
+    ("execute", || Box::new(execute::ExecuteTool)),
+    ("submit", || Box::new(submit::SubmitTool)),
+];
+
 impl Toolset {
+    /// The tools of these names, in this order.
+    ///
+    /// # Errors
+    /// There is none of one name.
+    pub fn named(names: &[String]) -> Result<Self, UnknownTool> {
+        let make = |name: &String| match TOOLS.iter().find(|(known, _)| known == name) {
+            Some((_, make)) => Ok(make()),
+            None => Err(UnknownTool {
+                name: name.clone(),
+                known: TOOLS.map(|(name, _)| name).join(", "),
+            }),
+        };
+        names.iter().map(make).collect::<Result<_, _>>().map(Self::new)
+    }
+
     /// A set of tools; of two with one name, the first counts.
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Self {
         Self { tools }
@@ -52,4 +95,16 @@ impl Toolset {
         catch_unwind(AssertUnwindSafe(|| tool.call(arguments, session)))
             .unwrap_or_else(|_| Err(ToolError::Fatal(format!("tool {name} panicked"))))
     }
+}
+
+/// The schema of a tool's arguments, complete in itself and without descriptions.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.remove("description");
+    schema.into()
 }

@@ -1,0 +1,76 @@
+//! What a run did, in the few words that a model needs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{
+    execute::{CaseReport, Execution},
+    sandbox::Status,
+};
+
+/// The end of a run and its cases, counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Outcomes {
+    /// How the process ended.
+    pub(super) ended: String,
+    /// Cases by outcome.
+    pub(super) cases: BTreeMap<String, usize>,
+}
+
+impl Outcomes {
+    pub(super) fn of(execution: &Execution) -> Self {
+        let mut cases = BTreeMap::new();
+        for case in &execution.cases {
+            *cases.entry(outcome(case).to_owned()).or_default() += 1;
+        }
+        Self { ended: ended(execution.status), cases }
+    }
+}
+
+/// The outcome of a case: that of its worst phase.
+pub(super) fn outcome(case: &CaseReport) -> &str {
+    let phase = |outcome: &str| case.phases.iter().find(|phase| phase.outcome == outcome);
+    match (phase("failed"), phase("skipped")) {
+        (Some(phase), _) if phase.when != "call" => "error",
+        (Some(_), _) => "failed",
+        (None, Some(phase)) if phase.wasxfail.is_some() => "xfailed",
+        (None, Some(_)) => "skipped",
+        (None, None) if case.phases.iter().any(|phase| phase.wasxfail.is_some()) => "xpassed",
+        (None, None) => "passed",
+    }
+}
+
+/// Cases that ended with the same outcome in two runs, whatever file they stood in.
+pub(super) fn agreeing(original: &Execution, gist: &Execution) -> usize {
+    let name =
+        |case: &CaseReport| case.id.split_once("::").map_or_else(String::new, |id| id.1.to_owned());
+    let outcomes: BTreeMap<String, &str> =
+        gist.cases.iter().map(|case| (name(case), outcome(case))).collect();
+    let agrees = |case: &&CaseReport| outcomes.get(&name(case)) == Some(&outcome(case));
+    original.cases.iter().filter(agrees).count()
+}
+
+/// The end of what a run printed, and how much stands before it.
+pub(super) fn tail(execution: &Execution) -> String {
+    const SHOWN: usize = 4000;
+    let text = [execution.stdout.trim_end(), execution.stderr.trim_end()].join("\n");
+    let text = text.trim();
+    let start = text.len().saturating_sub(SHOWN);
+    let start = (start..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    match start {
+        0 => text.to_owned(),
+        cut => format!("[{cut} bytes before]\n{}", &text[start..]),
+    }
+}
+
+/// How a process ended, in words.
+pub(super) fn ended(status: Status) -> String {
+    match status {
+        Status::Exited(code) => format!("exit code {code}"),
+        Status::Signaled(signal) => format!("signal {signal}"),
+        Status::TimedOut => "stopped by the time limit".to_owned(),
+        Status::OutOfMemory => "stopped by the memory limit".to_owned(),
+        Status::Interrupted => "interrupted".to_owned(),
+    }
+}

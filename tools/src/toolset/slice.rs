@@ -1,0 +1,104 @@
+//! The tool that writes a gist from the trace.
+
+use graph::{Gist, Plan, Reason};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    session::Session,
+    slice::{SliceRequest, Slicer},
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+};
+
+/// Slices the trace; the gist and its plan are then in the session.
+#[derive(Debug, Default)]
+pub struct SliceTool;
+
+/// What the model reads. The whole plan stays in the session: it is as long as the gist.
+#[derive(Serialize)]
+struct Report<'a> {
+    lines: usize,
+    glue: Vec<&'a str>,
+    more_glue: usize,
+    units: usize,
+    left_out: usize,
+    stubs: usize,
+    collisions: usize,
+    notes: Vec<&'a str>,
+    more_notes: usize,
+}
+
+/// Most entries of each list of a report.
+const SHOWN: usize = 20;
+
+impl Tool for SliceTool {
+    fn name(&self) -> &'static str {
+        "slice"
+    }
+
+    fn group(&self) -> Group {
+        Group::Other
+    }
+
+    fn schema(&self) -> Value {
+        let default = serde_json::to_value(SliceRequest::default()).unwrap_or_default();
+        like(&default)
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let request: SliceRequest = arguments(given)?;
+        let Some(trace) = session.findings.trace.clone() else {
+            return Err(Problem::NoTrace.because("the command was not traced yet"));
+        };
+        if session.findings.slicer.is_none() {
+            let root = &session.repository.root;
+            let slicer = Slicer::new(trace, root, &session.command, session.gist_path());
+            session.findings.slicer = Some(slicer.map_err(|error| Problem::Failed.because(error))?);
+        }
+        let Some(slicer) = &session.findings.slicer else {
+            return Err(ToolError::Fatal("the slicer was lost".to_owned()));
+        };
+        let (plan, gist) = slicer.slice(&request);
+        let reply = report(&plan, &gist);
+        let findings = &mut session.findings;
+        (findings.plan, findings.gist, findings.request) = (Some(plan), Some(gist), request);
+        reply
+    }
+}
+
+fn report(plan: &Plan, gist: &Gist) -> Result<Reply, ToolError> {
+    let glue: Vec<&str> = gist
+        .text
+        .lines()
+        .zip(&gist.lines)
+        .filter(|(_, line)| matches!(line.origin, graph::Origin::Glue(_)))
+        .map(|(text, _)| text)
+        .collect();
+    Reply::of(&Report {
+        lines: gist.lines.len(),
+        more_glue: glue.len().saturating_sub(SHOWN),
+        glue: glue.into_iter().take(SHOWN).collect(),
+        units: plan.kept.len(),
+        left_out: plan.dropped.iter().filter(|kept| kept.reason == Reason::LeftOut).count(),
+        stubs: plan.stubs.len(),
+        collisions: plan.collisions.len(),
+        more_notes: plan.notes.len().saturating_sub(SHOWN),
+        notes: plan.notes.iter().take(SHOWN).map(String::as_str).collect(),
+    })
+}
+
+/// The schema of records like this one: what may be left out is what has a default, which is all.
+fn like(value: &Value) -> Value {
+    match value {
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(_) => json!({ "type": "integer" }),
+        Value::String(_) => json!({ "type": "string" }),
+        // Nothing by default, else a list.
+        Value::Array(_) | Value::Null => json!({ "type": "array" }),
+        Value::Object(fields) => {
+            let fields: Map<_, _> =
+                fields.iter().map(|(key, value)| (key.clone(), like(value))).collect();
+            json!({ "type": "object", "properties": fields, "additionalProperties": false })
+        }
+    }
+}
