@@ -69,11 +69,12 @@ impl Conversation<'_> {
             .map(|tool| prompts.describe(tool))
             .collect::<Result<_, _>>()
             .map_err(fatal)?;
+        let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
         let task = json!({
             "repository": session.repository.label,
-            "command": session.command,
-            "tests": [],
-            "gist": session.gist_path,
+            "command": session.command.to_string(),
+            "tests": tests,
+            "gist": session.gist_path(),
             "steps": limits.steps,
             "tools": self.names(),
         });

@@ -26,7 +26,9 @@ mod message;
 mod model;
 mod outcome;
 mod prompt;
+mod record;
 mod trajectory;
+mod writer;
 
 pub use agent::Agent;
 pub use cli::{Exit, command_line};

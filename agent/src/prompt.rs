@@ -186,3 +186,53 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, PromptError> {
 fn wrong(name: &str, error: &minijinja::Error) -> PromptError {
     PromptError::Template { name: name.to_owned(), reason: format!("{error:#}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tools::Problem;
+
+    use super::*;
+
+    fn overriding(files: &[(&str, &str)]) -> Result<Prompts, PromptError> {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = directory.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Prompts::load(Some(directory.path()))
+    }
+
+    #[test]
+    fn a_file_replaces_a_prompt() {
+        let prompts = overriding(&[("replies/failed.md", "{{ tool }}: {{ message }}!\n")]).unwrap();
+        let values = json!({ "tool": "slice", "message": "no" });
+        assert_eq!(prompts.render("replies/failed.md", values).unwrap(), "slice: no!");
+    }
+
+    #[test]
+    fn a_file_that_replaces_nothing_is_an_error() {
+        let error = overriding(&[("replies/fialed.md", "")]).unwrap_err().to_string();
+        assert!(error.contains("replies/fialed.md replaces nothing (the prompts are "), "{error}");
+    }
+
+    #[test]
+    fn undefined_variables_are_errors() {
+        let prompts = overriding(&[("task.md", "{{ repositoy }}")]).unwrap();
+        let error =
+            prompts.render("task.md", json!({ "repository": "x" })).unwrap_err().to_string();
+        assert!(error.starts_with("prompt task.md: undefined value"), "{error}");
+        assert!(overriding(&[("task.md", "{% if %}")]).is_err());
+    }
+
+    #[test]
+    fn every_problem_has_its_advice() {
+        let prompts = Prompts::load(None).unwrap();
+        for problem in Problem::ALL {
+            let values = json!({ "tool": "slice", "message": "no file a.py" });
+            let text = prompts.render(&format!("replies/{}.md", problem.name()), values).unwrap();
+            assert!(text.contains("no file a.py"), "{text}");
+        }
+    }
+}

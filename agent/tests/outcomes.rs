@@ -15,8 +15,8 @@ use gistify::{
 };
 use serde_json::{Value, json};
 use tools::{
-    Environment, Group, Interrupt, Limits, LocalSandbox, Problem, Reply, Repository, Session, Tool,
-    ToolError, Toolset,
+    Command, Environment, Findings, Group, Interrupt, Limits, LocalSandbox, Place, Problem, Reply,
+    Repository, Session, Tool, ToolError, Toolset, Workspace,
 };
 
 /// Does what its arguments say: `{"do": "..."}`.
@@ -87,7 +87,7 @@ fn session(root: &Path, limits: &SessionLimits) -> Session {
             pythonpath: Vec::new(),
             pytest: None,
         },
-        command: "pytest tests/test_a.py::test_b".to_owned(),
+        command: Command::parse("pytest tests/test_a.py::test_b").unwrap(),
         sandbox: Arc::new(LocalSandbox::new(interrupt.clone())),
         limits: Limits {
             wall: Duration::from_secs(1),
@@ -99,10 +99,11 @@ fn session(root: &Path, limits: &SessionLimits) -> Session {
         },
         interrupt,
         deadline: Instant::now() + Duration::from_secs_f64(limits.seconds),
-        gist_path: "tests/concise.py".to_owned(),
-        trace: None,
-        original: None,
-        gist: None,
+        place: Place::BesideTest,
+        workspace: Workspace::create(root).unwrap(),
+        hash_seed: 0,
+        variables: BTreeMap::new(),
+        findings: Findings::default(),
     }
 }
 

@@ -70,6 +70,15 @@ impl Failure {
     ) -> Self {
         Self { exit, error: anyhow::Error::msg(message) }
     }
+
+    /// The message with its causes, those left out that it has in it.
+    pub fn told(&self) -> String {
+        self.error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match &told {
+            _ if told.is_empty() => cause,
+            _ if told.contains(&cause) => told,
+            _ => format!("{told}: {cause}"),
+        })
+    }
 }
 
 /// Gives an error its exit code.

@@ -10,12 +10,20 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 mod completion;
 mod config;
 mod exit;
+mod explain;
+mod flags;
 mod man;
 mod progress;
+mod run;
+mod signals;
 mod surroundings;
+mod target;
+mod trace;
 
 pub use exit::Exit;
 use exit::{Failure, OrExit};
+use flags::Flags;
+use progress::printable;
 
 /// Writes one minimal file that does what a Python repository does under one command.
 #[derive(Debug, Parser)]
@@ -53,6 +61,10 @@ struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Write the gist of a repository under a command, and judge it.
+    Run(run::Run),
+    /// Show what a command touches in a repository.
+    Trace(trace::Trace),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// Print a completion script for a shell.
@@ -61,27 +73,11 @@ enum Action {
     Man(man::Man),
 }
 
-/// A repository and a command to run in it.
-#[derive(Debug, Args)]
-struct Target {
-    /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
-    repository: String,
-    /// The command, after `--`: `pytest tests/test_x.py::test_y`.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<String>,
-    /// The interpreter, or its version; left out, the repository's own choice.
-    #[arg(long, value_name = "PYTHON")]
-    python: Option<String>,
-    /// Requirements that pin a package's dependencies.
-    #[arg(long, value_name = "FILE")]
-    lock: Option<PathBuf>,
-}
-
 /// Does what the arguments say, and says how it went.
 pub fn command_line(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match parse(args) {
         Ok(cli) => act(cli).unwrap_or_else(|failure| {
-            eprintln!("gistify: {:#}", failure.error);
+            eprintln!("gistify: {}", printable(&failure.told()));
             failure.exit
         }),
         Err(error) => {
@@ -105,8 +101,16 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
 }
 
 fn act(cli: Cli) -> Result<Exit, Failure> {
-    let around = surroundings::Surroundings::of_process(&cli.global)?;
+    let flags = match &cli.action {
+        Action::Run(run) => run.flags(),
+        Action::Trace(trace) => trace.flags(),
+        Action::Config(_) | Action::Completion(_) | Action::Man(_) => Flags::default(),
+    };
+    let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
+    signals::watch(around.interrupt.clone()).or_exit(Exit::Infrastructure)?;
     match cli.action {
+        Action::Run(run) => run.act(&around),
+        Action::Trace(trace) => trace.act(&around),
         Action::Config(config) => config.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),

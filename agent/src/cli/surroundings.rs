@@ -5,14 +5,16 @@
 
 use std::{
     env,
+    fs::{self, DirBuilder},
     io::{self, IsTerminal},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use clap::ColorChoice;
 use tools::{Host, Interrupt, LocalSandbox};
 
-use super::{Exit, Failure, Global, OrExit};
+use super::{Exit, Failure, Global, OrExit, flags::Flags};
 use crate::config::{Config, Settings};
 
 /// The surroundings of one run of the program.
@@ -31,8 +33,6 @@ pub struct Surroundings {
     pub cache: PathBuf,
     /// Where the records of runs are kept.
     pub state: PathBuf,
-    /// Where what runs has its directories.
-    pub scratch: PathBuf,
     /// Where programs are, and how packages are fetched.
     pub host: Host,
     /// Set by the first INT, TERM or HUP.
@@ -57,7 +57,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// Settings that cannot be had; no directory for files of our own.
-    pub fn of_process(global: &Global) -> Result<Self, Failure> {
+    pub fn of_process(global: &Global, flags: Flags) -> Result<Self, Failure> {
         let home = directory("HOME");
         let mut config = Config::defaults();
         let user = base("XDG_CONFIG_HOME", home.as_deref(), ".config")
@@ -68,6 +68,7 @@ impl Surroundings {
         for setting in &global.set {
             config.set(setting).or_exit(Exit::Usage)?;
         }
+        flags.apply(&mut config).or_exit(Exit::Usage)?;
         let settings = config.settings().or_exit(Exit::Usage)?;
         let cache = match settings.environment.cache.as_os_str().is_empty() {
             true => base("XDG_CACHE_HOME", home.as_deref(), ".cache"),
@@ -87,12 +88,46 @@ impl Surroundings {
             color: colored(global.color),
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
-            scratch: env::temp_dir(),
             host: Host::from_variables(variables),
             interrupt: Interrupt::new(),
             config,
             settings,
         })
+    }
+
+    /// A failure of what was running: the user's wish where there is one, else the machine's.
+    pub fn stopped(&self, error: impl Into<anyhow::Error>) -> Failure {
+        match self.interrupt.is_triggered() {
+            true => Failure::new(Exit::Interrupted, "interrupted"),
+            false => Failure { exit: Exit::Infrastructure, error: error.into() },
+        }
+    }
+
+    /// Where what runs has its directories: one of ours in that for temporary files, which others may
+    /// write to as well.
+    ///
+    /// # Errors
+    /// It cannot be made, or belongs to somebody else.
+    pub fn scratch(&self) -> Result<PathBuf, Failure> {
+        // The owner of the process's own entry is its effective user.
+        let user = fs::metadata("/proc/self").or_exit(Exit::Infrastructure)?.uid();
+        let path = env::temp_dir().join(format!("gistify-{user}"));
+        let refused = |reason: String| {
+            let message =
+                format!("use scratch directory {}: {reason} (set TMPDIR)", path.display());
+            Failure::new(Exit::Infrastructure, message)
+        };
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(refused(error.to_string()));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_dir() && there.uid() == user => Ok(path),
+            Ok(_) => Err(refused("it is not a directory of yours".to_owned())),
+            Err(error) => Err(refused(error.to_string())),
+        }
     }
 
     /// The sandbox, which ends what runs when the user interrupts.

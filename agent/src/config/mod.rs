@@ -107,8 +107,13 @@ impl Config {
         let (key, value) =
             text.split_once('=').ok_or_else(|| ConfigError::NoValue { text: text.to_owned() })?;
         let parsed = format!("v = {value}").parse::<Table>().ok();
-        let value = parsed.and_then(|mut table| table.remove("v"));
-        let value = value.unwrap_or_else(|| Value::String(text[key.len() + 1..].to_owned()));
+        let parsed = parsed.and_then(|mut table| table.remove("v"));
+        let value = match (self.get(key.trim()), parsed) {
+            (_, Some(Value::String(text))) => Value::String(text),
+            // A version such as 3.10 is no number where text is asked for.
+            (Some(Value::String(_)), _) | (_, None) => Value::String(value.trim().to_owned()),
+            (_, Some(other)) => other,
+        };
         self.put(key.trim(), value, &format!("--set {text}"))
     }
 
@@ -144,18 +149,28 @@ impl Config {
     /// A value is out of range.
     pub fn settings(&self) -> Result<Settings, ConfigError> {
         let settings: Settings =
-            Value::Table(self.table.clone()).try_into().map_err(|error: toml::de::Error| {
-                ConfigError::Syntax {
-                    origin: "all layers".to_owned(),
-                    reason: error.to_string().trim_end().to_owned(),
-                }
-            })?;
+            Value::Table(self.table.clone()).try_into().map_err(|error| self.misfit(&error))?;
         settings.check().map_err(|(key, reason)| ConfigError::Value {
             origin: self.origins.get(key).cloned().unwrap_or_default(),
             key: key.to_owned(),
             reason,
         })?;
         Ok(settings)
+    }
+
+    /// A value that has the right type and is still none of those allowed.
+    fn misfit(&self, error: &toml::de::Error) -> ConfigError {
+        let text = error.to_string();
+        let (reason, place) = text.trim_end().split_once('\n').unwrap_or((text.trim_end(), ""));
+        let key = place.trim().trim_start_matches("in ").trim_matches('`').to_owned();
+        let origin = self.origins.get(&key).cloned().unwrap_or_else(|| "all layers".to_owned());
+        ConfigError::Value { origin, key, reason: reason.to_owned() }
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        let mut parts = key.split('.');
+        let first = parts.next().and_then(|part| self.table.get(part));
+        parts.fold(first, |value, part| value.and_then(|value| value.get(part)))
     }
 
     fn layer(&mut self, table: &Table, origin: &str) -> Result<(), ConfigError> {
@@ -165,18 +180,19 @@ impl Config {
     }
 
     fn put(&mut self, key: &str, value: Value, origin: &str) -> Result<(), ConfigError> {
+        let origins = &self.origins;
         let unknown = || ConfigError::UnknownKey {
             origin: origin.to_owned(),
             key: key.to_owned(),
-            nearest: nearest(key, self.origins.keys()),
+            nearest: nearest(key, origins.keys()),
         };
-        if !self.origins.contains_key(key) {
+        if !origins.contains_key(key) {
             return Err(unknown());
         }
         let mut parts = key.split('.');
         let slot = parts.next().and_then(|part| self.table.get_mut(part));
         let slot = parts.fold(slot, |slot, part| slot.and_then(|value| value.get_mut(part)));
-        let Some(slot) = slot else { return Ok(()) };
+        let slot = slot.ok_or_else(unknown)?;
         *slot = fitting(slot, value).map_err(|reason| ConfigError::Value {
             origin: origin.to_owned(),
             key: key.to_owned(),
@@ -217,4 +233,109 @@ fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a String>) -> String {
         strsim::jaro_winkler(key, other).max(strsim::jaro_winkler(&last(key), &last(other)))
     };
     known.max_by(|a, b| closeness(a).total_cmp(&closeness(b))).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies a file's text and `--set`s; gives the entry of `key` with its origin, or the error.
+    fn resolve(file: &str, sets: &[&str], key: &str) -> Result<String, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mine.toml");
+        fs::write(&path, file).unwrap();
+        let mut config = Config::defaults();
+        let resolved = config
+            .file(&path)
+            .and_then(|()| sets.iter().try_for_each(|set| config.set(set)))
+            .and_then(|()| config.settings().map(drop));
+        let shown = resolved.map(|()| {
+            let entries = config.entries();
+            let (_, value, origin) = entries.iter().find(|entry| entry.0 == key).unwrap();
+            format!("{value} from {origin}")
+        });
+        let path = path.display().to_string();
+        shown
+            .map(|text| text.replace(&path, "FILE"))
+            .map_err(|e| e.to_string().replace(&path, "FILE"))
+    }
+
+    #[track_caller]
+    fn check(file: &str, sets: &[&str], key: &str, expected: &str) {
+        let resolved = resolve(file, sets, key).unwrap_or_else(|error| error);
+        assert_eq!(resolved.lines().next().unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn the_last_layer_wins() {
+        check("", &[], "session.steps", "50 from default");
+        check("[session]\nsteps = 7", &[], "session.steps", "7 from FILE");
+        let sets = ["session.steps=8", "session.steps = 9"];
+        check("[session]\nsteps = 7", &sets, "session.steps", "9 from --set session.steps = 9");
+    }
+
+    #[test]
+    fn values_are_toml_or_else_text() {
+        check("", &["session.seconds=3"], "session.seconds", "3.0 from --set session.seconds=3");
+        check("", &["gist.place=root"], "gist.place", "\"root\" from --set gist.place=root");
+        let set = "environment.python=3.10";
+        check("", &[set], "environment.python", "\"3.10\" from --set environment.python=3.10");
+        let set = "writer.tools=[\"slice\"]";
+        check("", &[set], "writer.tools", "[\"slice\"] from --set writer.tools=[\"slice\"]");
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        let expected = "settings of FILE: unknown key session.stesp (did you mean session.steps?)";
+        check("[session]\nstesp = 7", &[], "", expected);
+        let expected = "settings of --set steps=7: unknown key steps (did you mean session.steps?)";
+        check("", &["steps=7"], "", expected);
+    }
+
+    #[test]
+    fn wrong_values_name_the_key() {
+        check(
+            "[session]\nsteps = \"many\"",
+            &[],
+            "",
+            "settings of FILE: session.steps: \"many\" is no integer but a string",
+        );
+        check(
+            "",
+            &["command.seconds=nan"],
+            "",
+            "settings of --set command.seconds=nan: command.seconds: NaN is out of range (it has to be \
+             above 0)",
+        );
+        check(
+            "",
+            &["session.steps"],
+            "",
+            "setting \"session.steps\" has no value (write key=value)",
+        );
+        check(
+            "",
+            &["gist.place=attic"],
+            "",
+            "settings of --set gist.place=attic: gist.place: unknown variant `attic`, expected `beside_test` or `root`",
+        );
+    }
+
+    #[test]
+    fn files_that_are_none_say_so() {
+        let error = Config::defaults().file(Path::new("/no/such.toml")).unwrap_err().to_string();
+        assert_eq!(error, "read settings /no/such.toml: No such file or directory (os error 2)");
+        check("[session", &[], "", "settings of FILE: TOML parse error at line 1, column 9");
+    }
+
+    #[test]
+    fn every_default_is_explained() {
+        let mut comment = false;
+        for line in DEFAULTS.lines() {
+            let key = line.contains(" = ") && !line.starts_with('#');
+            assert!(!key || comment, "configs/default.toml does not explain: {line}");
+            comment = line.starts_with('#');
+        }
+        assert!(Config::defaults().settings().is_ok());
+    }
 }

@@ -6,7 +6,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use tools::Limits;
+use tools::{Limits, Place};
 
 /// All settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,8 +75,8 @@ pub struct ReferenceSettings {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct GistSettings {
-    pub name: String,
-    pub place: String,
+    pub output: PathBuf,
+    pub place: Place,
 }
 
 /// What the command runs with.
@@ -101,7 +101,7 @@ pub struct BenchSettings {
 impl Settings {
     /// The first value that its type allows and its meaning does not: key and reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let Self { session, command, reference, gist, bench, .. } = self;
+        let Self { session, command, reference, bench, .. } = self;
         let positive = [
             ("session.steps", session.steps as f64),
             ("session.tokens", session.tokens as f64),
@@ -121,10 +121,6 @@ impl Settings {
             if !(value > 0.0 && value < 1e15) || (key.ends_with("seconds") && value > 1e9) {
                 return Err((key, format!("{value} is out of range (it has to be above 0)")));
             }
-        }
-        let module = gist.name.strip_suffix(".py").unwrap_or_default();
-        if module.is_empty() || !module.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
-            return Err(("gist.name", format!("{:?} is no module's file name", gist.name)));
         }
         Ok(())
     }

@@ -58,3 +58,25 @@ pub enum ModelError {
     #[error("{0}")]
     Failed(String),
 }
+
+/// The settings name a model that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no model {name:?} (there is {})", MODELS.join(", "))]
+pub struct UnknownModel {
+    /// What was asked for.
+    pub name: String,
+}
+
+/// The models that settings can name.
+const MODELS: [&str; 1] = ["offline"];
+
+/// A model by the name that settings give it.
+///
+/// # Errors
+/// There is none of this name.
+pub fn model_named(name: &str) -> Result<Box<dyn Model>, UnknownModel> {
+    match name {
+        "offline" => Ok(Box::new(Offline)),
+        _ => Err(UnknownModel { name: name.to_owned() }),
+    }
+}

@@ -1,0 +1,75 @@
+//! What `--explain` prints: each unit of a gist and why it is there, and each that ran and was left out
+//! with the reason.
+
+use std::fmt::Write;
+
+use graph::{Kept, Origin, Place, Plan, Reason};
+
+use super::progress::printable;
+
+/// A plan as text.
+pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
+    let mut text = String::new();
+    section(&mut text, "kept, in the order of the gist", plan.kept.iter().map(unit));
+    section(&mut text, "left out although it ran", plan.dropped.iter().map(unit));
+    section(&mut text, "kept as stubs: never called, but asked for", plan.stubs.iter().map(place));
+    section(&mut text, "left out: never called", plan.dropped_stubs.iter().map(place));
+    let collisions = plan.collisions.iter().map(|(name, things)| {
+        let things: Vec<_> =
+            things.iter().map(|(thing, name)| format!("{thing} as {name}")).collect();
+        format!("{name}: {}", things.join(", "))
+    });
+    section(&mut text, "names that stand for several things", collisions);
+    let glue =
+        gist.text.lines().zip(&gist.lines).enumerate().filter_map(
+            |(at, (line, entry))| match &entry.origin {
+                Origin::Glue(why) => Some(format!("line {}: {} ({why})", at + 1, line.trim())),
+                Origin::Source(_) => None,
+            },
+        );
+    section(&mut text, "glue: lines that stand nowhere in the repository", glue);
+    section(&mut text, "notes", plan.notes.iter().cloned());
+    text
+}
+
+fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    let lines: Vec<_> = lines.collect();
+    if !lines.is_empty() {
+        let _ = writeln!(text, "{title} ({})", lines.len());
+        for line in lines {
+            let _ = writeln!(text, "  {}", printable(&line).replace('\n', " "));
+        }
+    }
+}
+
+fn unit(kept: &Kept) -> String {
+    let lines = match kept.last_line.saturating_sub(kept.place.line) {
+        0 => place(&kept.place),
+        _ => format!("{}-{}", place(&kept.place), kept.last_line),
+    };
+    let names =
+        if kept.binds.is_empty() { String::new() } else { format!(" {}", kept.binds.join(", ")) };
+    format!("{lines}{names}: {}", reason(&kept.reason))
+}
+
+fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::Test => "the command names it".to_owned(),
+        Reason::Called => "it ran during the tests".to_owned(),
+        Reason::Fixture => "a fixture that the tests request".to_owned(),
+        Reason::SideEffect => "it acts when it runs".to_owned(),
+        Reason::Changes(module, name) => format!("it changes {module}.{name}"),
+        Reason::Referenced(by, name) => format!("{} refers to {name}", place(by)),
+        Reason::Demanded(module, name) => format!("{module} asks for {name}"),
+        Reason::Asked => "asked for".to_owned(),
+        Reason::Configuration => "pytest reads it by its name".to_owned(),
+        Reason::Import(by, name) => format!("{} uses {name}", place(by)),
+        Reason::Unreferenced => "nothing kept refers to it".to_owned(),
+        Reason::InternalImport => "it imports what the gist contains".to_owned(),
+        Reason::LeftOut => "nothing kept needs its effect".to_owned(),
+    }
+}
+
+fn place(place: &Place) -> String {
+    format!("{}:{}", place.path, place.line)
+}

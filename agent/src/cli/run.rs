@@ -1,0 +1,111 @@
+//! `gistify run`: from a repository and a command to a gist, judged.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tools::{Session, usable};
+
+use super::{
+    Exit, Failure, OrExit, explain::explain, flags::Flags, progress::Progress,
+    surroundings::Surroundings, target::Target,
+};
+use crate::{
+    outcome::Outcome,
+    record::{RunDirectory, replace},
+    trajectory::End,
+    writer::Writer,
+};
+
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    target: Target,
+    /// Where the gist is written [default: concise.py].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the output where it exists.
+    #[arg(long)]
+    force: bool,
+    /// Leave the run's record in this directory, which has to be empty.
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+    /// Print why each unit is in the gist, and why others are not.
+    #[arg(long)]
+    explain: bool,
+}
+
+impl Run {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = self.target.flags();
+        flags.path("--output", "gist.output", self.output.as_deref());
+        flags
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let output = &around.settings.gist.output;
+        writable(output, self.force)?;
+        let writer = Writer::new(around.settings.clone()).or_exit(Exit::Usage)?;
+        let progress = Progress::new(around.talk);
+        let opened = self.target.open(around, &progress)?;
+        let record = record(self.run_dir.as_deref(), around)?;
+        let mut session = opened.session(around)?;
+        let end = writer.write(&mut session, &record.trajectory(), progress.watch());
+        progress.clear();
+        let end = end.or_exit(Exit::Infrastructure)?;
+        let findings = &session.findings;
+        if let Some(trace) = &findings.trace {
+            record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
+        }
+        let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
+        record.write("concise.py", gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        if end.outcome == Outcome::Interrupted {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+        replace(output, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        if self.explain
+            && let Some(plan) = &findings.plan
+        {
+            print!("{}", explain(plan, gist));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Fails before anything is run where the gist could not be written in the end.
+fn writable(output: &Path, force: bool) -> Result<(), Failure> {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(Err(error)) = parent.map(std::fs::metadata) {
+        return Err(Failure::new(Exit::Input, format!("write {}: {error}", output.display())));
+    }
+    match output.symlink_metadata() {
+        Ok(there) if there.is_dir() => {
+            Err(Failure::new(Exit::Input, format!("output {} is a directory", output.display())))
+        }
+        Ok(_) if !force => {
+            let message = format!("output {} exists (replace it with --force)", output.display());
+            Err(Failure::new(Exit::Input, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The directory that keeps the run's record.
+fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirectory, Failure> {
+    match wanted {
+        Some(path) => RunDirectory::create_at(path).or_exit(Exit::Input),
+        None => RunDirectory::create_in(&around.state.join("runs")).or_exit(Exit::Infrastructure),
+    }
+}
+
+/// Why a session has no gist.
+fn without_gist(session: &Session, end: &End) -> Failure {
+    let original = session.findings.original.as_deref();
+    let unusable = original.map(|run| usable(run, &session.command, session.limits.wall));
+    match (&end.outcome, unusable) {
+        (Outcome::Interrupted, _) => Failure::new(Exit::Interrupted, "interrupted"),
+        (_, Some(Err(error))) => Failure { exit: Exit::Input, error: error.into() },
+        (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),
+        (outcome, _) => Failure::new(Exit::NotFaithful, format!("no gist: {outcome}")),
+    }
+}

@@ -1,0 +1,82 @@
+//! `gistify trace`: what a command touches in a repository.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use graph::{FileTrace, Trace as Traced};
+use tools::usable;
+
+use super::{
+    Exit, Failure, OrExit,
+    flags::Flags,
+    progress::{Progress, printable},
+    surroundings::Surroundings,
+    target::Target,
+};
+use crate::record::replace;
+
+#[derive(Debug, Args)]
+pub struct Trace {
+    #[command(flatten)]
+    target: Target,
+    /// Write the whole trace there, as JSON.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// List the functions of each file, too.
+    #[arg(long)]
+    functions: bool,
+}
+
+impl Trace {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        self.target.flags()
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let progress = Progress::new(around.talk);
+        let opened = self.target.open(around, &progress)?;
+        let mut session = opened.session(around)?;
+        progress.say("trace");
+        let traced = session.traced();
+        progress.clear();
+        let (execution, trace) = traced.map_err(|error| around.stopped(error))?;
+        usable(&execution, &opened.command, session.limits.wall).or_exit(Exit::Input)?;
+        if let Some(path) = &self.output {
+            let json = serde_json::to_vec(&*trace).or_exit(Exit::Infrastructure)?;
+            replace(path, &json).or_exit(Exit::Infrastructure)?;
+        }
+        if around.json {
+            println!("{}", serde_json::to_string(&*trace).or_exit(Exit::Infrastructure)?);
+        } else {
+            self.print(&trace);
+        }
+        Ok(Exit::Success)
+    }
+
+    fn print(&self, trace: &Traced) {
+        let wide = trace.files.iter().map(|file| file.path.len()).max().unwrap_or(0);
+        for file in &trace.files {
+            let called = file.functions.iter().filter(|function| function.test).count();
+            let (lines, tests) = (lines(file), file.test_lines.len());
+            let path = printable(&file.path);
+            println!("{path:wide$}  {lines:5} lines, {tests:5} in tests, {called:4} functions");
+            if self.functions {
+                for function in &file.functions {
+                    let when = if function.test { "test" } else { "import" };
+                    println!("    {:5} {} ({when})", function.line, printable(&function.name));
+                }
+            }
+        }
+        let all: usize = trace.files.iter().map(lines).sum();
+        println!("{} files, {all} lines executed", trace.files.len());
+    }
+}
+
+/// Different lines that ran.
+fn lines(file: &FileTrace) -> usize {
+    let mut lines: Vec<_> = file.import_lines.iter().chain(&file.test_lines).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.len()
+}

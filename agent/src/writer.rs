@@ -1,0 +1,108 @@
+//! A writer of gists: the loop with a model, tools and prompts, as the settings say.
+//!
+//! It puts the parts together and runs them once for each session. It judges nothing.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::Value;
+use tools::{Session, Toolset, UnknownTool};
+
+use crate::{
+    agent::Agent,
+    config::Settings,
+    model::{Model, UnknownModel, model_named},
+    prompt::{PromptError, Prompts},
+    trajectory::{End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, now},
+};
+
+/// Writes gists, one session at a time; several threads may share it.
+#[derive(Debug)]
+pub struct Writer {
+    settings: Settings,
+    prompts: Prompts,
+}
+
+/// Why a writer cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum WriterError {
+    /// The settings name a model that there is not.
+    #[error(transparent)]
+    Model(#[from] UnknownModel),
+    /// The settings name a tool that there is not.
+    #[error(transparent)]
+    Tool(#[from] UnknownTool),
+    /// A prompt is wrong.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The session's record cannot be written.
+    #[error(transparent)]
+    Trajectory(#[from] TrajectoryError),
+    /// The system refuses what a loop needs.
+    #[error("start the loop: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+impl Writer {
+    /// A writer as the settings say.
+    ///
+    /// # Errors
+    /// The settings name a model, tool or prompt that there is not.
+    pub fn new(settings: Settings) -> Result<Self, WriterError> {
+        let directory = &settings.writer.prompts;
+        let prompts =
+            Prompts::load(Some(directory.as_path()).filter(|path| *path != Path::new("")))?;
+        let toolset = Toolset::named(&settings.writer.tools)?;
+        for tool in toolset.iter() {
+            prompts.describe(tool)?;
+        }
+        model_named(&settings.writer.model)?;
+        Ok(Self { settings, prompts })
+    }
+
+    /// Works on a session to its end and records it in a new file; the gist, where there is one, is
+    /// then in the session.
+    ///
+    /// # Errors
+    /// The record cannot be written. Everything else is an outcome.
+    pub fn write(
+        &self,
+        session: &mut Session,
+        record: &Path,
+        watch: Watch,
+    ) -> Result<End, WriterError> {
+        let mut model = model_named(&self.settings.writer.model)?;
+        let toolset = Toolset::named(&self.settings.writer.tools)?;
+        let trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
+        // One thread for one session: a tool blocks it, and nothing else is to be done meanwhile.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let agent = Agent {
+            model: &mut *model,
+            toolset: &toolset,
+            session,
+            prompts: &self.prompts,
+            limits: &self.settings.session,
+            trajectory,
+        };
+        Ok(runtime.block_on(agent.run())?)
+    }
+
+    fn start(&self, session: &Session, model: &dyn Model) -> Start {
+        let (major, minor, micro) = session.environment.version;
+        let versions = BTreeMap::from([
+            ("gistify".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("python".to_owned(), format!("{major}.{minor}.{micro}")),
+            ("sandbox".to_owned(), session.sandbox.name().to_owned()),
+        ]);
+        Start {
+            version: TRAJECTORY_VERSION,
+            time: now(),
+            repository: session.repository.label.clone(),
+            fingerprint: session.repository.fingerprint.clone(),
+            command: session.command.to_string(),
+            model: model.name().to_owned(),
+            tools: self.settings.writer.tools.clone(),
+            versions,
+            settings: serde_json::to_value(&self.settings).unwrap_or(Value::Null),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is left when the user stops a run, or starts two at once.
+
+use std::{os::unix::process::ExitStatusExt, process::Child, thread, time::Duration};
+
+use super::*;
+
+const HANGING: &str = "\
+#- slow.py
+import pathlib, subprocess, sys
+def wait():
+    child = 'import time; time.sleep(1000)  # child of ' + sys.argv[-1]
+    process = subprocess.Popen([sys.executable, '-c', child])
+    pathlib.Path(sys.argv[-1].split('=')[-1]).write_text(str(process.pid))
+    process.wait()
+#- test_slow.py
+import slow
+def test_wait():
+    slow.wait()
+";
+
+/// Starts a run that hangs and waits until it does; gives the pid of what it started.
+fn hanging(user: &User, python: &str) -> (Child, i32) {
+    user.repository("hanging", HANGING);
+    let started = user.here().join("started");
+    let mark = format!("--junitxml={}", started.display());
+    let args = ["run", "hanging", "--python", python, "--", "pytest", "test_slow.py", &mark];
+    let child = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Only as long as it takes; a run that never gets there is stopped by the test runner.
+    loop {
+        match fs::read_to_string(&started).unwrap_or_default().parse() {
+            Ok(pid) => return (child, pid),
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+fn signal(child: &Child, signal: i32) {
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+}
+
+fn is_alive(pid: i32) -> bool {
+    // A process that nobody has waited for yet is dead all the same.
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    })
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_but_the_record() {
+    let Some(python) = python() else { return };
+    for number in [libc::SIGINT, libc::SIGTERM] {
+        let user = User::new();
+        let (child, inner) = hanging(&user, &python);
+        signal(&child, number);
+        let ran = Ran::of(child.wait_with_output().unwrap(), &user);
+        assert_eq!((ran.code, ran.told()), (130, "gistify: interrupted"), "{}", ran.err);
+        assert!(!is_alive(inner), "a child is left");
+        assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+        assert!(!user.here().join("concise.py").exists());
+        let trajectory = read(&user.record().join("trajectory.jsonl"));
+        let last = trajectory.lines().last().unwrap();
+        assert!(last.contains(r#""outcome":{"kind":"interrupted"}"#), "{last}");
+    }
+}
+
+#[test]
+fn d02_a_killed_run_leaves_a_record_that_can_be_read() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let (mut child, inner) = hanging(&user, &python);
+    signal(&child, libc::SIGKILL);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    let records = gistify::read_trajectory(&user.record().join("trajectory.jsonl")).unwrap();
+    assert!(matches!(records.first(), Some(gistify::Record::Start(_))));
+    assert!(!matches!(records.last(), Some(gistify::Record::End(_))));
+    while is_alive(inner) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // The next run removes what this one could not.
+    assert!(!user.leftovers().is_empty());
+    user.repository("small", SMALL);
+    let command = ["pytest", "tests/test_numbers.py::test_double"];
+    let ran = user.gistify(&["run", "small", "--python", &python, "--", command[0], command[1]]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn two_runs_at_once_in_one_repository() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let root = user.repository("small", SMALL);
+    let start = |output: &str| {
+        let command = ["pytest", "tests/test_numbers.py"];
+        let args =
+            ["run", "small", "--python", &python, "-o", output, "--", command[0], command[1]];
+        let mut command = user.command(&args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let before = tree(&root);
+    let children: Vec<_> = ["a.py", "b.py"].map(start).into();
+    for child in children {
+        let ran = Ran::of(child.wait_with_output().unwrap(), &user);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    }
+    assert_eq!(read(&user.here().join("a.py")), read(&user.here().join("b.py")));
+    assert_eq!(tree(&root), before, "the repository changed");
+    assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// Paths and bytes below a directory.
+fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => found.push((path.clone(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,99 @@
+//! What is printed about the program itself, and settings.
+
+use super::*;
+
+#[test]
+fn help_has_the_exit_codes_of_the_readme() {
+    let help = User::new().gistify(&["--help"]);
+    assert_eq!(help.code, 0);
+    let readme = include_str!("../../../README.md");
+    for exit in gistify::Exit::ALL {
+        let (code, meaning) = (exit.code(), exit.meaning());
+        assert!(help.out.contains(&format!("{code:>3}  {meaning}")), "{}", help.out);
+        assert!(
+            readme.contains(&format!("| {code} | {meaning} |")),
+            "README lacks exit code {code}"
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_apart() {
+    for args in [&["frobnicate"][..], &[], &["run"], &["run", "x"], &["run", "x", "--"]] {
+        let ran = User::new().gistify(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains("Usage: "), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn settings_have_origins() {
+    let user = User::new();
+    let file = user.home.path().join(".config/gistify/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "[session]\nsteps = 7\nseconds = 8.0\n").unwrap();
+    let other = user.here().join("other.toml");
+    fs::write(&other, "[session]\nseconds = 9.0\n").unwrap();
+    let args = ["config", "--config", "other.toml", "--set", "bench.workers=3", "--json"];
+    let ran = user.gistify(&args);
+    let all: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let origin = |key: &str| all[key]["origin"].as_str().unwrap().to_owned();
+    assert!(origin("session.steps").ends_with("/.config/gistify/config.toml"));
+    assert_eq!(origin("session.seconds"), "other.toml");
+    assert_eq!(origin("bench.workers"), "--set bench.workers=3");
+    assert_eq!(origin("session.tokens"), "default");
+    assert_eq!(all["session.seconds"]["value"], 9.0);
+}
+
+#[test]
+fn s24_settings_of_a_target_repository_are_never_read() {
+    let user = User::new();
+    for name in ["gistify.toml", "config.toml", ".env", ".config/gistify/config.toml"] {
+        let path = user.here().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "[session]\nsteps = 1\n").unwrap();
+    }
+    let ran = user.gistify(&["config", "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(all["session.steps"]["origin"], "default");
+}
+
+#[test]
+fn wrong_settings_name_the_key() {
+    let user = User::new();
+    let ran = user.gistify(&["config", "--set", "session.stesp=1"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        ran.told(),
+        "gistify: settings of --set session.stesp=1: unknown key session.stesp (did you mean \
+         session.steps?)"
+    );
+    let ran = user.gistify(&["config", "--config", "none.toml"]);
+    assert_eq!(
+        (ran.code, ran.told()),
+        (2, "gistify: read settings none.toml: No such file or directory (os error 2)")
+    );
+}
+
+#[test]
+fn completion_and_manual_are_printed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = User::new().gistify(&["completion", shell]);
+        assert!(ran.code == 0 && ran.out.contains("gistify"), "{shell}");
+    }
+    let ran = User::new().gistify(&["man"]);
+    assert!(ran.code == 0 && ran.out.contains(".TH"), "{}", ran.out);
+    let ran = User::new().gistify(&["man", "run"]);
+    assert!(ran.code == 0 && ran.out.contains("output"), "{}", ran.out);
+}
+
+#[test]
+fn nothing_is_written_by_looking() {
+    let user = User::new();
+    for args in [&["--version"][..], &["config"], &["config", "--defaults"], &["man"]] {
+        assert_eq!(user.gistify(args).code, 0, "{args:?}");
+    }
+    let left: Vec<_> =
+        fs::read_dir(user.home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
