@@ -51,7 +51,6 @@ impl Host {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "provisioning reads it"))]
     /// Files and directories that the network variables name.
     pub(crate) fn named_paths(&self) -> Vec<PathBuf> {
         let words = self.network.values().flat_map(|value| value.split_whitespace());

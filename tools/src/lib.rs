@@ -1,11 +1,14 @@
 //! What one step may do: run, trace, slice, view, search, edit, execute and submit, each in a
 //! sandbox. This crate knows of no model and no score.
 
+mod archive;
+mod cache;
 mod candidate;
 mod command;
 mod environment;
 mod execute;
 mod host;
+mod progress;
 mod repository;
 mod sandbox;
 mod session;
@@ -16,14 +19,19 @@ mod toolset;
 mod trace;
 mod workspace;
 
+pub use archive::{ArchiveError, UnpackLimits, unpack};
+pub use cache::{Cache, CacheEntry, CacheError, CacheKind, Prune, Pruned};
 pub use candidate::{
     Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out,
 };
 pub use command::{Command, CommandError, Program, TestId};
 pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
-pub use execute::{CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable};
+pub use execute::{
+    CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable,
+};
 pub use host::Host;
-pub use repository::{Repository, RepositoryError};
+pub use progress::Progress;
+pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,

@@ -9,10 +9,12 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Read},
     os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
+
+use crate::archive::leads_inside;
 
 /// Something in a repository that a run does not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +93,6 @@ pub(crate) type PathError = (PathBuf, io::Error);
 impl Snapshot {
     /// Looks at everything below `root`.
     pub(crate) fn of(root: &Path) -> Result<Snapshot, PathError> {
-        let real_root = root.canonicalize().map_err(|error| (root.to_path_buf(), error))?;
         let mut snapshot = Snapshot { entries: Vec::new(), skipped: Vec::new() };
         let mut pending = vec![PathBuf::new()];
         while let Some(directory) = pending.pop() {
@@ -110,7 +111,7 @@ impl Snapshot {
             }
             for name in children {
                 let path = directory.join(name);
-                match classify(root, &real_root, &path) {
+                match classify(root, &path) {
                     Ok(Kind::Directory) => pending.push(path),
                     Ok(kind) => snapshot.entries.push(Entry { path, kind }),
                     Err(reason) => snapshot.skip(path, reason),
@@ -216,7 +217,7 @@ fn children(directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-fn classify(root: &Path, real_root: &Path, path: &Path) -> Result<Kind, SkipReason> {
+fn classify(root: &Path, path: &Path) -> Result<Kind, SkipReason> {
     let unreadable = |error: io::Error| SkipReason::Unreadable(error.to_string());
     let full = root.join(path);
     let metadata = full.symlink_metadata().map_err(unreadable)?;
@@ -236,7 +237,7 @@ fn classify(root: &Path, real_root: &Path, path: &Path) -> Result<Kind, SkipReas
     }
     if kind.is_symlink() {
         let target = fs::read_link(&full).map_err(unreadable)?;
-        if !stays_inside(real_root, path, &target) {
+        if !leads_inside(path, &target) {
             return Err(SkipReason::LinkOutside);
         }
         return Ok(Kind::Link { target });
@@ -273,27 +274,6 @@ fn is_cache(name: &str) -> bool {
         ".ipynb_checkpoints",
     ];
     CACHES.contains(&name)
-}
-
-/// Whether a link at `path` leads to a place below the root, both by its text and in fact.
-fn stays_inside(real_root: &Path, path: &Path, target: &Path) -> bool {
-    if target.is_absolute() {
-        return false;
-    }
-    let mut depth = path.parent().map_or(0, |parent| parent.components().count());
-    for component in target.components() {
-        match component {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
-        }
-    }
-    match real_root.join(path).canonicalize() {
-        Ok(place) => place.starts_with(real_root),
-        // It leads nowhere, or round in a circle: harmless.
-        Err(_) => true,
-    }
 }
 
 fn may_read(path: &Path, metadata: &Metadata) -> bool {

@@ -222,7 +222,8 @@ fn open_up(directory: &Path) {
     }
 }
 
-fn explain(error: &io::Error) -> String {
+/// A cause in words that say what to do about it, where there are any.
+pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull => "the disk is full".to_owned(),
         io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),

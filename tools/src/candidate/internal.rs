@@ -87,7 +87,10 @@ impl Internal {
         let is_library = |top: &Top| !top.is_file || !is_test(&top.path);
         let others = |top: &Top| {
             tops.iter().any(|other| {
-                other != top && is_library(other) && !holds_test(other) && !top.contains(&other.path)
+                other != top
+                    && is_library(other)
+                    && !holds_test(other)
+                    && !top.contains(&other.path)
             })
         };
         let (trees, libraries): (Vec<&Top>, Vec<&Top>) =
@@ -112,7 +115,8 @@ impl Internal {
             let in_library = libraries.iter().any(|top| !top.is_file && top.contains(path));
             let in_tests = trees.iter().any(|top| top.contains(path));
             // A test module that something reads and nothing runs is data, as a linter's tests have it.
-            let test = is_test(path) && (executed || !data.contains(path.as_str()) || is_entry(path));
+            let test =
+                is_test(path) && (executed || !data.contains(path.as_str()) || is_entry(path));
             if executed || in_library || test {
                 internal.removed.insert(path.clone());
             }
@@ -128,9 +132,10 @@ impl Internal {
         let top = module.split('.').next().unwrap_or(module);
         self.tops.contains(top)
             || self.modules.contains_key(module)
-            || self.modules.keys().any(|known| {
-                known.strip_prefix(module).is_some_and(|rest| rest.starts_with('.'))
-            })
+            || self
+                .modules
+                .keys()
+                .any(|known| known.strip_prefix(module).is_some_and(|rest| rest.starts_with('.')))
     }
 }
 
@@ -155,8 +160,7 @@ impl Top {
     }
 
     fn contains(&self, path: &str) -> bool {
-        path == self.path
-            || path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('/'))
+        path == self.path || path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
@@ -193,10 +197,9 @@ fn root_of<'a>(roots: &'a [String], module: &str, path: &str) -> Option<&'a str>
 
 fn compiled_root_of<'a>(roots: &'a [String], module: &str, path: &str) -> Option<&'a str> {
     let tail = module.replace('.', "/");
-    roots
-        .iter()
-        .map(String::as_str)
-        .find(|root| path.strip_prefix(&join(root, &tail)).is_some_and(|rest| rest.starts_with('.')))
+    roots.iter().map(String::as_str).find(|root| {
+        path.strip_prefix(&join(root, &tail)).is_some_and(|rest| rest.starts_with('.'))
+    })
 }
 
 /// Whether a file lies in the directory of a test file, or below it.

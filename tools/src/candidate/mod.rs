@@ -179,7 +179,8 @@ fn entries(trace: &Trace, original: &Path, command: &Command) -> Vec<String> {
     let roots = std::iter::once("").chain(trace.roots.iter().map(String::as_str));
     for test in command.tests() {
         for root in roots.clone() {
-            let stem = if root.is_empty() { test.path.clone() } else { format!("{root}/{}", test.path) };
+            let stem =
+                if root.is_empty() { test.path.clone() } else { format!("{root}/{}", test.path) };
             // `python -m package` runs the package's `__main__`.
             let package = stem.trim_end_matches(".py").to_owned() + "/__main__.py";
             let found = [stem, package].into_iter().find(|path| original.join(path).is_file());

@@ -33,8 +33,9 @@ pub(super) fn python_files(directory: &Path) -> Vec<String> {
             for table in tables(name, &document) {
                 match table.get("python_files") {
                     Some(toml::Value::String(value)) => patterns.extend(words(value)),
-                    Some(toml::Value::Array(values)) => patterns
-                        .extend(values.iter().filter_map(|v| v.as_str()).map(str::to_owned)),
+                    Some(toml::Value::Array(values)) => {
+                        patterns.extend(values.iter().filter_map(|v| v.as_str()).map(str::to_owned))
+                    }
                     _ => {}
                 }
             }
@@ -87,7 +88,11 @@ impl Gone<'_> {
 
     /// The text of a configuration file without what cannot stand; nothing where nothing changes.
     pub(super) fn cleaned(&self, name: &str, text: &str) -> Option<String> {
-        if name.ends_with(".toml") { self.cleaned_toml(name, text) } else { self.cleaned_ini(name, text) }
+        if name.ends_with(".toml") {
+            self.cleaned_toml(name, text)
+        } else {
+            self.cleaned_ini(name, text)
+        }
     }
 
     fn cleaned_toml(&self, name: &str, text: &str) -> Option<String> {
@@ -200,7 +205,11 @@ impl Gone<'_> {
             };
             if word == "-p" || word == "-W" || word == "--pythonwarnings" {
                 let gone = next.is_some_and(|value| {
-                    if word == "-p" { self.is_module_gone(value) } else { self.is_filter_gone(value) }
+                    if word == "-p" {
+                        self.is_module_gone(value)
+                    } else {
+                        self.is_filter_gone(value)
+                    }
                 });
                 if gone {
                     at += 2;
@@ -245,9 +254,7 @@ fn tables<'a>(name: &str, document: &'a toml::Table) -> Vec<&'a toml::Table> {
     let paths: &[&[&str]] = if name == PYPROJECT { &TABLES } else { &[&["pytest"]] };
     paths
         .iter()
-        .filter_map(|path| {
-            path.iter().try_fold(document, |table, key| table.get(*key)?.as_table())
-        })
+        .filter_map(|path| path.iter().try_fold(document, |table, key| table.get(*key)?.as_table()))
         .collect()
 }
 
@@ -312,9 +319,9 @@ impl Ini {
         let (from, to) = self.span(section, key)?;
         let first = self.lines[from].split_once(['=', ':'])?.1.trim().to_owned();
         let rest = self.lines[from + 1..to].iter().map(|line| line.trim().to_owned());
-        let lines = std::iter::once(first).chain(rest).filter(|line| {
-            !line.is_empty() && !line.starts_with('#') && !line.starts_with(';')
-        });
+        let lines = std::iter::once(first)
+            .chain(rest)
+            .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with(';'));
         Some(lines.collect::<Vec<_>>().join("\n"))
     }
 
@@ -430,7 +437,9 @@ mod tests {
 
     fn check(name: &str, text: &str, expected: Option<&str>) {
         let mut gone = Gone { tops: BTreeSet::from(["pkg", "conftest"]), ..Gone::default() };
-        gone.note("def pytest_addoption(parser):\n    parser.addoption('--slow', '-Z', action=x)\n");
+        gone.note(
+            "def pytest_addoption(parser):\n    parser.addoption('--slow', '-Z', action=x)\n",
+        );
         gone.note("    group.addoption(\n        \"--level\",\n        default=1)\n");
         assert_eq!(gone.cleaned(name, text).as_deref(), expected, "{text}");
     }

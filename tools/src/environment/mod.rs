@@ -16,6 +16,7 @@ use crate::sandbox::{Sandbox, SandboxError};
 use probe::Probe;
 
 pub use interpreter::{default_interpreter, find_interpreters};
+pub(crate) use probe::{link_chain, probe};
 
 /// A Python interpreter with the packages of a task, without the repository's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ impl Environment {
             EnvironmentError::Interpreter { python: python.into(), reason: source.to_string() }
         })?;
         let python = interpreter::behind_shim(&python, root).unwrap_or(python);
-        let probe = probe::probe(&python, sandbox)?;
+        let probe = probe(&python, sandbox)?;
         let (major, minor, micro) = probe.version;
         if (major, minor) < (3, 9) {
             let version = format!("{major}.{minor}.{micro}");
@@ -115,7 +116,7 @@ impl Environment {
 /// installation puts the original there, which a run must not see. Its own prefix is the exception.
 fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
-    let mut found = probe::link_chain(python);
+    let mut found = link_chain(python);
     for prefix in &probe.prefixes {
         if root.starts_with(prefix) && prefix.parent().is_some() {
             let parts = ["bin", "etc", "include", "lib", "lib64", "libexec", "pyvenv.cfg", "share"];

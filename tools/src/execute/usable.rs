@@ -67,5 +67,8 @@ pub fn usable(execution: &Execution, command: &Command, limit: Duration) -> Resu
 fn reason(execution: &Execution) -> String {
     let lines = || execution.stderr.lines().chain(execution.stdout.lines()).map(str::trim);
     let error = lines().find_map(|line| line.strip_prefix("ERROR: "));
-    error.or_else(|| lines().rfind(|line| !line.is_empty())).unwrap_or("it prints nothing").to_owned()
+    error
+        .or_else(|| lines().rfind(|line| !line.is_empty()))
+        .unwrap_or("it prints nothing")
+        .to_owned()
 }

@@ -30,15 +30,16 @@ pub struct Difference {
 /// The first difference between two runs of a command; `None` where they agree. Names of files and
 /// modules in what is printed are compared as they are but for the ones that a gist cannot keep.
 pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> {
-    let found = |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
-        Some(Difference {
-            what: what.to_owned(),
-            case: case.map(str::to_owned),
-            original: shown(&left),
-            gist: shown(&right),
-            raised: raised.cloned(),
-        })
-    };
+    let found =
+        |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
+            Some(Difference {
+                what: what.to_owned(),
+                case: case.map(str::to_owned),
+                original: shown(&left),
+                gist: shown(&right),
+                raised: raised.cloned(),
+            })
+        };
     if let Some((id, raised)) = gist.collection_errors.first()
         && original.collection_errors.is_empty()
     {
@@ -53,24 +54,49 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
         if case.phases.len() != other.phases.len() {
             let raised = other.phases.iter().find_map(|phase| phase.raised.as_ref());
             let phases = |case: &CaseReport| {
-                let all: Vec<String> =
-                    case.phases.iter().map(|phase| format!("{} {}", phase.when, phase.outcome)).collect();
+                let all: Vec<String> = case
+                    .phases
+                    .iter()
+                    .map(|phase| format!("{} {}", phase.when, phase.outcome))
+                    .collect();
                 all.join(", ")
             };
-            return found("outcome", Some(name), phases(case), format!("{}: {}", phases(other), describe(raised)), raised);
+            return found(
+                "outcome",
+                Some(name),
+                phases(case),
+                format!("{}: {}", phases(other), describe(raised)),
+                raised,
+            );
         }
         for (one, two) in case.phases.iter().zip(&other.phases) {
             if one.outcome != two.outcome {
                 let describe_phase = |phase: &crate::execute::PhaseReport| {
                     format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
                 };
-                return found("outcome", Some(name), describe_phase(one), describe_phase(two), two.raised.as_ref());
+                return found(
+                    "outcome",
+                    Some(name),
+                    describe_phase(one),
+                    describe_phase(two),
+                    two.raised.as_ref(),
+                );
             }
-            let pair = |raised: &Option<Raised>| raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)));
+            let pair = |raised: &Option<Raised>| {
+                raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)))
+            };
             if pair(&one.raised) != pair(&two.raised) {
-                return found("exception", Some(name), describe(one.raised.as_ref()), describe(two.raised.as_ref()), two.raised.as_ref());
+                return found(
+                    "exception",
+                    Some(name),
+                    describe(one.raised.as_ref()),
+                    describe(two.raised.as_ref()),
+                    two.raised.as_ref(),
+                );
             }
-            for (one, two) in [(&one.stdout, &two.stdout), (&one.stderr, &two.stderr), (&one.log, &two.log)] {
+            for (one, two) in
+                [(&one.stdout, &two.stdout), (&one.stderr, &two.stderr), (&one.log, &two.log)]
+            {
                 if plain(one) != plain(two) {
                     return found("output", Some(name), one.clone(), two.clone(), None);
                 }
@@ -81,12 +107,26 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
         return found("cases", Some(name), "absent".to_owned(), "ran".to_owned(), None);
     }
     if original.status != gist.status {
-        return found("status", None, format!("{:?}", original.status), format!("{:?}: {}", gist.status, tail(gist)), gist.raised.as_ref());
+        return found(
+            "status",
+            None,
+            format!("{:?}", original.status),
+            format!("{:?}: {}", gist.status, tail(gist)),
+            gist.raised.as_ref(),
+        );
     }
     if original.cases.is_empty() && original.collected.is_empty() {
-        let kind = |raised: &Option<Raised>| raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)));
+        let kind = |raised: &Option<Raised>| {
+            raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)))
+        };
         if kind(&original.raised) != kind(&gist.raised) {
-            return found("exception", None, describe(original.raised.as_ref()), describe(gist.raised.as_ref()), gist.raised.as_ref());
+            return found(
+                "exception",
+                None,
+                describe(original.raised.as_ref()),
+                describe(gist.raised.as_ref()),
+                gist.raised.as_ref(),
+            );
         }
         if plain(&original.stdout) != plain(&gist.stdout) {
             return found("output", None, original.stdout.clone(), gist.stdout.clone(), None);
@@ -106,7 +146,8 @@ pub fn advise(difference: &Difference, request: &SliceRequest) -> Option<SliceRe
     {
         return Some(next);
     }
-    if matches!(difference.what.as_str(), "output" | "exception") && !next.adjustments.module_names {
+    if matches!(difference.what.as_str(), "output" | "exception") && !next.adjustments.module_names
+    {
         next.adjustments.module_names = true;
         return Some(next);
     }
@@ -191,18 +232,24 @@ fn plain(text: &str) -> String {
 }
 
 fn describe(raised: Option<&Raised>) -> String {
-    raised.map_or_else(|| "nothing raised".to_owned(), |raised| format!("{}: {}", raised.kind, raised.message))
+    raised.map_or_else(
+        || "nothing raised".to_owned(),
+        |raised| format!("{}: {}", raised.kind, raised.message),
+    )
 }
 
 fn tail(execution: &Execution) -> String {
-    let text = if execution.stderr.trim().is_empty() { &execution.stdout } else { &execution.stderr };
+    let text =
+        if execution.stderr.trim().is_empty() { &execution.stdout } else { &execution.stderr };
     let at = text.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
     text[at..].to_owned()
 }
 
 fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{} ... ({} more characters)", &text[..at], text[at..].chars().count()),
+        Some((at, _)) => {
+            format!("{} ... ({} more characters)", &text[..at], text[at..].chars().count())
+        }
         None => text.to_owned(),
     }
 }

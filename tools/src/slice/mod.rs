@@ -73,7 +73,8 @@ impl Slicer {
         let mut sources = Vec::with_capacity(trace.files.len());
         for file in &trace.files {
             let path = original.join(&file.path);
-            let bytes = std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
+            let bytes =
+                std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
             sources.push(Source::decode(file.path.as_str(), &bytes)?);
         }
         let tests: Vec<(String, Vec<String>)> =

@@ -78,7 +78,9 @@ impl Probed {
             let at = match learned.executed.iter().position(|one| one.path == place.path) {
                 Some(at) => at,
                 None => {
-                    learned.executed.push(Executed { path: place.path.clone(), ..Executed::default() });
+                    learned
+                        .executed
+                        .push(Executed { path: place.path.clone(), ..Executed::default() });
                     learned.executed.len() - 1
                 }
             };

@@ -1,0 +1,17 @@
+//! What long steps say of themselves while they work.
+
+/// A sign of life, for whoever shows it to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// A step begins.
+    Step(&'a str),
+    /// A download goes on.
+    Bytes {
+        /// What is downloaded.
+        name: &'a str,
+        /// Bytes until now.
+        done: u64,
+        /// Bytes in all, where the server says so.
+        total: Option<u64>,
+    },
+}

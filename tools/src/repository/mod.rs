@@ -1,0 +1,254 @@
+//! A repository as the user names it, made available read-only.
+//!
+//! What is downloaded, unpacked or checked out is kept in the cache, whole or not at all; a
+//! directory of the user's is read where it is. Nothing of a repository is executed here.
+
+mod download;
+mod git;
+mod index;
+mod release;
+mod spec;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    archive::ArchiveError,
+    cache::{Cache, CacheError},
+    host::Host,
+    progress::Progress,
+    sandbox::{Interrupt, Sandbox, SandboxError},
+    snapshot::{Kind, PathError, Skipped, Snapshot},
+};
+use spec::Spec;
+
+/// A repository on disk, not to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// Absolute root.
+    pub root: PathBuf,
+    /// How the user named it: a path, `pypi:NAME==VERSION`, a git URL at a revision.
+    pub label: String,
+    /// Content hash over relative paths and bytes of what a run copies.
+    pub fingerprint: String,
+    /// What runs do not see of it.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What opening a repository may use.
+#[derive(Clone, Copy)]
+pub struct OpenOptions<'a> {
+    /// Where downloads are kept.
+    pub cache: &'a Cache,
+    /// Runs git, and the interpreter that knows the package index.
+    pub sandbox: &'a dyn Sandbox,
+    /// The user's machine.
+    pub host: &'a Host,
+    /// Ends downloads.
+    pub interrupt: &'a Interrupt,
+    /// For a release: the very file to take.
+    pub artifact: Option<&'a Artifact>,
+    /// For a release with wheels of several Python versions: the version that will be used.
+    pub python: Option<(u8, u8)>,
+    /// Ask the index again although the answer is in the cache.
+    pub refresh: bool,
+    /// Hears how it goes.
+    pub progress: &'a dyn Fn(Progress<'_>),
+}
+
+/// A file of a release, pinned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its name in the index.
+    pub file: String,
+    /// Its checksum, hexadecimal.
+    pub sha256: String,
+}
+
+/// Why a repository cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// There is nothing of that name.
+    #[error("open repository {path}: no such file or directory")]
+    Missing {
+        /// As it was named.
+        path: PathBuf,
+    },
+    /// The name has no meaning.
+    #[error("open repository {spec}: {reason}")]
+    Malformed {
+        /// As it was named.
+        spec: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something of it cannot be read or written.
+    #[error("read repository {path}: {}", crate::workspace::explain(.source))]
+    Read {
+        /// What cannot be read.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The path names something else.
+    #[error("read repository {path}: not a directory")]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// There is nothing in it.
+    #[error("read repository {path}: it is empty")]
+    Empty {
+        /// The path.
+        path: PathBuf,
+    },
+    /// There is no Python in it.
+    #[error("read repository {path}: it has no python file")]
+    NotPython {
+        /// The path.
+        path: PathBuf,
+    },
+    /// How to reach the package index cannot be found out.
+    #[error("find the package index: {reason}")]
+    Settings {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A server cannot be reached, or does not answer as it should.
+    #[error("download {url}: {reason}")]
+    Network {
+        /// The address, without secrets.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The index has no such project.
+    #[error("find project {project}: the index has none of this name ({indexes})")]
+    NoProject {
+        /// The project.
+        project: String,
+        /// Where it was looked for.
+        indexes: String,
+    },
+    /// The project has no such release, or none that can be used.
+    #[error("find release {release}: {reason}")]
+    NoRelease {
+        /// The project and version.
+        release: String,
+        /// What there is instead.
+        reason: String,
+    },
+    /// A file is not the one that was pinned or promised.
+    #[error("check {file}: its sha256 is {found}, not {expected}")]
+    Checksum {
+        /// The file's name.
+        file: String,
+        /// The checksum that it should have.
+        expected: String,
+        /// The checksum that it has.
+        found: String,
+    },
+    /// Git is missing.
+    #[error("open repository: there is no git on the path (install git)")]
+    NoGit,
+    /// Git failed.
+    #[error("open repository {repository}: {reason}")]
+    Git {
+        /// The repository.
+        repository: String,
+        /// What git says.
+        reason: String,
+    },
+    /// There is no such revision.
+    #[error("open repository {repository}: it has no revision {revision}")]
+    NoRevision {
+        /// The repository.
+        repository: String,
+        /// The revision.
+        revision: String,
+    },
+    /// A revision is larger than allowed.
+    #[error(
+        "open repository {repository}: refused: it has more than {files} files or {bytes} bytes"
+    )]
+    TooLarge {
+        /// The repository.
+        repository: String,
+        /// The limit.
+        files: u64,
+        /// The limit.
+        bytes: u64,
+    },
+    /// The user stopped it.
+    #[error("open repository: interrupted")]
+    Interrupted,
+    /// An archive is refused or damaged.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The sandbox failed.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+impl Repository {
+    /// Opens what the user names: a directory, `PATH@REVISION` or an address of git at a revision,
+    /// `pypi:NAME==VERSION` or `pypi:NAME` for the newest release.
+    ///
+    /// Of a release the sdist is taken; a wheel where only that has tests, where there is no sdist,
+    /// or where the release has compiled modules and the wheel has tests.
+    ///
+    /// # Errors
+    /// When there is no such thing, it cannot be had, or it is no Python repository.
+    pub fn open(spec: &str, options: &OpenOptions<'_>) -> Result<Repository, RepositoryError> {
+        let root = match spec::parse(spec)? {
+            Spec::Directory(path) => return Repository::of_directory(&path),
+            Spec::Git { origin, revision } => git::checked_out(&origin, &revision, options)?,
+            Spec::Release { project, version } => {
+                release::unpacked(&project, version.as_ref(), options)?
+            }
+        };
+        Ok(Repository { label: spec.to_owned(), ..Repository::of_directory(&root)? })
+    }
+
+    /// The repository in a directory.
+    ///
+    /// # Errors
+    /// When it is missing, unreadable, empty or has no Python file.
+    pub fn of_directory(directory: &Path) -> Result<Repository, RepositoryError> {
+        let path = directory.to_path_buf();
+        let root = directory.canonicalize().map_err(|source| read((path.clone(), source)))?;
+        if !root.is_dir() {
+            return Err(RepositoryError::NotADirectory { path });
+        }
+        let snapshot = Snapshot::of(&root).map_err(read)?;
+        if snapshot.entries.is_empty() {
+            return Err(RepositoryError::Empty { path });
+        }
+        let is_python = |path: &Path| path.extension().is_some_and(|extension| extension == "py");
+        let mut files =
+            snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
+        if !files.any(|entry| is_python(&entry.path)) {
+            return Err(RepositoryError::NotPython { path });
+        }
+        let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
+        let label = directory.display().to_string();
+        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped })
+    }
+}
+
+fn read((path, source): PathError) -> RepositoryError {
+    RepositoryError::Read { path, source }
+}
+
+/// A directory in the cache for work in progress.
+fn scratch(cache: &Cache) -> Result<tempfile::TempDir, RepositoryError> {
+    let made = tempfile::Builder::new().prefix(".scratch-").tempdir_in(cache.root());
+    made.map_err(|source| read((cache.root().to_path_buf(), source)))
+}
