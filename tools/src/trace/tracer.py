@@ -152,6 +152,8 @@ class Tracer:
         self.files = {}  # co_filename -> File, None (foreign) or False (from no file)
         self.by_path = {}
         self.environments = {}
+        self.foreign = set()  # names of modules that came with the interpreter or its packages
+        self.prefixes = _prefixes()
         self.test = False
         self.clock = 0
         self.stacks = {}
@@ -214,6 +216,25 @@ class Tracer:
                 known = known or self.is_environment(parent)
             self.environments[directory] = known
         return known
+
+    def is_foreign(self, filename, frame):
+        """Whether a frame's globals are those of a module of the interpreter or of a package."""
+        held = frame.f_globals
+        name = dict.get(held, "__name__")
+        if type(name) is not str or name == "__main__":
+            return False
+        if name in self.foreign:
+            return True
+        if filename[:1] == "<" and type(file := dict.get(held, "__file__")) is str:
+            filename = file
+        module = sys.modules.get(name)
+        if not issubclass(type(module), ModuleType) or _MODULE_DICT(module) is not held:
+            return False
+        if filename.startswith(self.prefixes):
+            if self.relative(_realpath(filename)) is None:
+                self.foreign.add(name)
+                return True
+        return False
 
     # Module code on the clock.
 
@@ -286,6 +307,8 @@ class Tracer:
         key = id(code)
         if self.generated_codes.get(key) is code:
             return
+        if self.is_foreign(code.co_filename, frame):
+            return  # Made by a package for itself.
         if len(self.generated_codes) >= _MANY:
             self.generated_codes.clear()
         self.generated_codes[key] = code
@@ -433,25 +456,30 @@ class Settrace(Tracer):
         files = self.files
         classify = self.classify
 
-        def trace(frame, event, arg):
-            try:
-                file = files[frame.f_code.co_filename]
-            except KeyError:
-                file = classify(frame.f_code)
-            if file is None:
-                return None
-            return enter(file, frame)
+        # Reading a frame's code is an audited event before 3.12, and the whole program pays for it:
+        # most foreign frames are told by the name of their module.
+        foreign = self.foreign
+        get = dict.get
 
-        def enter(file, frame):
+        def trace(frame, event, arg):
+            name = get(frame.f_globals, "__name__")
+            if type(name) is str and name in foreign:
+                return None
             code = frame.f_code
+            try:
+                file = files[code.co_filename]
+            except KeyError:
+                file = classify(code)
+            if file is None:
+                tracer.is_foreign(code.co_filename, frame)
+                return None
             if file is False:
                 tracer.generated(code, frame)
                 return None
             known = file.codes.get(id(code))
             if known is None:
                 if code.co_name == "<module>":
-                    local = tracer.module_trace(file, frame)
-                    return local
+                    return tracer.module_trace(file, frame)
                 known = file.codes[id(code)] = Watched(tracer, file, code)
             if known.test is not tracer.test:
                 known.reset()
@@ -696,6 +724,17 @@ def _lines_of(code):
         resume, data = opmap["RESUME"], code.co_code
         began = next((at for at in range(0, len(data), 2) if data[at] == resume), -1)
     return {line for _, end, line in code.co_lines() if line is not None and end > began + 2}
+
+
+def _prefixes():
+    """What the filenames of the interpreter and of installed packages begin with."""
+    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+    found = {"<frozen "}
+    for place in places:
+        for part in ("lib", "lib64", "bin"):
+            found.add(os.path.join(place, part) + _SEP)
+            found.add(os.path.join(_realpath(place), part) + _SEP)
+    return tuple(sorted(found))
 
 
 def _in_archive(path):
