@@ -289,8 +289,9 @@ impl Merged {
         trace.version = TRACE_VERSION;
         let ran = |file: &FileLog| !(file.import_lines.is_empty() && file.test_lines.is_empty());
         trace.files = self.files.into_values().filter(ran).map(FileLog::finish).collect();
-        let held: BTreeSet<&String> =
-            trace.modules.values().flat_map(|module| module.names.keys()).collect();
+        let defines = |name: &&String| !MODULE_OWN.contains(&name.as_str());
+        let names = trace.modules.values().flat_map(|module| module.names.keys());
+        let held: BTreeSet<&String> = names.filter(defines).collect();
         let names = self.names.into_iter().filter(|name| held.contains(name)).collect();
         let internal = |name: &String| trace.modules.contains_key(name);
         let imports = self.imports.into_iter().filter(internal).collect();
@@ -299,6 +300,19 @@ impl Merged {
         trace
     }
 }
+
+/// What every module holds: no mention of one of these means a module of the repository.
+const MODULE_OWN: [&str; 9] = [
+    "__builtins__",
+    "__cached__",
+    "__doc__",
+    "__file__",
+    "__loader__",
+    "__name__",
+    "__package__",
+    "__path__",
+    "__spec__",
+];
 
 /// Adds what is not yet known: the process that was started wins over its children.
 fn add_new<T>(known: &mut BTreeMap<String, T>, new: BTreeMap<String, T>) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::execute::{self, ExecuteError, Execution, RunSpec};
 
-const TRACER: &str = include_str!("tracer.py");
+const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
 const HOOK: &str = include_str!("sitecustomize.py");
 
 /// How lines are observed.

@@ -19,97 +19,66 @@ The log is text, a record a line, its first byte the kind:
     s json                 a snapshot; the last one wins
 """
 
-import sys
+# This file follows facts.py, in one namespace.
 
-import dis
-import functools
-import json
-import mmap
-import os
-import re
-import threading
-from bisect import bisect_right
-from importlib.machinery import EXTENSION_SUFFIXES
-from opcode import opmap
-from types import CodeType, FunctionType, MethodType, ModuleType
-
-_getframe = sys._getframe
-_get_ident = threading.get_ident
-_getpid = os.getpid
-_stat = os.stat
-_getcwd = os.getcwd
-_fsdecode = os.fsdecode
-_realpath = os.path.realpath
-_open, _os_write, _os_close, _lseek = os.open, os.write, os.close, os.lseek
-_now = __import__("time").time_ns
-_mmap = mmap.mmap
-_dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
-
-_SEP = os.sep
-_CO_OPTIMIZED = 1
-_MODULE_DICT = ModuleType.__dict__["__dict__"].__get__
-_TYPE_DICT = type.__dict__["__dict__"].__get__
-_TYPE_NAME = type.__dict__["__name__"].__get__
-_TYPE_QUALNAME = type.__dict__["__qualname__"].__get__
-_TYPE_MODULE = type.__dict__["__module__"].__get__
-_TYPE_MRO = type.__dict__["__mro__"].__get__
-_TYPE_ABSTRACT = type.__dict__["__abstractmethods__"].__get__
 _FIRST_SEGMENT = 1 << 16
 _NEXT_SEGMENT = 1 << 20
-_MANY = 20000
 _BRANCH_PATIENCE = 64
 
 
 class Log:
-    """An append-only memory map; a fork starts a new one."""
+    """An append-only memory map. A process that forks leaves its map to its parent."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, begin):
         self._directory = directory
-        self._renew()
-
-    def _renew(self):
-        self._stem = "%s/%020d-%d" % (self._directory, _now(), _getpid())
-        self._segment = 0
-        self._map = None
-        self._size = self._at = 0
-        self._closed = False
-        self.on_new = None
+        self._begin = begin  # Writes what each log begins with.
+        self._growing = threading.RLock()
+        self.forked()
 
     def forked(self):
-        on_new = self.on_new
-        self._renew()
-        self.on_new = on_new
-
-    def _grow(self, needed):
-        size = _NEXT_SEGMENT if self._segment else _FIRST_SEGMENT
-        size = max(size, needed)
-        # Written, not only sized: a full disk is then an error here and no signal later.
-        descriptor = _open("%s.%03d" % (self._stem, self._segment), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            blank = b"\0" * (1 << 16)
-            left = size
-            while left > 0:
-                left -= _os_write(descriptor, blank[:left])
-            self._map = _mmap(descriptor, size)
-        finally:
-            _os_close(descriptor)
-        self._size, self._at = size, 0
-        self._segment += 1
+        """Starts anew, but only when there is something to write: most children execute a program."""
+        self._growing = threading.RLock()
+        self._map = None
+        self._stem = None
+        self._segment = 0
+        self._broken = False
 
     def write(self, record):
-        end = self._at + len(record)
-        if end > self._size:
-            if self._closed:
+        # One call of C code: no other thread can come between.
+        try:
+            self._map.write(record)
+        except (ValueError, AttributeError):
+            self._grow(record)
+
+    def _grow(self, record):
+        with self._growing:
+            if self._broken:
                 return
             try:
-                self._grow(len(record))
+                if self._stem is None:
+                    self._stem = "%s/%020d-%d" % (self._directory, _now(), _getpid())
+                    self._add_segment(_FIRST_SEGMENT)
+                    self._begin()
+                    return self.write(record)
+                self._add_segment(max(_NEXT_SEGMENT, len(record)))
             except OSError:
                 # Nowhere to write: the run goes on, its trace lacks what follows.
-                self._closed = True
+                self._broken = True
                 return
-            end = len(record)
-        at, self._at = self._at, end
-        self._map[at:end] = record
+            self._map.write(record)
+
+    def _add_segment(self, size):
+        # Written, not only sized: a full disk is then an error here and no signal later.
+        path = "%s.%03d" % (self._stem, self._segment)
+        self._segment += 1
+        descriptor = _open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            left, blank = size, bytes(_FIRST_SEGMENT)
+            while left > 0:
+                left -= _write(descriptor, blank[:left])
+            self._map = _mmap(descriptor, size)
+        finally:
+            _close(descriptor)
 
 
 class File:
@@ -144,18 +113,18 @@ class Tracer:
     kind = ""
 
     def __init__(self, settings, is_child):
-        self.root = _realpath(settings["root"])
-        self.prefix = self.root if self.root.endswith(_SEP) else self.root + _SEP
+        self.root = _real(settings["root"])
+        self.prefix = self.root.rstrip("/") + "/"
         self.directory = settings["directory"]
-        self.marker = os.path.join(self.directory, "tests-began")
-        self.log = Log(self.directory)
+        self.marker = self.directory + "/tests-began"
+        self.log = Log(self.directory, self.header)
         self.files = {}  # co_filename -> File, None (foreign) or False (from no file)
         self.by_path = {}
         self.environments = {}
         self.foreign = set()  # names of modules that came with the interpreter or its packages
         self.prefixes = _prefixes()
         self.test = False
-        self.clock = 0
+        self.clock = self.began_at = 0
         self.stacks = {}
         self.data = set()
         self.generated_names = set()
@@ -178,8 +147,8 @@ class Tracer:
         if filename[:1] == "<":
             return None if filename.startswith("<frozen ") else False
         try:
-            real = _realpath(filename)
-            if not os.path.isfile(real):
+            real = _real(filename)
+            if not _is_file(real):
                 # `co_filename` of what was compiled from a string is free text.
                 return None if _in_archive(real) else False
         except (OSError, ValueError):
@@ -191,8 +160,9 @@ class Tracer:
             return False  # A template: its code is generated, only its name is the file's.
         file = self.by_path.get(path)
         if file is None:
-            file = self.by_path[path] = File(len(self.by_path), path)
-            self.log.write(b"F%d %s\n" % (file.number, os.fsencode(path).replace(b"\n", b"?")))
+            file = File(len(self.by_path), path)
+            self.introduce(file)
+            self.by_path[path] = file
         return file
 
     def relative(self, real):
@@ -200,19 +170,19 @@ class Tracer:
         if not real.startswith(self.prefix):
             return None
         path = real[len(self.prefix) :]
-        directory, _, _ = path.rpartition(_SEP)
+        directory, _, _ = path.rpartition("/")
         return None if self.is_environment(directory) else path
 
     def is_environment(self, directory):
         known = self.environments.get(directory)
         if known is None:
-            parent, _, name = directory.rpartition(_SEP)
+            parent, _, name = directory.rpartition("/")
             if not directory:
                 known = False
             elif name in ("site-packages", "dist-packages"):
                 known = True
             else:
-                known = os.path.isfile(self.prefix + directory + _SEP + "pyvenv.cfg")
+                known = _is_file(self.prefix + directory + "/" + "pyvenv.cfg")
                 known = known or self.is_environment(parent)
             self.environments[directory] = known
         return known
@@ -220,18 +190,18 @@ class Tracer:
     def is_foreign(self, filename, frame):
         """Whether a frame's globals are those of a module of the interpreter or of a package."""
         held = frame.f_globals
-        name = dict.get(held, "__name__")
+        name = _get(held, "__name__")
         if type(name) is not str or name == "__main__":
             return False
         if name in self.foreign:
             return True
-        if filename[:1] == "<" and type(file := dict.get(held, "__file__")) is str:
+        if filename[:1] == "<" and type(file := _get(held, "__file__")) is str:
             filename = file
         module = sys.modules.get(name)
         if not issubclass(type(module), ModuleType) or _MODULE_DICT(module) is not held:
             return False
         if filename.startswith(self.prefixes):
-            if self.relative(_realpath(filename)) is None:
+            if self.relative(_real(filename)) is None:
                 self.foreign.add(name)
                 return True
         return False
@@ -239,7 +209,7 @@ class Tracer:
     # Module code on the clock.
 
     def begin_module(self, file, frame):
-        name = dict.get(frame.f_globals, "__name__")
+        name = _get(frame.f_globals, "__name__")
         if type(name) is not str:
             name = ""
         key = (name, self.test)
@@ -263,8 +233,10 @@ class Tracer:
         return None
 
     def module_line(self, module, line):
-        self.clock += 1
         previous = module.line
+        if previous == line:
+            return  # A loop within one line: a settrace tells of each round, monitoring of the first.
+        self.clock += 1
         if previous:
             module.ends[previous] = self.clock
         if line not in module.ends:
@@ -313,7 +285,7 @@ class Tracer:
             self.generated_codes.clear()
         self.generated_codes[key] = code
         names, imports = set(), set()
-        package = dict.get(frame.f_globals, "__package__")
+        package = _get(frame.f_globals, "__package__")
         _mentions(code, package if type(package) is str else "", names, imports)
         names = sorted(names - self.generated_names)
         if names or imports:
@@ -347,24 +319,24 @@ class Tracer:
             pass  # Whatever is odd about the path, its user shall meet it, not the tracer.
 
     def touched(self, path, is_open):
-        if path[:1] != _SEP:
-            path = _getcwd() + _SEP + path
+        if path[:1] != "/":
+            path = _getcwd() + "/" + path
         if path in self.data:
             return
-        if not path.startswith(self.prefix):
-            real = _realpath(path)
-            if not (real + _SEP).startswith(self.prefix):
-                return
-        else:
-            real = _realpath(path)
-        relative = self.relative(real) if real != self.root else "."
+        real = _real(path)
+        relative = "." if real == self.root else self.relative(real)
         if relative is None or relative.endswith(".pyc"):
             return
-        if _is_import(_getframe(2), is_open):
+        frame = _getframe(1)
+        while frame is not None and frame.f_code.co_filename == __file__:
+            if frame.f_code.co_name == "_is_source_of":
+                return
+            frame = frame.f_back
+        if _is_import(frame, relative, is_open):
             return
         _stat(real)
         self.data.add(path)
-        encoded = os.fsencode(relative)
+        encoded = _fsencode(relative)
         if b"\n" not in encoded:
             self.log.write(b"d%s\n" % encoded)
 
@@ -378,7 +350,7 @@ class Tracer:
             file.lines.clear()
             file.functions.clear()
         try:
-            _os_close(_open(self.marker, os.O_WRONLY | os.O_CREAT, 0o600))
+            _close(_open(self.marker, os.O_WRONLY | os.O_CREAT, 0o600))
         except OSError:
             pass
         self.write_snapshot()
@@ -388,7 +360,7 @@ class Tracer:
         roots = []
         for entry in sys.path:
             if type(entry) is str:
-                real = _realpath(entry or ".")
+                real = _real(entry or ".")
                 relative = "" if real == self.root else self.relative(real)
                 if relative is not None and relative not in roots and not self.is_environment(relative):
                     roots.append(relative)
@@ -413,34 +385,33 @@ class Tracer:
 
     def forked(self):
         """In a child: its own log; what the parent saw is in the parent's."""
-        self.log.forked()
         self.is_child = True
-        self.header()
-        for file in sorted(self.by_path.values(), key=lambda file: file.number):
-            self.log.write(b"F%d %s\n" % (file.number, os.fsencode(file.path).replace(b"\n", b"?")))
+        self.began_at = self.clock
+        self.log.forked()
 
     def header(self):
-        record = _dumps(
-            {
-                "python": list(sys.version_info[:3]),
-                "tracer": self.kind,
-                "child": self.is_child,
-                "clock": self.clock,
-            }
-        )
-        self.log.write(b"h%s\n" % record.encode("ascii"))
+        """What each log begins with."""
+        facts = {"python": list(sys.version_info[:3]), "tracer": self.kind}
+        facts.update(child=self.is_child, clock=self.began_at)
+        self.log.write(b"h%s\n" % _dumps(facts).encode("ascii"))
+        for file in sorted(self.by_path.values(), key=lambda file: file.number):
+            self.introduce(file)
+
+    def introduce(self, file):
+        path = _fsencode(file.path).replace(b"\n", b"?")
+        self.log.write(b"F%d %s\n" % (file.number, path))
 
     def start(self):
         if self.is_child:
-            self.test = os.path.exists(self.marker)
-        self.header()
-        sys.addaudithook(self.audit)
+            self.test = _is_file(self.marker)
+        self.log.write(b"")
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.forked)
         import atexit
 
         atexit.register(self.finish)
         self.install()
+        sys.addaudithook(self.audit)
 
     def resume(self):
         pass
@@ -459,7 +430,7 @@ class Settrace(Tracer):
         # Reading a frame's code is an audited event before 3.12, and the whole program pays for it:
         # most foreign frames are told by the name of their module.
         foreign = self.foreign
-        get = dict.get
+        get = _get
 
         def trace(frame, event, arg):
             name = get(frame.f_globals, "__name__")
@@ -480,14 +451,24 @@ class Settrace(Tracer):
             if known is None:
                 if code.co_name == "<module>":
                     return tracer.module_trace(file, frame)
+                if len(file.codes) >= _MANY:
+                    file.codes.clear()  # A file that is executed over and over.
                 known = file.codes[id(code)] = Watched(tracer, file, code)
             if known.test is not tracer.test:
                 known.reset()
             return known.local if known.left else None
 
         self.trace = trace
+        self.stopped = False
         threading.settrace(trace)
         sys.settrace(trace)
+
+    def audit(self, event, args):
+        # An exception inside of a trace function (the recursion limit) ends all tracing; a program
+        # may end it, too. Events are frequent enough to notice.
+        if _gettrace() is None and event != "sys.settrace" and not self.stopped:
+            sys.settrace(self.trace)
+        Tracer.audit(self, event, args)
 
     def module_trace(self, file, frame):
         tracer = self
@@ -519,6 +500,7 @@ class Settrace(Tracer):
         pass
 
     def stop(self):
+        self.stopped = True
         if sys.gettrace() is self.trace:
             sys.settrace(None)
             threading.settrace(None)
@@ -623,6 +605,8 @@ class Monitoring(Tracer):
             file = files[code.co_filename]
             known = file.codes.get(id(code))
             if known is None:
+                if len(file.codes) >= _MANY:
+                    file.codes.clear()  # A file that is executed over and over.
                 known = file.codes[id(code)] = Branches(code)
             return None if known.took(file, write, offset, target, both_at_once) else disable
 
@@ -715,251 +699,3 @@ def start(settings, is_child):
     return tracer
 
 
-def _lines_of(code):
-    """The lines of which a settrace will tell, or more: those after the code has begun."""
-    if sys.version_info < (3, 10):
-        return {line for _, line in dis.findlinestarts(code)}
-    began = -1
-    if "RESUME" in opmap:
-        resume, data = opmap["RESUME"], code.co_code
-        began = next((at for at in range(0, len(data), 2) if data[at] == resume), -1)
-    return {line for _, end, line in code.co_lines() if line is not None and end > began + 2}
-
-
-def _prefixes():
-    """What the filenames of the interpreter and of installed packages begin with."""
-    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-    found = {"<frozen "}
-    for place in places:
-        for part in ("lib", "lib64", "bin"):
-            found.add(os.path.join(place, part) + _SEP)
-            found.add(os.path.join(_realpath(place), part) + _SEP)
-    return tuple(sorted(found))
-
-
-def _in_archive(path):
-    while len(path) > 1:
-        path = os.path.dirname(path)
-        if os.path.exists(path):
-            return os.path.isfile(path)
-    return False
-
-
-def _is_source_of(path, code):
-    """Whether a file without the ending of Python's holds the names that its code mentions."""
-    try:
-        descriptor = _open(path, os.O_RDONLY)
-        try:
-            text = os.read(descriptor, 1 << 22)
-        finally:
-            _os_close(descriptor)
-    except OSError:
-        return False
-    words = set(_WORD.findall(text.decode("utf-8", "replace")))
-    names = set()
-    _mentions(code, "", names, set(), strings=False)
-    return all(name.rpartition(".")[2] in words for name in names)
-
-
-def _mentions(code, package, names, imports, strings=True):
-    pending = [code]
-    while pending:
-        code = pending.pop()
-        names.update(code.co_names)
-        fromlists = set()
-        for constant in code.co_consts:
-            if type(constant) is tuple:
-                constants = [value for value in constant if type(value) is str]
-                fromlists.update(constants)
-            else:
-                constants = [constant]
-            for value in constants:
-                if type(value) is CodeType:
-                    pending.append(value)
-                elif strings and type(value) is str and len(value) <= _MANY:
-                    names.update(_WORD.findall(value))
-        for name in _imported(code):
-            found = [name] + [name + "." + value for value in fromlists]
-            imports.update(found)
-            if package:
-                imports.update([package + "." + value for value in found])
-            for at, letter in enumerate(name):
-                if letter == ".":
-                    imports.add(name[:at])
-
-
-def _imported(code):
-    data, names, extended = code.co_code, code.co_names, 0
-    for at in range(0, len(data), 2):
-        opcode, argument = data[at], data[at + 1] | extended
-        extended = argument << 8 if opcode == _EXTENDED_ARG else 0
-        if opcode == _IMPORT_NAME and argument < len(names):
-            yield names[argument]
-
-
-def _is_import(frame, is_open):
-    """Whether a file was read, or a directory listed, to import or to show code."""
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if filename.startswith(("<frozen importlib", "<frozen runpy", "<frozen zipimport")):
-            return True
-        if filename == __file__ or filename.endswith(_LAUNCHER):
-            return True
-        if is_open:
-            if filename.endswith(("/_pytest/assertion/rewrite.py", "/linecache.py", "/runpy.py")):
-                return True
-        elif "/_pytest/" in filename or "/importlib/" in filename:
-            return True
-        if not filename.startswith("<frozen ") and not filename.startswith(_STDLIB):
-            return False
-        if filename.startswith(_SITE):
-            return False
-        frame = frame.f_back
-    return False
-
-
-def _fixtures(tracer, items):
-    found = set()
-    for item in items:
-        info = getattr(item, "_fixtureinfo", None)
-        definitions = getattr(info, "name2fixturedefs", None) or {}
-        for name, stack in definitions.items():
-            # The last definition is the one in force; it may ask for the one that it overrides.
-            for definition in reversed(stack):
-                code = _code_of(definition.func)
-                if code is not None:
-                    path = tracer.relative(_realpath(code.co_filename))
-                    if path is not None:
-                        found.add((name, path, code.co_firstlineno))
-                if name not in getattr(definition, "argnames", ()):
-                    break
-    return sorted(found)
-
-
-def _code_of(function):
-    for _ in range(100):
-        kind = type(function)
-        if kind is _METHOD:
-            function = function.__func__
-        elif kind is _PARTIAL:
-            function = function.func
-        elif kind is FunctionType and "__wrapped__" in function.__dict__:
-            function = function.__dict__["__wrapped__"]
-        else:
-            break
-    return function.__code__ if type(function) is FunctionType else None
-
-
-def _snapshot(tracer):
-    modules, compiled, external = {}, {}, {}
-    for name, module in list(sys.modules.items()):
-        if type(name) is not str or not issubclass(type(module), ModuleType):
-            continue
-        held = _MODULE_DICT(module)
-        if type(held) is not dict:
-            continue
-        file = held.get("__file__")
-        if type(file) is str:
-            path = tracer.relative(_realpath(file))
-            if path is None:
-                external[name] = _clean(os.path.abspath(file))
-            elif file.endswith(_EXTENSIONS):
-                compiled[name] = _clean(path)
-            else:
-                modules[name] = {"path": _clean(path), "names": _values(held)}
-        elif held.get("__spec__") is not None:
-            portions = held.get("__path__")
-            if type(portions) is not list:
-                portions = getattr(portions, "_path", None) if _is_namespace(portions) else None
-            inside = [
-                entry
-                for entry in (portions if type(portions) is list else ())
-                if type(entry) is str and tracer.relative(_realpath(entry)) is not None
-            ]
-            if inside:
-                modules[name] = {"path": "", "names": _values(held)}
-            else:
-                external[name] = ""
-    return {
-        "modules": modules,
-        "compiled": compiled,
-        "external": external,
-        "abstract_overrides": _overrides(modules),
-        "fixtures": [{"name": n, "path": _clean(p), "line": l} for n, p, l in tracer.fixtures],
-        "roots": [_clean(root) for root in tracer.roots],
-    }
-
-
-def _is_namespace(value):
-    return type(value) is not type(None) and _TYPE_NAME(type(value)) == "_NamespacePath"
-
-
-def _values(held):
-    return {_clean(key): _value(value) for key, value in list(held.items()) if type(key) is str}
-
-
-def _value(value):
-    kind = type(value)
-    if kind is FunctionType:
-        return {"function": [_string(value.__module__), _string(value.__qualname__)]}
-    if issubclass(kind, type):
-        return {"class": [_string(_module_of(value)), _string(_TYPE_QUALNAME(value))]}
-    if issubclass(kind, ModuleType):
-        held = _MODULE_DICT(value)
-        return {"module": _string(held.get("__name__")) if type(held) is dict else ""}
-    return {"other": _string(_TYPE_NAME(kind))}
-
-
-def _overrides(modules):
-    found = {}
-    pending, seen = [object], {id(object)}
-    while pending:
-        for kind in type.__subclasses__(pending.pop()):
-            if id(kind) in seen:
-                continue
-            seen.add(id(kind))
-            pending.append(kind)
-            module = _module_of(kind)
-            if type(module) is str and module in modules:
-                names = _overridden(kind)
-                if names:
-                    found["%s:%s" % (_clean(module), _string(_TYPE_QUALNAME(kind)))] = names
-    return found
-
-
-def _overridden(kind):
-    names = set()
-    own = _TYPE_DICT(kind)
-    for base in _TYPE_MRO(kind)[1:]:
-        try:
-            abstract = _TYPE_ABSTRACT(base)
-        except AttributeError:
-            continue
-        if type(abstract) in (frozenset, set, tuple, list):
-            names.update([name for name in abstract if type(name) is str and name in own])
-    return sorted(names)
-
-
-def _module_of(kind):
-    try:
-        return _TYPE_MODULE(kind)
-    except AttributeError:
-        return None
-
-
-def _string(value):
-    return _clean(value) if type(value) is str else ""
-
-
-def _clean(text):
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-_LAUNCHER = "/launch.py"
-_STDLIB = os.path.dirname(os.__file__) + _SEP
-_SITE = _STDLIB + "site-packages" + _SEP
-_EXTENSIONS = tuple(EXTENSION_SUFFIXES)
-_WORD = re.compile(r"[^\W\d]\w*")
-_METHOD = MethodType
-_PARTIAL = functools.partial
-_EXTENDED_ARG, _IMPORT_NAME = opmap["EXTENDED_ARG"], opmap["IMPORT_NAME"]
