@@ -8,6 +8,7 @@ mod command;
 mod environment;
 mod execute;
 mod host;
+mod normalize;
 mod progress;
 mod repository;
 mod sandbox;
@@ -30,16 +31,17 @@ pub use execute::{
     CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable,
 };
 pub use host::Host;
+pub use normalize::{INTERNAL, Normalizer};
 pub use progress::Progress;
 pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,
 };
-pub use session::{Findings, Session};
+pub use session::{Findings, GistRun, Session};
 pub use slice::{
-    Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, advise,
-    difference,
+    Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError,
+    advise, difference,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

@@ -13,13 +13,14 @@ use std::{
 use graph::{Gist, Plan, Trace};
 
 use crate::{
-    candidate::{Candidate, CandidateError, CandidateSpec, Internal, Place, lay_out},
+    candidate::{CandidateError, CandidateSpec, Internal, Place, lay_out},
     command::Command,
     environment::Environment,
     execute::{ExecuteError, Execution, RunSpec, execute},
+    normalize::Normalizer,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
-    slice::{PROBE_VARIABLE, Probed, SliceRequest, Slicer},
+    slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer},
     tool::{Problem, ToolError},
     trace::trace as trace_run,
     workspace::{Workspace, WorkspaceError},
@@ -53,12 +54,23 @@ pub struct Session {
     pub findings: Findings,
 }
 
+/// One run of the command on the gist.
+#[derive(Debug)]
+pub struct GistRun {
+    /// What it did, normalised.
+    pub execution: Execution,
+    /// The text that ran in the gist's place, where it was observed.
+    pub probed: Option<Probed>,
+    /// What it taught; of use only where the run did what the original's did.
+    pub learned: Option<Learned>,
+}
+
 /// What the tools of a session found out.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// What the command touched on the original, once traced.
     pub trace: Option<Arc<Trace>>,
-    /// What the command did on the original, once run.
+    /// What the command did on the original, once run; normalised.
     pub original: Option<Arc<Execution>>,
     /// The parsed sources of what ran, once something was sliced.
     pub slicer: Option<Slicer>,
@@ -115,7 +127,11 @@ impl Session {
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
-        let result = trace_run(&spec);
+        let result = trace_run(&spec).map_err(ToolError::from).and_then(|(original, trace)| {
+            let internal = Internal::of(&trace, &directory, &self.command)?;
+            let normalizer = Normalizer::of_run(&directory, &scratch, &internal, None);
+            Ok((normalizer.execution(&original), trace))
+        });
         self.workspace.discard(&directory);
         self.workspace.discard(&scratch);
         let (original, trace) = result?;
@@ -135,58 +151,70 @@ impl Session {
     ///
     /// # Errors
     /// There is no gist, or the command cannot be run.
-    pub fn run_gist(&mut self) -> Result<Execution, ToolError> {
+    pub fn run_gist(&mut self) -> Result<GistRun, ToolError> {
         let (_, trace) = self.traced()?;
         let Some(gist) = self.findings.gist.clone() else {
             return Err(Problem::NoGist.because("there is no gist to run"));
         };
         let probed = match (&self.findings.slicer, &self.findings.plan) {
-            (Some(slicer), Some(plan)) if !slicer.has_learned() => Some(Probed::new(&gist, plan)),
+            (Some(slicer), Some(plan)) if !slicer.has_learned() => {
+                Some(if self.findings.request.unprobed {
+                    Probed::without(&gist)
+                } else {
+                    Probed::new(&gist, plan)
+                })
+            }
             _ => None,
         };
         let original = self.workspace.copy(&self.repository)?;
         let into = self.workspace.directory("gist")?;
         let scratch = self.workspace.directory("scratch")?;
-        let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text);
-        let result = self.lay_out(&trace, &original, text, &into).and_then(|candidate| {
-            let log = scratch.join("probe.log");
-            let mut variables = self.variables.clone();
-            if probed.is_some() {
-                variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
-            }
-            let spec = RunSpec {
-                variables: &variables,
-                ..self.spec(&self.environment, &candidate.command, &candidate.directory, &scratch)
-            };
-            let Some(probed) = &probed else { return Ok((execute(&spec)?, None)) };
-            let (execution, trace) = trace_run(&spec)?;
-            // Without a stub nothing is logged.
-            let log = std::fs::read_to_string(&log).unwrap_or_default();
-            Ok((execution, Some(probed.learn(&gist, &trace, &candidate.gist, &log))))
-        });
+        let internal = Internal::of(&trace, &original, &self.command)?;
+        let result = self.run_candidate(&gist, probed, &internal, &original, &into, &scratch);
         for directory in [&original, &into, &scratch] {
             self.workspace.discard(directory);
         }
-        let (execution, learned) = result?;
-        if execution.status == Status::Interrupted {
+        let run = result?;
+        if run.execution.status == Status::Interrupted {
             return Err(ToolError::Fatal("the run of the gist was interrupted".to_owned()));
         }
-        if let (Some(slicer), Some(learned)) = (&mut self.findings.slicer, learned) {
-            slicer.learn(learned);
-        }
-        Ok(execution)
+        Ok(run)
     }
 
-    fn lay_out(
+    fn run_candidate(
         &self,
-        trace: &Trace,
+        gist: &Gist,
+        probed: Option<Probed>,
+        internal: &Internal,
         original: &Path,
-        gist: &str,
         into: &Path,
-    ) -> Result<Candidate, ToolError> {
-        let internal = Internal::of(trace, original, &self.command)?;
+        scratch: &Path,
+    ) -> Result<GistRun, ToolError> {
+        let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text);
         let (place, command) = (self.place, &self.command);
-        Ok(lay_out(&CandidateSpec { original, internal: &internal, gist, place, into, command })?)
+        let candidate =
+            lay_out(&CandidateSpec { original, internal, gist: text, place, into, command })?;
+        let log = scratch.join("probe.log");
+        let mut variables = self.variables.clone();
+        if probed.is_some() {
+            variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
+        }
+        let spec = RunSpec {
+            variables: &variables,
+            ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
+        };
+        let (execution, learned) = match &probed {
+            None => (execute(&spec)?, None),
+            Some(probed) => {
+                let (execution, trace) = trace_run(&spec)?;
+                // Without a stub nothing is logged.
+                let log = std::fs::read_to_string(&log).unwrap_or_default();
+                (execution, Some(probed.learn(gist, &trace, &candidate.gist, &log)))
+            }
+        };
+        let normalizer =
+            Normalizer::of_run(&candidate.directory, scratch, internal, Some(&candidate.gist));
+        Ok(GistRun { execution: normalizer.execution(&execution), probed, learned })
     }
 }
 

@@ -13,7 +13,11 @@ pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
     section(&mut text, "kept, in the order of the gist", plan.kept.iter().map(unit));
     section(&mut text, "left out although it ran", plan.dropped.iter().map(unit));
     section(&mut text, "kept as stubs: never called, but asked for", plan.stubs.iter().map(place));
-    section(&mut text, "left out: never called", plan.dropped_stubs.iter().map(place));
+    section(
+        &mut text,
+        "left out: never called",
+        plan.dropped_stubs.iter().map(|(stub, _)| place(stub)),
+    );
     let collisions = plan.collisions.iter().map(|(name, things)| {
         let things: Vec<_> =
             things.iter().map(|(thing, name)| format!("{thing} as {name}")).collect();

@@ -283,7 +283,8 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
     kept.sort_by_key(|(moment, _)| *moment);
     let mut stubs: Vec<Place> = selection.stubs.iter().cloned().collect();
     stubs.sort_unstable();
-    let mut dropped_stubs: Vec<Place> = selection.dropped_stubs.iter().cloned().collect();
+    let mut dropped_stubs: Vec<(Place, String)> =
+        selection.dropped_stubs.iter().map(|(place, name)| (place.clone(), name.clone())).collect();
     dropped_stubs.sort_unstable();
     let mut notes: Vec<String> = selection.notes.iter().chain(&naming.notes).cloned().collect();
     notes.sort_unstable();

@@ -47,7 +47,9 @@ pub struct Adjustments {
     pub side_effects: bool,
     /// Uncalled methods that stay as stubs; `None` keeps all that something may ask for.
     pub stubs: Option<Vec<Place>>,
-    /// Definitions that are kept whole, unexecuted lines included.
+    /// Uncalled methods that stay besides those.
+    pub more_stubs: Vec<Place>,
+    /// Functions that are kept whole, unexecuted lines included, by their first line.
     pub whole: Vec<Place>,
     /// Statements (by their first line) that are kept in any case.
     pub keep: Vec<Place>,
@@ -101,6 +103,7 @@ impl Default for Adjustments {
             impure: true,
             side_effects: true,
             stubs: None,
+            more_stubs: Vec::new(),
             whole: Vec::new(),
             keep: Vec::new(),
             drop: Vec::new(),

@@ -87,12 +87,14 @@ struct Event {
 
 /// An import inside a function that leads into the repository.
 struct Inner {
-    unit: UnitId,
     module: ModuleId,
     start: u32,
     local: Name,
+    /// The global name through which the thing is reached.
+    wanted: Name,
     thing: Thing,
-    in_class: bool,
+    /// The local name must be bound here all the same.
+    stays: bool,
 }
 
 #[derive(Default)]
@@ -100,6 +102,8 @@ struct Book {
     uses: BTreeMap<Name, Vec<Use>>,
     events: BTreeMap<Name, Vec<Event>>,
     inner: Vec<Inner>,
+    /// Inner imports of which nothing is left.
+    vanished: Vec<(ModuleId, u32)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
     taken: FxHashSet<Name>,
 }
@@ -294,11 +298,13 @@ fn inner(
     let program = &selection.program;
     let module = program.get(unit).module;
     let start = import.stmt.start().to_u32();
+    let mut internal = false;
     let mut found: Vec<(Name, Option<Thing>)> = Vec::new();
     match import.stmt {
         Stmt::Import(statement) => {
             for alias in &statement.names {
                 if program.modules.is_internal(&alias.name) {
+                    internal = true;
                     let bound = match &alias.asname {
                         Some(_) => alias.name.to_string(),
                         None => scope::local_of_import(alias).to_string(),
@@ -320,6 +326,7 @@ fn inner(
                 if program.trace.compiled.contains_key(&compiled) {
                     continue;
                 }
+                internal = true;
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                 let thing = program.resolver.attribute(&from, &alias.name.id).map(thing_of);
                 found.push((local, thing));
@@ -329,26 +336,27 @@ fn inner(
     }
     for (local, thing) in found {
         book.taken.insert(local.clone());
-        let Some(thing) = thing.filter(|_| !import.dead) else {
-            book.inner.push(Inner {
-                unit,
-                module,
-                start,
-                local,
-                thing: Thing::Gist,
-                in_class: false,
-            });
-            continue;
+        let Some(thing) = thing.filter(|_| !import.dead) else { continue };
+        let stays = import.in_class || import.rebound.contains(&local);
+        let home = match &thing {
+            Thing::Own(_, own) => own.clone(),
+            _ => local.clone(),
         };
-        book.uses.entry(local.clone()).or_default().push(Use {
+        // In a test the import goes without a trace, so that the name itself must be global; elsewhere
+        // an assignment can take its place.
+        let wanted = if pinned && !stays { local.clone() } else { home };
+        book.uses.entry(wanted.clone()).or_default().push(Use {
             unit,
             range: None,
             thing: thing.clone(),
             late: true,
-            pinned,
+            pinned: pinned && !stays,
             through: None,
         });
-        book.inner.push(Inner { unit, module, start, local, thing, in_class: import.in_class });
+        book.inner.push(Inner { module, start, local, wanted, thing, stays });
+    }
+    if book.inner.iter().all(|inner| (inner.module, inner.start) != (module, start)) && internal {
+        book.vanished.push((module, start));
     }
 }
 
@@ -669,10 +677,15 @@ impl Namer<'_, '_> {
                 if &text == name {
                     continue;
                 }
-                if !matches!(&one.thing, Thing::Own(_, own) if own != name)
-                    || self.states.contains_key(&text)
-                {
-                    aliased.insert((name.clone(), one.thing.clone()));
+                match &one.thing {
+                    Thing::Own(_, own) if own != name => {
+                        if &self.flat(own, &one.thing) != own {
+                            aliased.insert((own.clone(), one.thing.clone()));
+                        }
+                    }
+                    thing => {
+                        aliased.insert((name.clone(), thing.clone()));
+                    }
                 }
                 let Some(range) = one.range else { continue };
                 if one.pinned {
@@ -807,7 +820,8 @@ impl Namer<'_, '_> {
                     }
                     Thing::Own(_, own) if own != name => {
                         let Some(defined) = self.definition(thing) else { continue };
-                        let text = format!("{name} = {}", self.flat(own, thing));
+                        // Right after the definition its own name still holds it.
+                        let text = format!("{name} = {own}");
                         self.glue(defined.after(2), text, "imported under another name".to_owned());
                     }
                     _ => {}
@@ -852,13 +866,18 @@ impl Namer<'_, '_> {
     }
 
     fn write_inner(&mut self) {
+        for &key in &self.book.vanished {
+            self.naming.inner.entry(key).or_default();
+        }
         for inner in &self.book.inner {
-            let flat = self.flat(&inner.local, &inner.thing);
+            let flat = self.flat(&inner.wanted, &inner.thing);
             let lines = self.naming.inner.entry((inner.module, inner.start)).or_default();
-            if flat != inner.local || inner.in_class {
+            if flat != inner.local {
                 lines.push(format!("{} = {flat}", inner.local));
+            } else if inner.stays {
+                // Local to the function, so that the global of this name is out of sight.
+                lines.push(format!("{0} = globals()['{0}']", inner.local));
             }
-            debug_assert!(self.selection.chosen.contains_key(&inner.unit), "imports of kept units");
         }
     }
 

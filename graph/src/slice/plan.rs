@@ -23,8 +23,8 @@ pub struct Plan {
     pub dropped: Vec<Kept>,
     /// Uncalled methods that stay as stubs.
     pub stubs: Vec<Place>,
-    /// Uncalled methods that are left out.
-    pub dropped_stubs: Vec<Place>,
+    /// Uncalled methods that are left out, by name.
+    pub dropped_stubs: Vec<(Place, String)>,
     /// Names that stand for several things: what keeps the name, and what the others are called.
     pub collisions: BTreeMap<String, Vec<(String, String)>>,
     /// What could not be decided, in words.

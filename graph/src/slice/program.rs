@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Adjustments,
-    prune::{Node, Pruner},
+    prune::{Node, Pruner, Whole},
     purity::Purity,
     ran::Ran,
 };
@@ -69,7 +69,6 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    kept_tests: FxHashSet<(ModuleId, u32)>,
     effects: RefCell<FxHashMap<(ModuleId, Name), Option<FxHashSet<(ModuleId, Name)>>>>,
 }
 
@@ -92,7 +91,6 @@ impl<'a> Program<'a> {
             by_module: Vec::new(),
             support,
             adjustments,
-            kept_tests: FxHashSet::default(),
             effects: RefCell::default(),
         };
         for (id, module) in modules.iter() {
@@ -108,11 +106,6 @@ impl<'a> Program<'a> {
             program.by_module.push(ids);
         }
         program
-    }
-
-    /// Test functions, by (module, line of `def`): kept as they stand.
-    pub(crate) fn keep_whole(&mut self, tests: FxHashSet<(ModuleId, u32)>) {
-        self.kept_tests = tests;
     }
 
     pub(crate) fn unit_ids(&self) -> impl Iterator<Item = UnitId> + use<> {
@@ -201,14 +194,15 @@ impl<'a> Program<'a> {
     fn prune(&self, module: ModuleId, stmt: &'a Stmt) -> Vec<Node<'a>> {
         let syntax = &self.modules.get(module).syntax;
         let pure = |expr: &Expr| self.is_pure(module, expr);
-        let line = syntax.source().line(stmt.start());
-        let whole =
-            (self.is_support(module) && !matches!(stmt, Stmt::ClassDef(_)))
-                || self.kept_tests.contains(&(module, line))
-                || self.adjustments.whole.iter().any(|place| {
-                    place.line == line && place.path == self.modules.get(module).path()
-                });
-        let whole = whole || (self.is_support(module) && matches!(stmt, Stmt::ClassDef(_)));
+        let path = syntax.source().path();
+        let lines: Vec<u32> = self
+            .adjustments
+            .whole
+            .iter()
+            .filter(|place| place.path == path)
+            .map(|place| place.line)
+            .collect();
+        let whole = if self.is_support(module) { Whole::Support } else { Whole::Lines(&lines) };
         Pruner::new(syntax, self.ran(module), &pure, self.adjustments.docstrings, whole)
             .statement(stmt)
     }

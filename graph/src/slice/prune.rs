@@ -75,6 +75,15 @@ impl Called {
     }
 }
 
+/// Bodies that are kept whole.
+#[derive(Clone, Copy)]
+pub(crate) enum Whole<'p> {
+    /// Those of tests and their support, which nobody may change.
+    Support,
+    /// Those of the functions that begin on these lines.
+    Lines(&'p [u32]),
+}
+
 /// How to prune.
 #[derive(Clone, Copy)]
 pub(crate) struct Pruner<'a, 'p> {
@@ -84,8 +93,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
     /// Keep docstrings.
     pub(crate) docstrings: bool,
-    /// Keep the bodies of entered functions whole.
-    pub(crate) whole: bool,
+    /// Which bodies of entered functions are kept whole.
+    pub(crate) whole: Whole<'p>,
     /// A statement that must survive, whatever did not run.
     must: Option<TextRange>,
 }
@@ -96,7 +105,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         ran: &'p Ran,
         pure: &'p dyn Fn(&Expr) -> bool,
         docstrings: bool,
-        whole: bool,
+        whole: Whole<'p>,
     ) -> Self {
         Self { syntax, ran, pure, docstrings, whole, must: None }
     }
@@ -336,9 +345,16 @@ impl<'a, 'p> Pruner<'a, 'p> {
             };
             return self.compound(stmt, vec![self.clause(head, body, &function.body)]);
         }
-        if self.whole {
-            let body = self.entire(&function.body);
-            return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
+        match self.whole {
+            Whole::Support => {
+                let body = self.entire(&function.body, Role::Dead);
+                return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
+            }
+            Whole::Lines(lines) if lines.contains(&source.line(stmt.start())) => {
+                let body = self.entire(&function.body, Role::Ran);
+                return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
+            }
+            Whole::Lines(_) => {}
         }
         let mut body = self.block(&function.body);
         // A generator stays a generator, also when none of its yields ran.
@@ -352,7 +368,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 && let Some(holder) =
                     function.body.iter().find(|stmt| stmt.range().contains_range(must))
             {
-                body.extend(pruner.entire(std::slice::from_ref(holder)));
+                body.extend(pruner.entire(std::slice::from_ref(holder), Role::Dead));
             }
         }
         self.keep_docstring(&mut body, &function.body);
@@ -369,15 +385,14 @@ impl<'a, 'p> Pruner<'a, 'p> {
         self.compound(stmt, vec![Clause { head: Head::Class(class), body, needs_pass }])
     }
 
-    /// A body as it stands, what did not run marked dead.
-    fn entire(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
+    /// A body as it stands, with a role for what did not run.
+    fn entire(&self, body: &'a [Stmt], unrun: Role) -> Vec<Node<'a>> {
         body.iter()
             .map(|stmt| {
-                let role =
-                    if self.ran(stmt) || is_docstring(stmt) { Role::Ran } else { Role::Dead };
+                let role = if self.ran(stmt) || is_docstring(stmt) { Role::Ran } else { unrun };
                 let mut clauses = Vec::new();
                 let mut add = |head, body: &'a [Stmt]| {
-                    clauses.push(Clause { head, body: self.entire(body), needs_pass: false })
+                    clauses.push(Clause { head, body: self.entire(body, unrun), needs_pass: false })
                 };
                 match stmt {
                     Stmt::If(branch) => {
@@ -463,16 +478,31 @@ impl<'a, 'p> Pruner<'a, 'p> {
     fn fill(&self, clause: &mut Clause<'a>, original: &'a [Stmt]) {
         let pass = original.iter().find(|stmt| matches!(stmt, Stmt::Pass(_)) || is_ellipsis(stmt));
         let docstring = original.first().filter(|stmt| is_docstring(stmt));
+        let source = self.syntax.source();
+        let called = matches!(clause.head, Head::Function(_, called) if called.any());
+        let entered = called || self.ran.entered(source, original);
         if let Some(stmt) = pass.or(docstring) {
             clause.body.push(leaf(stmt, Role::Filler));
-        } else if self.any_ran(original) {
-            // The block ran, so a statement of it could run: only one that does nothing may fill it.
-            clause.needs_pass = true;
-        } else if let Some(stmt) = shortest(original) {
+        } else if !entered && let Some(stmt) = shortest(original) {
             clause.body.push(leaf(stmt, Role::Filler));
+        } else if let Some(node) = original.iter().find_map(|stmt| self.never_true(stmt)) {
+            // The block ran, so only what does nothing may fill it: a condition that never held.
+            clause.body.push(node);
         } else {
             clause.needs_pass = true;
         }
+    }
+
+    /// An `if` whose branch was never taken, with one statement of that branch.
+    fn never_true(&self, stmt: &'a Stmt) -> Option<Node<'a>> {
+        let Stmt::If(branch) = stmt else { return None };
+        if self.ran.entered(self.syntax.source(), &branch.body) {
+            return None;
+        }
+        let filler = shortest(&branch.body)?;
+        let body = vec![leaf(filler, Role::Filler)];
+        let clauses = vec![Clause { head: Head::If(branch), body, needs_pass: false }];
+        Some(Node { stmt, clauses, role: Role::Ran })
     }
 }
 

@@ -16,6 +16,8 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ran {
     lines: Vec<bool>,
+    /// The lines of the original run, where a later one narrowed them.
+    original: Option<Vec<bool>>,
     functions: FxHashMap<u32, FunctionTrace>,
     clock: Vec<ModuleLine>,
 }
@@ -44,6 +46,7 @@ impl Ran {
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
     /// class bodies and imports keep what the original run says: a gist leaves imports out.
     pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
+        self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
@@ -90,6 +93,17 @@ impl Ran {
     pub(crate) fn any(&self, first: u32, last: u32) -> bool {
         let end = self.lines.len().min(last as usize + 1);
         self.lines.get(first as usize..end).is_some_and(|lines| lines.iter().any(|&ran| ran))
+    }
+
+    /// Whether the original run entered a block.
+    pub(crate) fn entered(&self, source: &Source, body: &[Stmt]) -> bool {
+        let lines = self.original.as_ref().unwrap_or(&self.lines);
+        body.iter().any(|stmt| {
+            let (first, last) = source.line_span(stmt.range());
+            let end = lines.len().min(last as usize + 1);
+            !is_docstring(stmt)
+                && lines.get(first as usize..end).is_some_and(|lines| lines.contains(&true))
+        })
     }
 
     /// Whether any line of a range ran.

@@ -43,6 +43,8 @@ pub(crate) struct InnerImport<'a> {
     pub(crate) dead: bool,
     /// In a class body, where the names become attributes, or below a `global` declaration.
     pub(crate) in_class: bool,
+    /// Names that the function around it binds in other ways as well: they stay local.
+    pub(crate) rebound: FxHashSet<Name>,
 }
 
 /// Everything that a unit mentions.
@@ -76,14 +78,16 @@ enum Kind {
     Inner,
 }
 
-struct Scope {
+struct Scope<'a> {
     kind: Kind,
     bound: Bound,
+    /// The statements of a function.
+    body: &'a [Stmt],
 }
 
 struct Scanner<'a> {
     scan: Scan<'a>,
-    scopes: Vec<Scope>,
+    scopes: Vec<Scope<'a>>,
     annotations: bool,
     dead: bool,
 }
@@ -164,7 +168,9 @@ impl<'a> Scanner<'a> {
                 let mut bound = scope::bound(&function.body);
                 bound.local.extend(parameter_names(&function.parameters));
                 self.scan.parameters.extend(parameter_names(&function.parameters));
-                self.scope(Kind::Function, bound, |scanner| scanner.nodes(&clause.body));
+                self.scope(Kind::Function, bound, &function.body, |scanner| {
+                    scanner.nodes(&clause.body);
+                });
                 if typed {
                     self.scopes.pop();
                 }
@@ -184,7 +190,7 @@ impl<'a> Scanner<'a> {
                 }
                 let bound = scope::bound(&class.body);
                 let kind = Kind::Class(stmt.start());
-                self.scope(kind, bound, |scanner| scanner.nodes(&clause.body));
+                self.scope(kind, bound, &[], |scanner| scanner.nodes(&clause.body));
                 if typed {
                     self.scopes.pop();
                 }
@@ -199,7 +205,10 @@ impl<'a> Scanner<'a> {
             Stmt::Import(_) | Stmt::ImportFrom(_) => {
                 let in_class =
                     matches!(self.scopes.last(), Some(Scope { kind: Kind::Class(_), .. }));
-                self.scan.imports.push(InnerImport { stmt, dead: self.dead, in_class });
+                let rebound = self.scopes.last().map_or_else(FxHashSet::default, |scope| {
+                    rebound(stmt, scope.body, &scope.bound)
+                });
+                self.scan.imports.push(InnerImport { stmt, dead: self.dead, in_class, rebound });
             }
             Stmt::Global(global) => {
                 for name in &global.names {
@@ -231,8 +240,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn scope(&mut self, kind: Kind, bound: Bound, inside: impl FnOnce(&mut Self)) {
-        self.scopes.push(Scope { kind, bound });
+    fn scope(
+        &mut self,
+        kind: Kind,
+        bound: Bound,
+        body: &'a [Stmt],
+        inside: impl FnOnce(&mut Self),
+    ) {
+        self.scopes.push(Scope { kind, bound, body });
         inside(self);
         self.scopes.pop();
     }
@@ -241,7 +256,7 @@ impl<'a> Scanner<'a> {
         let Some(params) = params else { return false };
         let mut bound = Bound::default();
         bound.local.extend(params.type_params.iter().map(|param| param.name().id.clone()));
-        self.scopes.push(Scope { kind: Kind::Inner, bound });
+        self.scopes.push(Scope { kind: Kind::Inner, bound, body: &[] });
         for param in &params.type_params {
             ruff_python_ast::visitor::walk_type_param(self, param);
         }
@@ -327,7 +342,7 @@ impl<'a> Scanner<'a> {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        self.scope(Kind::Inner, bound, |scanner| {
+        self.scope(Kind::Inner, bound, &[], |scanner| {
             for (at, generator) in generators.iter().enumerate() {
                 if at > 0 {
                     scanner.visit_expr(&generator.iter);
@@ -379,7 +394,9 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                     self.parameters(parameters);
                     bound.local.extend(parameter_names(parameters));
                 }
-                self.scope(Kind::Function, bound, |scanner| scanner.visit_expr(&lambda.body));
+                self.scope(Kind::Function, bound, &[], |scanner| {
+                    scanner.visit_expr(&lambda.body);
+                });
             }
             Expr::Call(call) => {
                 walk_expr(self, expr);
@@ -421,6 +438,24 @@ impl<'a> Visitor<'a> for Scanner<'a> {
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
         walk_interpolated_string_element(self, element);
     }
+}
+
+/// Names of an import statement that its function binds otherwise, or as parameters, too.
+fn rebound(stmt: &Stmt, body: &[Stmt], bound: &Bound) -> FxHashSet<Name> {
+    let mut names = scope::bound(std::slice::from_ref(stmt)).local;
+    let mut others: FxHashSet<Name> = FxHashSet::default();
+    scope::for_each_statement(body, &mut |other| {
+        if !std::ptr::eq(other, stmt) {
+            match other {
+                Stmt::Import(_) | Stmt::ImportFrom(_) => {}
+                _ => others.extend(scope::bound_directly(other)),
+            }
+        }
+    });
+    let statements = scope::bound(body).local;
+    others.extend(bound.local.iter().filter(|name| !statements.contains(*name)).cloned());
+    names.retain(|name| others.contains(name));
+    names
 }
 
 fn parameter_names(parameters: &Parameters) -> impl Iterator<Item = Name> {

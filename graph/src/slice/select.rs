@@ -47,7 +47,7 @@ pub(crate) struct Selection<'a> {
     /// External submodules reached by attributes of a module.
     pub(crate) external_submodules: FxHashSet<String>,
     pub(crate) stubs: FxHashSet<Place>,
-    pub(crate) dropped_stubs: FxHashSet<Place>,
+    pub(crate) dropped_stubs: FxHashMap<Place, String>,
     pub(crate) notes: Vec<String>,
     /// Whether annotations are evaluated in the gist.
     pub(crate) annotations: bool,
@@ -62,7 +62,6 @@ pub(crate) fn select<'a>(
     adjustments: &Adjustments,
 ) -> Selection<'a> {
     let named = named_tests(&program, tests);
-    program.keep_whole(named.iter().map(|&(module, line, _)| (module, line)).collect());
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
     let future = futures.iter().any(|&one| one) && !adjustments.annotations;
@@ -85,7 +84,7 @@ pub(crate) fn select<'a>(
                 dotted: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
-                dropped_stubs: FxHashSet::default(),
+                dropped_stubs: FxHashMap::default(),
                 notes: Vec::new(),
                 annotations,
                 future,
@@ -935,7 +934,7 @@ impl<'a> Search<'a, '_> {
         module: ModuleId,
         prefix: &str,
         node: &mut Node<'a>,
-        dropped: &mut Vec<Place>,
+        dropped: &mut Vec<(Place, String)>,
     ) {
         let Stmt::ClassDef(class) = node.stmt else {
             for clause in &mut node.clauses {
@@ -961,7 +960,7 @@ impl<'a> Search<'a, '_> {
         qualified: &str,
         class: &'a ruff_python_ast::StmtClassDef,
         clause: &mut Clause<'a>,
-        dropped: &mut Vec<Place>,
+        dropped: &mut Vec<(Place, String)>,
     ) {
         let source = self.program().modules.get(module).syntax.source();
         let path = self.program().modules.get(module).path();
@@ -975,7 +974,7 @@ impl<'a> Search<'a, '_> {
                 let forced = mandatory.is_some_and(|names| names.contains(name));
                 if !forced && !self.selection.stubs.contains(&place) {
                     first_dropped.get_or_insert_with(|| node.clone());
-                    dropped.push(place);
+                    dropped.push((place, name.to_owned()));
                     continue;
                 }
             }
@@ -1018,6 +1017,7 @@ impl<'a> Search<'a, '_> {
                         Some(stubs) => stubs.contains(&place),
                         None => true,
                     };
+                    let asked = asked || self.adjustments.more_stubs.contains(&place);
                     if local || asked {
                         wanted.insert(place);
                     }

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use graph::{Adjustments, Gist, Origin, Place, Plan, Trace};
 use serde::{Deserialize, Serialize};
 
-use super::SliceRequest;
+use super::{Probed, SliceRequest};
 use crate::execute::{CaseReport, Execution, Raised};
 
 /// Most characters of a text that a difference shows.
@@ -27,8 +28,8 @@ pub struct Difference {
     pub raised: Option<Raised>,
 }
 
-/// The first difference between two runs of a command; `None` where they agree. Names of files and
-/// modules in what is printed are compared as they are but for the ones that a gist cannot keep.
+/// The first difference between two runs of a command, both with their texts
+/// [normalised](crate::Normalizer::execution); `None` where they agree.
 pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> {
     let found =
         |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
@@ -83,7 +84,7 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
                 );
             }
             let pair = |raised: &Option<Raised>| {
-                raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)))
+                raised.as_ref().map(|raised| (raised.kind.clone(), raised.message.clone()))
             };
             if pair(&one.raised) != pair(&two.raised) {
                 return found(
@@ -97,7 +98,7 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
             for (one, two) in
                 [(&one.stdout, &two.stdout), (&one.stderr, &two.stderr), (&one.log, &two.log)]
             {
-                if plain(one) != plain(two) {
+                if one != two {
                     return found("output", Some(name), one.clone(), two.clone(), None);
                 }
             }
@@ -117,7 +118,7 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
     }
     if original.cases.is_empty() && original.collected.is_empty() {
         let kind = |raised: &Option<Raised>| {
-            raised.as_ref().map(|raised| (raised.kind.clone(), plain(&raised.message)))
+            raised.as_ref().map(|raised| (raised.kind.clone(), raised.message.clone()))
         };
         if kind(&original.raised) != kind(&gist.raised) {
             return found(
@@ -128,75 +129,174 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
                 gist.raised.as_ref(),
             );
         }
-        if plain(&original.stdout) != plain(&gist.stdout) {
+        if original.stdout != gist.stdout {
             return found("output", None, original.stdout.clone(), gist.stdout.clone(), None);
         }
     }
     None
 }
 
+/// What is known when advice is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// The run of the original.
+    pub trace: &'a Trace,
+    /// What was sliced.
+    pub plan: &'a Plan,
+    /// What was run.
+    pub gist: &'a Gist,
+    /// Its path.
+    pub gist_path: &'a str,
+    /// The text that ran in the gist's place, where it was another one.
+    pub probed: Option<&'a Probed>,
+    /// What had been asked for.
+    pub request: &'a SliceRequest,
+}
+
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
-/// Each step is more conservative than the last request, so that the search ends.
-pub fn advise(difference: &Difference, request: &SliceRequest) -> Option<SliceRequest> {
+/// First what the error itself asks for, then the rungs of a ladder, each more conservative than the
+/// last request, so that the search ends.
+pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceRequest> {
+    let request = attempt.request;
     let mut next = request.clone();
-    if let Some(raised) = &difference.raised
-        && mend(raised, &mut next)
-        && next != *request
-    {
-        return Some(next);
-    }
-    if matches!(difference.what.as_str(), "output" | "exception") && !next.adjustments.module_names
-    {
-        next.adjustments.module_names = true;
-        return Some(next);
-    }
-    if !next.adjustments.impure || !next.adjustments.side_effects {
-        next.adjustments.impure = true;
-        next.adjustments.side_effects = true;
-        return Some(next);
-    }
-    if next.refine {
-        next.refine = false;
-        return Some(next);
-    }
-    if !next.adjustments.docstrings {
-        next.adjustments.docstrings = true;
-        return Some(next);
-    }
-    if !next.adjustments.annotations {
-        next.adjustments.annotations = true;
-        return Some(next);
-    }
-    None
-}
-
-/// What the text of an error itself asks for.
-fn mend(raised: &Raised, next: &mut SliceRequest) -> bool {
-    // `module 'a' has no attribute 'b'`: an import that was left out had loaded the submodule.
-    if raised.kind == "AttributeError"
-        && let Some((module, attribute)) = missing_attribute(&raised.message)
-    {
-        let submodule = format!("{module}.{attribute}");
-        if !next.adjustments.imports.contains(&submodule) {
-            next.adjustments.imports.push(submodule);
-            return true;
+    if let Some(raised) = &difference.raised {
+        mend(raised, attempt, &mut next);
+        if next != *request {
+            return Some(next);
         }
     }
-    if matches!(raised.kind.as_str(), "ModuleNotFoundError" | "ImportError")
-        && let Some(module) = quoted(&raised.message, "No module named ")
-        && !next.adjustments.register.contains(&module)
-    {
-        next.adjustments.register.push(module);
-        return true;
+    let shows = matches!(difference.what.as_str(), "output" | "exception");
+    let adjustments = &mut next.adjustments;
+    if !adjustments.impure || !adjustments.side_effects {
+        adjustments.impure = true;
+        adjustments.side_effects = true;
+    } else if shows && !adjustments.module_names {
+        adjustments.module_names = true;
+    } else if attempt.probed.is_some() && !next.unprobed {
+        next.unprobed = true;
+    } else if next.refine {
+        next.refine = false;
+    } else if !adjustments.docstrings {
+        adjustments.docstrings = true;
+    } else if !adjustments.annotations {
+        adjustments.annotations = true;
+    } else {
+        return None;
     }
-    false
+    Some(next)
 }
 
-fn missing_attribute(message: &str) -> Option<(String, String)> {
-    let module = quoted(message, "module ")?;
-    let attribute = quoted(message, "has no attribute ")?;
-    Some((module, attribute))
+/// What the text of an error, or the place where it was raised, asks for.
+fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
+    let adjustments = &mut next.adjustments;
+    let message = raised.message.as_str();
+    match raised.kind.as_str() {
+        "AttributeError" => {
+            let attribute = quoted(message, "has no attribute ").unwrap_or_default();
+            let submodule =
+                quoted(message, "module ").map(|module| format!("{module}.{attribute}"));
+            match submodule {
+                // An import that was left out had loaded the submodule.
+                Some(submodule) if attempt.trace.external.contains_key(&submodule) => {
+                    add(&mut adjustments.imports, submodule);
+                }
+                Some(_) => keep_binders(attempt, &attribute, adjustments),
+                None => keep_stubs(attempt, &attribute, adjustments),
+            }
+        }
+        "NameError" | "UnboundLocalError" => {
+            if let Some(name) = quoted(message, "name ") {
+                keep_binders(attempt, &name, adjustments);
+            }
+        }
+        "TypeError" if message.contains("abstract") => {
+            let names = message.rsplit("abstract method").next().unwrap_or_default();
+            for name in names.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+                keep_stubs(attempt, name, adjustments);
+            }
+        }
+        "ModuleNotFoundError" | "ImportError" => {
+            let module = quoted(message, "No module named ");
+            if let Some(module) = module.filter(|name| attempt.trace.modules.contains_key(name)) {
+                add(&mut adjustments.register, module);
+            } else if let Some(name) = quoted(message, "cannot import name ") {
+                keep_binders(attempt, &name, adjustments);
+            }
+        }
+        _ => {}
+    }
+    if *next == *attempt.request {
+        whole_function(raised, attempt, &mut next.adjustments);
+    }
+}
+
+/// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole
+/// yet: what was cut from it may be what now was to run.
+fn whole_function(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let name = std::path::Path::new(attempt.gist_path).file_name();
+    for (file, line, function) in raised.frames.iter().rev() {
+        if std::path::Path::new(file).file_name() != name {
+            continue;
+        }
+        let line = match attempt.probed {
+            Some(probed) => probed.gist_line(*line),
+            None => Some(*line),
+        };
+        let place = line.and_then(|line| enclosing(attempt.gist, line, function));
+        if let Some(place) = place.filter(|place| !adjustments.whole.contains(place)) {
+            adjustments.whole.push(place);
+            return;
+        }
+    }
+}
+
+/// Where the function around a line of a gist begins in the original.
+fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
+    let lines: Vec<&str> = gist.text.lines().collect();
+    let at = (line as usize).checked_sub(1)?;
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let inner = indent(lines.get(at)?);
+    let starts = |text: &str| {
+        ["def ", "async def "].iter().any(|word| {
+            text.trim_start()
+                .strip_prefix(word)
+                .and_then(|rest| rest.strip_prefix(function))
+                .is_some_and(|rest| rest.starts_with(['(', '[']))
+        })
+    };
+    let mut head = (0..=at).rev().find(|&at| starts(lines[at]) && indent(lines[at]) <= inner)?;
+    while head > 0 && lines[head - 1].trim_start().starts_with('@') {
+        head -= 1;
+    }
+    match &gist.lines.get(head)?.origin {
+        Origin::Source(place) => Some(place.clone()),
+        Origin::Glue(_) => None,
+    }
+}
+
+/// Keeps what binds a name and was left out.
+fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
+    for unit in &attempt.plan.dropped {
+        if unit.binds.iter().any(|bound| bound == name) {
+            add(&mut adjustments.keep, unit.place.clone());
+        }
+    }
+}
+
+/// Keeps uncalled methods of a name.
+fn keep_stubs(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
+    for (place, stub) in &attempt.plan.dropped_stubs {
+        if stub == name {
+            add(&mut adjustments.more_stubs, place.clone());
+        }
+    }
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
 }
 
 /// The text in quotes after a phrase.
@@ -206,29 +306,9 @@ fn quoted(message: &str, phrase: &str) -> Option<String> {
     Some(rest[..rest.find('\'')?].to_owned())
 }
 
-/// Cases by what of their id a gist keeps: the part after the file.
+/// Cases by their normalised ids.
 fn by_name(execution: &Execution) -> BTreeMap<String, &CaseReport> {
-    execution
-        .cases
-        .iter()
-        .map(|case| {
-            let name = case.id.split_once("::").map_or(case.id.as_str(), |(_, name)| name);
-            (name.to_owned(), case)
-        })
-        .collect()
-}
-
-/// A text without what differs between any two runs: addresses, and line numbers of frames.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("0x") {
-        out.push_str(&rest[..at + 2]);
-        let digits = rest[at + 2..].chars().take_while(char::is_ascii_hexdigit).count();
-        rest = &rest[at + 2 + digits..];
-    }
-    out.push_str(rest);
-    out
+    execution.cases.iter().map(|case| (case.id.clone(), case)).collect()
 }
 
 fn describe(raised: Option<&Raised>) -> String {

@@ -15,7 +15,7 @@ use std::{
 use graph::{Adjustments, Gist, Plan, SliceError, Sliceable, Source, SourceError, Trace};
 use serde::{Deserialize, Serialize};
 
-pub use advise::{Difference, advise, difference};
+pub use advise::{Attempt, Difference, advise, difference};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
 use crate::command::Command;
@@ -26,6 +26,8 @@ use crate::command::Command;
 pub struct SliceRequest {
     /// Use what a run of the last gist taught: cut what did not run, drop stubs nobody asked for.
     pub refine: bool,
+    /// Run the gist without probes in its stubs: something minds them.
+    pub unprobed: bool,
     /// How the slice deviates from the default.
     pub adjustments: Adjustments,
 }
@@ -90,7 +92,7 @@ impl Slicer {
             && let Some(learned) = &self.learned
         {
             adjustments.executed = Some(learned.executed.clone());
-            adjustments.stubs = Some(learned.asked.clone());
+            adjustments.stubs = (!request.unprobed).then(|| learned.asked.clone());
         }
         self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, &adjustments)
     }
@@ -98,6 +100,11 @@ impl Slicer {
     /// Takes in what a run of a gist taught.
     pub fn learn(&mut self, learned: Learned) {
         self.learned = Some(learned);
+    }
+
+    /// The run of the original.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     /// Whether a run of a gist taught something yet.

@@ -32,13 +32,22 @@ pub struct Learned {
 impl Probed {
     /// Puts a probe above every stub of a plan.
     pub fn new(gist: &Gist, plan: &Plan) -> Self {
-        let stubs: BTreeSet<&Place> = plan.stubs.iter().collect();
+        Self::at(gist, &plan.stubs)
+    }
+
+    /// The gist as it stands, without a probe: its run still tells which lines are needed.
+    pub fn without(gist: &Gist) -> Self {
+        Self::at(gist, &[])
+    }
+
+    fn at(gist: &Gist, stubs: &[Place]) -> Self {
+        let stubs: BTreeSet<&Place> = stubs.iter().collect();
         let mut text: Vec<String> = Vec::new();
         let mut lines = Vec::new();
         let mut begun = false;
         for (at, (line, entry)) in gist.text.lines().zip(&gist.lines).enumerate() {
             let future = line.starts_with("from __future__ import");
-            if !begun && !future {
+            if !begun && !future && !stubs.is_empty() {
                 begun = true;
                 text.extend(PROBE.lines().map(str::to_owned));
                 lines.extend(PROBE.lines().map(|_| None));
@@ -59,6 +68,12 @@ impl Probed {
         let mut text = text.join("\n");
         text.push('\n');
         Self { text, lines }
+    }
+
+    /// The gist's line (1-based) that a line of this text stands for.
+    pub fn gist_line(&self, line: u32) -> Option<u32> {
+        let at = (*self.lines.get((line as usize).checked_sub(1)?)?)?;
+        u32::try_from(at + 1).ok()
     }
 
     /// Reads what a traced run of this text did: its trace, the gist's path in it, the probe's log.

@@ -1,5 +1,6 @@
 //! The tool that runs the command on the gist and says how that differs from the original.
 
+use graph::Trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,8 +10,8 @@ use super::{
     schema,
 };
 use crate::{
-    session::Session,
-    slice::{Difference, SliceRequest, advise, difference},
+    session::{Findings, Session},
+    slice::{Attempt, Difference, Probed, SliceRequest, advise, difference},
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
 
@@ -52,17 +53,16 @@ impl Tool for ExecuteTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let Arguments {} = arguments(given)?;
-        let execution = session.run_gist()?;
-        let (original, _) = session.traced()?;
+        let run = session.run_gist()?;
+        let (original, trace) = session.traced()?;
+        let execution = run.execution;
         let difference = difference(&original, &execution);
-        let request = &session.findings.request;
-        let advice = match (&difference, &session.findings.slicer) {
-            (_, None) => None,
-            (Some(difference), Some(_)) => advise(difference, request),
-            // What this run taught has not been made use of yet.
-            (None, Some(slicer)) => (slicer.has_learned() && !request.refine)
-                .then(|| SliceRequest { refine: true, ..request.clone() }),
-        };
+        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref());
+        if let (None, Some(slicer), Some(learned)) =
+            (&difference, &mut session.findings.slicer, run.learned)
+        {
+            slicer.learn(learned);
+        }
         Reply::of(&Report {
             same: difference.is_none(),
             agreeing: agreeing(&original, &execution),
@@ -71,5 +71,33 @@ impl Tool for ExecuteTool {
             difference,
             advice,
         })
+    }
+}
+
+/// The next slice to try, where the slicer wrote the gist.
+fn advice(
+    session: &Session,
+    trace: &Trace,
+    difference: Option<&Difference>,
+    probed: Option<&Probed>,
+) -> Option<SliceRequest> {
+    let Findings { slicer: Some(_), request, plan: Some(plan), gist: Some(gist), .. } =
+        &session.findings
+    else {
+        return None;
+    };
+    let gist_path = &session.gist_path();
+    match difference {
+        Some(difference) => {
+            advise(difference, &Attempt { trace, plan, gist, gist_path, probed, request })
+        }
+        // What this run taught has not been made use of yet; a run will tell whether what only may
+        // have an effect can go as well.
+        None => probed.map(|_| {
+            let mut next = SliceRequest { refine: true, ..request.clone() };
+            next.adjustments.impure = false;
+            next.adjustments.side_effects = false;
+            next
+        }),
     }
 }
