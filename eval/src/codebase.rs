@@ -1,0 +1,240 @@
+//! The lines of an original repository, as the scorers look them up.
+//!
+//! All Python files count, tests and unexecuted ones included: a line of a gist may stand anywhere in
+//! the repository. Files that cannot be read or decoded are listed, never an error.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    blocks::{Class, Key, Line, Outline, Role},
+    tokens,
+};
+
+/// Larger files are skipped and reported: no person wrote them.
+const LARGEST: u64 = 64 << 20;
+
+/// All lines of all Python files of a repository.
+#[derive(Debug, Default)]
+pub struct Codebase {
+    files: Vec<CodeFile>,
+    /// Block, then key, to the places where such a line stands.
+    index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
+    /// Files that could not be read, with the reason.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// One Python file of a repository.
+#[derive(Debug)]
+pub struct CodeFile {
+    /// Path relative to the root, with `/`.
+    pub path: String,
+    /// Its decoded text.
+    pub text: String,
+    /// Its lines.
+    pub outline: Outline,
+}
+
+/// Where a line stands: indices of the file and of its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    file: u32,
+    line: u32,
+}
+
+/// Lines of code and tokens of some text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Extent {
+    /// Physical lines on which a statement or a header starts.
+    pub lines: u64,
+    /// Tokens of o200k.
+    pub tokens: u64,
+}
+
+impl Codebase {
+    /// Reads all Python files below a directory. Links are not followed.
+    pub fn read(root: &Path) -> Self {
+        let mut paths = Vec::new();
+        let mut skipped = Vec::new();
+        collect(root, &mut paths, &mut skipped);
+        paths.sort();
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(8);
+        let share = paths.len().div_ceil(workers).max(1);
+        let parts: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = paths
+                .chunks(share)
+                .map(|part| scope.spawn(move || graph::with_deep_stack(|| read_all(root, part))))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+                .collect()
+        });
+        let mut codebase = Self { skipped, ..Self::default() };
+        for (files, skipped) in parts {
+            codebase.skipped.extend(skipped);
+            for file in files {
+                codebase.add(file);
+            }
+        }
+        codebase.skipped.sort();
+        codebase
+    }
+
+    /// A codebase of texts at hand, by path.
+    pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut codebase = Self::default();
+        for (path, text) in texts {
+            let (path, text) = (path.to_owned(), text.to_owned());
+            let outline = Outline::of(&text);
+            codebase.add(CodeFile { path, text, outline });
+        }
+        codebase
+    }
+
+    /// The files, sorted by path.
+    pub fn files(&self) -> &[CodeFile] {
+        &self.files
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &str) -> Option<&CodeFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Whether any file has a block of this name.
+    pub fn has_block(&self, block: &str) -> bool {
+        self.index.contains_key(block)
+    }
+
+    /// Whether the text of a block of this name holds some word.
+    pub fn block_mentions(&self, block: &str, word: &str) -> bool {
+        let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
+        places.copied().any(|place| {
+            let (file, line) = (&self.files[place.file as usize], self.line(place));
+            file.text[line.range.0..line.range.1].contains(word)
+        })
+    }
+
+    /// The places in which a gist's line stands: in a block of the same name, with the same syntax. An
+    /// `elif` may appear as an `if`, because the branch before it may be gone.
+    pub fn places<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = Place> + 'a {
+        let places = self.index.get(&line.block).and_then(|keys| keys.get(&line.key));
+        let places = places.into_iter().flatten().copied();
+        places.filter(|&place| line.role != Role::Elif || self.line(place).role == Role::Elif)
+    }
+
+    /// The line at a place.
+    pub fn line(&self, place: Place) -> &Line {
+        &self.files[place.file as usize].outline.lines[place.line as usize]
+    }
+
+    /// The path of a place's file.
+    pub fn path(&self, place: Place) -> &str {
+        &self.files[place.file as usize].path
+    }
+
+    /// Lines of code and tokens of all files.
+    pub fn extent(&self) -> Extent {
+        let mut extent = Extent::default();
+        for file in &self.files {
+            extent.lines += starts(&file.outline).len() as u64;
+            extent.tokens += tokens::count(&file.text);
+        }
+        extent
+    }
+
+    fn add(&mut self, file: CodeFile) {
+        let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        for (at, line) in (0..).zip(&file.outline.lines) {
+            if !self.index.contains_key(&line.block) {
+                self.index.insert(line.block.clone(), FxHashMap::default());
+            }
+            if let Some(keys) = self.index.get_mut(&line.block) {
+                keys.entry(line.key).or_default().push(Place { file: number, line: at });
+            }
+        }
+        self.files.push(file);
+    }
+}
+
+/// Reads a Python file: what Python would decode, at most 64 MiB, never a link or a device.
+///
+/// # Errors
+/// A reason, to be shown.
+pub fn read_source(path: &Path) -> Result<String, String> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("not a regular file".to_owned());
+    }
+    if metadata.len() > LARGEST {
+        return Err("larger than 64 MiB".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let name = path.display().to_string();
+    let source = graph::Source::decode(name, &bytes).map_err(|error| error.to_string())?;
+    Ok(source.text().to_owned())
+}
+
+/// Physical lines on which something starts, sorted, with the lines of the outline that start there.
+pub fn starts(outline: &Outline) -> Vec<(u32, Vec<usize>)> {
+    let mut at: std::collections::BTreeMap<u32, Vec<usize>> = std::collections::BTreeMap::new();
+    for (index, line) in outline.lines.iter().enumerate() {
+        if line.class != Class::Inert || line.role != Role::Decorator {
+            at.entry(line.first).or_default().push(index);
+        }
+    }
+    at.into_iter().collect()
+}
+
+fn read_all(root: &Path, paths: &[PathBuf]) -> (Vec<CodeFile>, Vec<(String, String)>) {
+    let mut files = Vec::new();
+    let mut skipped = Vec::new();
+    for path in paths {
+        let relative = relative(root, path);
+        match read_source(path) {
+            Ok(text) => {
+                let outline = Outline::of_shallow(&text);
+                files.push(CodeFile { path: relative, text, outline });
+            }
+            Err(reason) => skipped.push((relative, reason)),
+        }
+    }
+    (files, skipped)
+}
+
+fn collect(root: &Path, paths: &mut Vec<PathBuf>, skipped: &mut Vec<(String, String)>) {
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(directory) = pending.pop() {
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                skipped.push((relative(root, &directory), error.to_string()));
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            if kind.is_dir() {
+                if entry.file_name() != ".git" {
+                    pending.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "py") {
+                paths.push(path);
+            }
+        }
+    }
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}

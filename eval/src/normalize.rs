@@ -1,0 +1,262 @@
+//! The one place where what may differ between two faithful runs is made equal.
+//!
+//! Rules, in order: directories of the run, temporary names, addresses, durations, positions in internal
+//! files, names of internal modules, node ids. A gist is one module where the original has many, so what
+//! names a module or a line of it cannot be equal; everything else has to be. Nothing here decides whether
+//! two runs agree.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use regex::{Captures, Regex};
+
+/// Stands for an internal file or module.
+pub const INTERNAL: &str = "<internal>";
+
+/// What a run's texts may speak of.
+#[derive(Debug, Clone, Default)]
+pub struct Normalizer {
+    /// Directories and what stands for each, longest first.
+    directories: Vec<(String, &'static str)>,
+    /// Relative paths of internal files.
+    files: BTreeSet<String>,
+    /// Their last components.
+    names: BTreeSet<String>,
+    /// Dotted names of internal modules.
+    modules: BTreeSet<String>,
+}
+
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b0x[0-9a-fA-F]{5,16}\b"));
+static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"\b\d+\.\d+ ?(?:s|ms|us|µs|ns|secs?|seconds|milliseconds)\b",
+        r"|\bin \d+(?:\.\d+)? ?s\b",
+    ))
+});
+static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?:/tmp|<scratch>(?:/[^/\s'\x22]+)*?)/",
+        r"(?:pytest-of-[^/\s]+/pytest-\d+|pytest-\d+|tmp[a-z0-9_]{8}\b)",
+    ))
+});
+static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", line \d+"#));
+static POSITION: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py):\d+"));
+/// Frames of `python -m`, which a gist run by its path does not have.
+static LAUNCHER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"(?m)^  File "(?:<frozen runpy>|[^"\n]*/runpy\.py)", line \d+, in "#,
+        r"_run_(?:module_as_main|code)\n(?:    [^\n]*\n)*",
+    ))
+});
+static WORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a constant pattern is valid")
+}
+
+impl Normalizer {
+    /// For runs in `directory`, with `scratch` for temporary files, of a repository with these internal
+    /// files (relative paths) and modules. A gist and its module count among both.
+    pub fn new<'a>(
+        directory: &Path,
+        scratch: &[&Path],
+        files: impl IntoIterator<Item = &'a str>,
+        modules: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut directories: Vec<(String, &'static str)> = Vec::new();
+        let mut add = |path: &Path, name| {
+            let real: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            for path in [path, &real] {
+                let path = path.to_string_lossy().trim_end_matches('/').to_owned();
+                if !path.is_empty() && !directories.iter().any(|(known, _)| *known == path) {
+                    directories.push((path, name));
+                }
+            }
+        };
+        add(directory, "<run>");
+        for path in scratch {
+            add(path, "<scratch>");
+        }
+        directories.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        let files: BTreeSet<String> = files.into_iter().map(str::to_owned).collect();
+        let names =
+            files.iter().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned()).collect();
+        let modules = modules
+            .into_iter()
+            .filter(|name| !name.is_empty() && *name != "__main__")
+            .map(str::to_owned)
+            .collect();
+        Self { directories, files, names, modules }
+    }
+
+    /// A text with everything in it that may differ made equal.
+    pub fn text(&self, text: &str) -> String {
+        if text.is_empty() {
+            return String::new();
+        }
+        let mut text = text.replace("\r\n", "\n");
+        for (path, name) in &self.directories {
+            if text.contains(path.as_str()) {
+                text = text.replace(path.as_str(), name);
+            }
+        }
+        let text = TEMPORARY.replace_all(&text, "<tmp>");
+        let text = ADDRESS.replace_all(&text, "<address>");
+        let text = DURATION.replace_all(&text, "<time>");
+        let text = LAUNCHER.replace_all(&text, "");
+        let text = FRAME.replace_all(&text, |found: &Captures<'_>| {
+            if self.is_internal_file(&found[1]) {
+                format!("File \"{INTERNAL}\", line <n>")
+            } else {
+                found[0].to_owned()
+            }
+        });
+        let text = POSITION.replace_all(&text, |found: &Captures<'_>| {
+            if self.is_internal_file(&found[1]) {
+                format!("{INTERNAL}:<n>")
+            } else {
+                found[0].to_owned()
+            }
+        });
+        self.without_modules(&text).into_owned()
+    }
+
+    /// A node id with the file's name made equal.
+    pub fn node(&self, id: &str) -> String {
+        match id.split_once("::") {
+            Some((file, rest)) if self.is_internal_file(file) => format!("{INTERNAL}::{rest}"),
+            None if self.is_internal_file(id) => INTERNAL.to_owned(),
+            _ => id.to_owned(),
+        }
+    }
+
+    /// A module's name, internal ones made equal.
+    pub fn module(&self, name: &str) -> String {
+        let internal = name == "__main__" || self.modules.contains(name);
+        if internal { INTERNAL.to_owned() } else { name.to_owned() }
+    }
+
+    /// Whether a path as a program prints it is that of an internal file.
+    pub fn is_internal_file(&self, path: &str) -> bool {
+        let path = path.strip_prefix("<run>/").unwrap_or(path);
+        let path = self
+            .directories
+            .iter()
+            .find_map(|(directory, _)| path.strip_prefix(directory.as_str())?.strip_prefix('/'))
+            .unwrap_or(path);
+        let path = path.strip_prefix("./").unwrap_or(path);
+        self.files.contains(path) || !path.contains('/') && self.names.contains(path)
+    }
+
+    fn without_modules<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        WORD.replace_all(text, |found: &Captures<'_>| {
+            let word = &found[0];
+            let start = found.get(0).map_or(0, |m| m.start());
+            // A part of a path or of a longer name is no module.
+            if text[..start].ends_with(['/', '-', '.', '@', '$', '\\'])
+                || text[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+            {
+                return word.to_owned();
+            }
+            let mut end = word.len();
+            loop {
+                let prefix = &word[..end];
+                if self.modules.contains(prefix) {
+                    return format!("{INTERNAL}{}", &word[end..]);
+                }
+                match prefix.rfind('.') {
+                    Some(dot) => end = dot,
+                    None => return word.to_owned(),
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn original() -> Normalizer {
+        Normalizer::new(
+            Path::new("/w/original"),
+            &[Path::new("/w/scratch-1")],
+            ["src/pkg/app.py", "tests/test_a.py"],
+            ["pkg", "pkg.app", "test_a", "tests.test_a"],
+        )
+    }
+
+    fn gist() -> Normalizer {
+        Normalizer::new(
+            Path::new("/w/candidate"),
+            &[Path::new("/w/scratch-22")],
+            ["tests/concise.py", "src/pkg/app.py", "tests/test_a.py"],
+            ["concise", "pkg", "pkg.app", "test_a", "tests.test_a"],
+        )
+    }
+
+    #[test]
+    fn what_may_differ_is_made_equal() {
+        for (left, right) in [
+            ("<object at 0x7f12ab34>", "<object at 0x55cc00112233>"),
+            ("/w/original/tests/data.txt", "/w/candidate/tests/data.txt"),
+            (
+                "/w/scratch-1/tmp/pytest-of-me/pytest-0/test_x0/f",
+                "/w/scratch-22/tmp/pytest-of-me/pytest-3/test_x0/f",
+            ),
+            ("/tmp/tmpab12cd34/x", "/tmp/tmpzz_9cd34/x"),
+            ("Ran 3 tests in 0.012s", "Ran 3 tests in 1.5s"),
+            ("took 12.5 ms", "took 3.25 ms"),
+            (
+                "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x()\n",
+                "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    x()\n",
+            ),
+            ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
+            ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),
+            ("<Thing 'test_a'>", "<Thing 'concise'>"),
+            ("module 'pkg' has no attribute 'x'", "module 'concise' has no attribute 'x'"),
+            (
+                "Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\n  File \"<frozen runpy>\", line 88, in _run_code\n  File \"/w/original/src/pkg/app.py\", line 1, in <module>\nE\n",
+                "Traceback (most recent call last):\n  File \"/w/candidate/tests/concise.py\", line 9, in <module>\nE\n",
+            ),
+        ] {
+            assert_eq!(original().text(left), gist().text(right));
+        }
+    }
+
+    #[test]
+    fn what_must_not_differ_stays() {
+        for (left, right) in [
+            ("x = 1", "x = 2"),
+            ("timeout 5s", "timeout 6s"),
+            ("0x12", "0x13"),
+            ("other.Thing", "concise.Thing"),
+            ("/usr/lib/x.py:10", "/usr/lib/x.py:11"),
+            ("File \"/usr/lib/x.py\", line 1", "File \"/usr/lib/x.py\", line 2"),
+            ("my-pkg/1", "my-concise/1"),
+            ("version 1.2.3", "version 1.2.4"),
+            ("pkg.app.Thing", "pkg.app.Thin"),
+        ] {
+            assert_ne!(original().text(left), gist().text(right));
+        }
+    }
+
+    #[test]
+    fn node_ids_lose_their_file() {
+        for (normalizer, id, expected) in [
+            (original(), "tests/test_a.py::T::test_x[1-a::b]", "<internal>::T::test_x[1-a::b]"),
+            (gist(), "tests/concise.py::T::test_x[1-a::b]", "<internal>::T::test_x[1-a::b]"),
+            (original(), "tests/other.py::test_x", "tests/other.py::test_x"),
+            (original(), "tests/test_a.py", "<internal>"),
+        ] {
+            assert_eq!(normalizer.node(id), expected);
+        }
+        assert_eq!(original().module("pkg.app"), gist().module("concise"));
+        assert_eq!(original().module("builtins"), "builtins");
+    }
+}

@@ -1,0 +1,578 @@
+//! The reference: what a command does on the original, measured before any candidate is seen.
+//!
+//! The command runs several times on fresh copies, under different hash seeds; what varies is masked or
+//! quarantined. Results are kept by content, so that a second scoring costs no run. Outcomes come from
+//! untraced runs alone; the traced one tells which lines are executed and which files are modules.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use graph::Trace;
+use serde::{Deserialize, Serialize};
+use tools::{
+    Command, Environment, Execution, Internal, Limits, Program, Repository, RunSpec, Sandbox,
+    Status, TestId, Workspace,
+};
+
+use crate::{
+    codebase::{Codebase, Extent},
+    error::EvalError,
+    normalize::Normalizer,
+    observation::{Failure, Observation, Pattern, Phase},
+    scorers::Executed,
+    store::{self, Record},
+    task::Counts,
+    tokens,
+};
+
+/// Hash seeds of the untraced runs; the traced one has the first.
+const SEEDS: [u32; 3] = [0, 1, 4_242];
+
+/// How a reference is made.
+#[derive(Clone, Copy)]
+pub struct ReferenceSpec<'a> {
+    /// What starts the runs.
+    pub sandbox: &'a dyn Sandbox,
+    /// The original.
+    pub repository: &'a Repository,
+    /// What the command runs with.
+    pub environment: &'a Environment,
+    /// The command.
+    pub command: &'a Command,
+    /// Bounds on each run.
+    pub limits: Limits,
+    /// Environment variables of each run.
+    pub variables: &'a BTreeMap<String, String>,
+    /// Where the runs happen.
+    pub workspace: &'a Workspace,
+    /// Where references are kept by content; nothing to keep none.
+    pub cache: Option<&'a Path>,
+}
+
+/// What a command does on the original.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// What a faithful run does.
+    pub expected: Expected,
+    /// Tests that were collected, without parameters: path, then classes and function.
+    pub tests: Vec<(String, Vec<String>)>,
+    /// Outcomes of the first run.
+    pub counts: Counts,
+    /// Median wall-clock seconds of an untraced run.
+    pub seconds: f64,
+    /// Median CPU seconds of an untraced run.
+    pub cpu_seconds: f64,
+    /// Number of untraced runs.
+    pub runs: u32,
+    /// Why nothing can be scored against it, where that is so.
+    pub quarantine: Option<Quarantine>,
+    /// Lines and tokens that the command executed.
+    pub executed: Extent,
+    /// Lines and tokens of the repository.
+    pub repository: Extent,
+    /// What the traced run touched.
+    pub trace: Trace,
+    /// Whether this came from the cache.
+    #[serde(skip)]
+    pub cached: bool,
+}
+
+impl Record for Reference {
+    const VERSION: u32 = 1;
+}
+
+/// What a faithful run does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// How the process ends; nothing where that varies.
+    pub status: Option<Status>,
+    /// Whether the recorder sees its end.
+    pub complete: bool,
+    /// Collected node ids, sorted.
+    pub collected: Vec<String>,
+    /// Errors of collection by node.
+    pub collection: Vec<(String, ExpectedFailure)>,
+    /// Phases of each case.
+    pub cases: BTreeMap<String, Vec<ExpectedPhase>>,
+    /// Cases that are not compared, with the reason.
+    pub unstable: BTreeMap<String, String>,
+    /// Standard output and error, for commands other than pytest's.
+    pub streams: Option<(Pattern, Pattern)>,
+    /// What a command other than pytest's raises.
+    pub raised: Option<ExpectedFailure>,
+}
+
+/// One phase of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedPhase {
+    /// `setup`, `call` or `teardown`.
+    pub when: String,
+    /// `passed`, `failed` or `skipped`.
+    pub outcome: String,
+    /// Reason of an expected failure.
+    pub wasxfail: Option<String>,
+    /// What is raised.
+    pub raised: Option<ExpectedFailure>,
+    /// Captured standard output.
+    pub stdout: Pattern,
+    /// Captured standard error.
+    pub stderr: Pattern,
+    /// Captured log.
+    pub log: Pattern,
+}
+
+/// An exception.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedFailure {
+    /// Qualified name of its type.
+    pub kind: String,
+    /// Module of its type.
+    pub module: String,
+    /// Its message.
+    pub message: Pattern,
+    /// Whether it is raised in a file whose assertions pytest explains.
+    pub explained: bool,
+}
+
+/// Why a task is set aside, decided by reference runs alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quarantine {
+    /// No case has the same outcome in all runs.
+    Unstable(String),
+    /// It asks for the network beyond loopback.
+    Network(String),
+    /// It goes over its time limit in some run.
+    OverTime,
+}
+
+impl Reference {
+    /// Measures a command, or reads what was measured.
+    ///
+    /// # Errors
+    /// When the command is no valid task (it collects nothing, cannot start or does not end), or when
+    /// something besides the command fails.
+    pub fn measure(spec: &ReferenceSpec<'_>) -> Result<Self, EvalError> {
+        let path = spec.cache.map(|cache| cache.join(format!("{}.json", key(spec))));
+        if let Some(path) = &path
+            && let Ok(reference) = store::read::<Self>(path)
+        {
+            return Ok(Self { cached: true, ..reference });
+        }
+        let reference = run_all(spec)?;
+        if let Some(path) = &path {
+            store::write(path, &reference)?;
+        }
+        Ok(reference)
+    }
+
+    /// Which files of the original are modules, and which data.
+    ///
+    /// # Errors
+    /// When the original cannot be listed.
+    pub fn internal(&self, original: &Path, command: &Command) -> Result<Internal, EvalError> {
+        Ok(Internal::of(&self.trace, original, command)?)
+    }
+}
+
+/// Makes text of runs in `directory` comparable.
+pub(crate) fn normalizer<'a>(
+    directory: &Path,
+    scratch: &Path,
+    internal: &'a Internal,
+    gist: Option<&'a str>,
+) -> Normalizer {
+    let module = |path: &'a str| path.trim_end_matches(".py").replace('/', ".");
+    let gist_modules: Vec<String> = gist
+        .map(|path| {
+            let dotted = module(path);
+            let last = dotted.rsplit('.').next().unwrap_or(&dotted).to_owned();
+            vec![dotted, last]
+        })
+        .unwrap_or_default();
+    let files = internal.removed.iter().map(String::as_str).chain(gist);
+    let modules = internal.modules.keys().chain(&internal.tops).map(String::as_str);
+    let modules = modules.chain(gist_modules.iter().map(String::as_str));
+    Normalizer::new(directory, &[scratch], files, modules)
+}
+
+fn run_all(spec: &ReferenceSpec<'_>) -> Result<Reference, EvalError> {
+    let mut runs: Vec<(PathBuf, PathBuf, Execution)> = Vec::new();
+    for seed in SEEDS {
+        let directory = spec.workspace.copy(spec.repository)?;
+        let scratch = spec.workspace.directory("scratch")?;
+        let run = tools::execute(&run_spec(spec, &directory, &scratch, seed))?;
+        check(spec, &directory, &run, runs.is_empty())?;
+        runs.push((directory, scratch, run));
+    }
+    let directory = spec.workspace.copy(spec.repository)?;
+    let scratch = spec.workspace.directory("scratch")?;
+    let (traced, trace) = tools::trace(&run_spec(spec, &directory, &scratch, SEEDS[0]))?;
+    if traced.status == Status::Interrupted {
+        return Err(EvalError::Interrupted);
+    }
+    // A run may leave files behind, so files are told apart in a copy that nothing ran in.
+    let pristine = spec.workspace.copy(spec.repository)?;
+    let internal = Internal::of(&trace, &pristine, spec.command)?;
+    let observations: Vec<Observation> = runs
+        .iter()
+        .map(|(directory, scratch, run)| {
+            let normalizer = normalizer(directory, scratch, &internal, None);
+            let explained = |file: &str| {
+                let file = Path::new(file);
+                let file = file.strip_prefix(directory).unwrap_or(file);
+                internal.support.contains(file.to_string_lossy().as_ref())
+            };
+            Observation::of(run, &normalizer, explained, spec.command.is_pytest())
+        })
+        .collect();
+    let over_time = runs.iter().any(|(_, _, run)| run.status == Status::TimedOut);
+    let (expected, quarantine) = expect(&observations);
+    let quarantine = if over_time { Some(Quarantine::OverTime) } else { quarantine };
+    let codebase = Codebase::read(&pristine);
+    let executed = executed_extent(&codebase, &Executed::of_trace(&trace));
+    let wall = runs.iter().map(|(_, _, run)| run.wall).collect();
+    let cpu = runs.iter().map(|(_, _, run)| run.cpu).collect();
+    let counts = counts(&runs[0].2);
+    let collected: BTreeSet<(String, Vec<String>)> = runs[0]
+        .2
+        .collected
+        .iter()
+        .map(|id| TestId::parse(id))
+        .map(|id| (id.path, id.names))
+        .collect();
+    for path in runs.iter().flat_map(|(a, b, _)| [a, b]).chain([&directory, &scratch, &pristine]) {
+        spec.workspace.discard(path);
+    }
+    Ok(Reference {
+        expected,
+        tests: collected.into_iter().collect(),
+        counts,
+        seconds: median(wall),
+        cpu_seconds: median(cpu),
+        runs: u32::try_from(SEEDS.len()).unwrap_or(u32::MAX),
+        quarantine,
+        executed,
+        repository: codebase.extent(),
+        trace,
+        cached: false,
+    })
+}
+
+fn run_spec<'a>(
+    spec: &ReferenceSpec<'a>,
+    directory: &'a Path,
+    scratch: &'a Path,
+    hash_seed: u32,
+) -> RunSpec<'a> {
+    RunSpec {
+        sandbox: spec.sandbox,
+        environment: spec.environment,
+        command: spec.command,
+        directory,
+        scratch,
+        limits: spec.limits,
+        hash_seed,
+        variables: spec.variables,
+    }
+}
+
+/// Refuses what is no task: a run that does not end, was killed, or collected nothing.
+fn check(
+    spec: &ReferenceSpec<'_>,
+    directory: &Path,
+    run: &Execution,
+    first: bool,
+) -> Result<(), EvalError> {
+    let command = || spec.command.to_string();
+    match run.status {
+        Status::Interrupted => return Err(EvalError::Interrupted),
+        Status::TimedOut if first => {
+            let seconds = spec.limits.wall.as_secs_f64();
+            return Err(EvalError::DoesNotEnd { command: command(), seconds });
+        }
+        Status::OutOfMemory => {
+            let why = "it uses more memory than it may".to_owned();
+            return Err(EvalError::Killed { command: command(), why });
+        }
+        Status::Signaled(signal) => {
+            let why = format!("it was ended by signal {signal}");
+            return Err(EvalError::Killed { command: command(), why });
+        }
+        Status::Exited(_) | Status::TimedOut => {}
+    }
+    if spec.command.is_pytest() {
+        if run.collected.is_empty() && run.cases.is_empty() {
+            let why = why_nothing(run);
+            return Err(EvalError::CollectsNothing { command: command(), why });
+        }
+        return Ok(());
+    }
+    let missing = match spec.command.program() {
+        Program::Script(path) => {
+            (!directory.join(path).exists()).then(|| format!("the repository has no {path}"))
+        }
+        Program::Module(name) => {
+            let message = format!("No module named {}", name.split('.').next().unwrap_or(name));
+            let last = run.stderr.lines().last().unwrap_or("");
+            let unstarted = !run.stderr.contains("Traceback") && last.contains(&message);
+            unstarted.then(|| last.to_owned())
+        }
+        _ => None,
+    };
+    match missing {
+        Some(why) => Err(EvalError::CannotStart { command: command(), why }),
+        None => Ok(()),
+    }
+}
+
+/// Why a run collected nothing, as briefly as it can be said.
+fn why_nothing(run: &Execution) -> String {
+    if let Some((node, raised)) = run.collection_errors.first() {
+        let message = raised.message.lines().next().unwrap_or("");
+        let place = if node.is_empty() { String::new() } else { format!("{node}: ") };
+        return format!("{place}{}: {message}", raised.kind);
+    }
+    let lines = run.stderr.lines().chain(run.stdout.lines());
+    let error = lines.map(str::trim).find(|line| {
+        line.starts_with("ERROR") || line.starts_with("E ") || line.contains("error:")
+    });
+    let last = run.stdout.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    error.or(last).map_or_else(|| format!("{:?}", run.status), str::to_owned)
+}
+
+/// What all runs agree on.
+fn expect(runs: &[Observation]) -> (Expected, Option<Quarantine>) {
+    let first = &runs[0];
+    let mut unstable: BTreeMap<String, String> = BTreeMap::new();
+    let ids: BTreeSet<&String> = runs.iter().flat_map(|run| run.cases.keys()).collect();
+    let mut cases = BTreeMap::new();
+    for id in ids {
+        let all: Vec<Option<&Vec<Phase>>> = runs.iter().map(|run| run.cases.get(id)).collect();
+        let Some(all) = all.into_iter().collect::<Option<Vec<_>>>() else {
+            unstable.insert(id.clone(), "it does not run every time".to_owned());
+            continue;
+        };
+        match merge_case(&all) {
+            Ok(phases) => {
+                cases.insert(id.clone(), phases);
+            }
+            Err(why) => {
+                unstable.insert(id.clone(), why);
+            }
+        }
+    }
+    for run in runs {
+        for id in &run.collected {
+            if runs.iter().any(|other| !other.collected.contains(id)) {
+                unstable.insert(id.clone(), "it is not collected every time".to_owned());
+            }
+        }
+    }
+    let agree = |part: fn(&Observation) -> String| runs.iter().all(|run| part(run) == part(first));
+    let same_status = agree(|run| format!("{:?}", run.status));
+    let raised = merge_failures(runs.iter().map(|run| run.raised.as_ref()));
+    let mut quarantine = None;
+    if let Some((id, why)) = unstable.first_key_value()
+        && cases.is_empty()
+    {
+        quarantine = Some(Quarantine::Unstable(format!("{id}: {why}")));
+    }
+    if first.streams.is_some() && (!same_status || raised.is_err()) {
+        quarantine = Some(Quarantine::Unstable("runs end in different ways".to_owned()));
+    }
+    let network = runs.iter().find_map(network);
+    let quarantine = network.map(Quarantine::Network).or(quarantine);
+    let streams = first.streams.is_some().then(|| {
+        let each = |part: fn(&(String, String)) -> &str| {
+            Pattern::of(runs.iter().filter_map(|run| run.streams.as_ref()).map(part))
+        };
+        (each(|streams| &streams.0), each(|streams| &streams.1))
+    });
+    let expected = Expected {
+        status: same_status.then_some(first.status),
+        complete: runs.iter().all(|run| run.complete),
+        collected: first.collected.clone(),
+        collection: first.collection.iter().map(|(id, f)| (id.clone(), exact(f))).collect(),
+        cases,
+        unstable,
+        streams,
+        raised: raised.unwrap_or_default(),
+    };
+    (expected, quarantine)
+}
+
+fn merge_case(runs: &[&Vec<Phase>]) -> Result<Vec<ExpectedPhase>, String> {
+    let first = runs[0];
+    let shape = |run: &Vec<Phase>| -> Vec<(String, String)> {
+        run.iter().map(|phase| (phase.when.clone(), phase.outcome.clone())).collect()
+    };
+    if runs.iter().any(|run| shape(run) != shape(first)) {
+        return Err("its outcome varies between runs".to_owned());
+    }
+    (0..first.len())
+        .map(|at| {
+            let phases: Vec<&Phase> = runs.iter().map(|run| &run[at]).collect();
+            if phases.iter().any(|phase| phase.wasxfail != phases[0].wasxfail) {
+                return Err("its reason varies between runs".to_owned());
+            }
+            let raised = merge_failures(phases.iter().map(|phase| phase.raised.as_ref()))
+                .map_err(|()| "its exception varies between runs".to_owned())?;
+            let text = |part: fn(&Phase) -> &str| Pattern::of(phases.iter().map(|p| part(p)));
+            Ok(ExpectedPhase {
+                when: phases[0].when.clone(),
+                outcome: phases[0].outcome.clone(),
+                wasxfail: phases[0].wasxfail.clone(),
+                raised,
+                stdout: text(|phase| &phase.stdout),
+                stderr: text(|phase| &phase.stderr),
+                log: text(|phase| &phase.log),
+            })
+        })
+        .collect()
+}
+
+/// One exception of several runs, with what varies in its message masked; an error where even its type
+/// varies.
+fn merge_failures<'a>(
+    runs: impl Iterator<Item = Option<&'a Failure>>,
+) -> Result<Option<ExpectedFailure>, ()> {
+    let runs: Vec<Option<&Failure>> = runs.collect();
+    let Some(first) = runs[0] else {
+        return if runs.iter().all(Option::is_none) { Ok(None) } else { Err(()) };
+    };
+    let same = |run: &Option<&Failure>| {
+        run.is_some_and(|run| run.kind == first.kind && run.module == first.module)
+    };
+    if !runs.iter().all(same) {
+        return Err(());
+    }
+    let messages = runs.iter().flatten().map(|run| run.message.as_str());
+    Ok(Some(ExpectedFailure { message: Pattern::of(messages), ..exact(first) }))
+}
+
+fn exact(failure: &Failure) -> ExpectedFailure {
+    ExpectedFailure {
+        kind: failure.kind.clone(),
+        module: failure.module.clone(),
+        message: Pattern::of([failure.message.as_str()]),
+        explained: failure.explained,
+    }
+}
+
+/// A failure for want of the network, which no run has beyond loopback.
+fn network(run: &Observation) -> Option<String> {
+    const SIGNS: [&str; 5] = [
+        "Name or service not known",
+        "Temporary failure in name resolution",
+        "Network is unreachable",
+        "No address associated with hostname",
+        "nodename nor servname provided",
+    ];
+    let mut failures = run.cases.iter().flat_map(|(id, phases)| {
+        phases
+            .iter()
+            .filter(|phase| phase.outcome == "failed")
+            .filter_map(move |phase| phase.raised.as_ref().map(|raised| (id, raised)))
+    });
+    failures.find_map(|(id, raised)| {
+        let sign = SIGNS.iter().find(|sign| raised.message.contains(**sign))?;
+        Some(format!("{id}: {sign}"))
+    })
+}
+
+/// Numbers of cases by outcome, as pytest counts them.
+pub(crate) fn counts(run: &Execution) -> Counts {
+    let mut counts = Counts::default();
+    for case in &run.cases {
+        let phases = &case.phases;
+        if phases.iter().any(|phase| phase.outcome == "failed") {
+            counts.failed += 1;
+        } else if phases.iter().any(|phase| phase.outcome == "skipped" && phase.wasxfail.is_some())
+        {
+            counts.xfailed += 1;
+        } else if phases.iter().any(|phase| phase.outcome == "skipped") {
+            counts.skipped += 1;
+        } else {
+            counts.passed += 1;
+        }
+    }
+    counts
+}
+
+fn executed_extent(codebase: &Codebase, executed: &Executed) -> Extent {
+    let mut extent = Extent::default();
+    for file in codebase.files() {
+        let code = executed.code(file);
+        if code.is_empty() {
+            continue;
+        }
+        let lines: Vec<&str> = file.text.lines().collect();
+        let mut text = String::new();
+        let mut done = 0;
+        for (first, last) in &code {
+            for number in (*first).max(done + 1)..=*last {
+                text.push_str(lines.get(number as usize - 1).copied().unwrap_or(""));
+                text.push('\n');
+            }
+            done = done.max(*last);
+        }
+        extent.lines += code.len() as u64;
+        extent.tokens += tokens::count(&text);
+    }
+    extent
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times.get(times.len() / 2).map_or(0.0, Duration::as_secs_f64)
+}
+
+/// What a reference depends on.
+fn key(spec: &ReferenceSpec<'_>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(&Reference::VERSION.to_string());
+    add(env!("CARGO_PKG_VERSION"));
+    add(spec.sandbox.name());
+    add(&spec.repository.fingerprint);
+    add(&spec.command.to_string());
+    add(&format!("{:?}", spec.limits));
+    add(&format!("{:?}", spec.variables));
+    let environment = spec.environment;
+    add(&environment.python.to_string_lossy());
+    add(&format!("{:?} {:?}", environment.version, environment.pythonpath));
+    for name in installed(environment) {
+        add(&name);
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Names of what is installed in an environment, versions included: its site directories' metadata.
+fn installed(environment: &Environment) -> BTreeSet<String> {
+    let version = format!("python{}.{}", environment.version.0, environment.version.1);
+    let mut names = BTreeSet::new();
+    for directory in &environment.readable {
+        let site = directory.join("lib").join(&version).join("site-packages");
+        for place in [site.as_path(), directory.as_path()] {
+            let Ok(entries) = fs::read_dir(place) else { continue };
+            for entry in entries.flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if [".dist-info", ".egg-info", ".egg-link", ".pth"]
+                    .iter()
+                    .any(|e| name.ends_with(e))
+                {
+                    names.insert(name);
+                }
+            }
+        }
+    }
+    names
+}

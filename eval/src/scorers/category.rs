@@ -1,0 +1,124 @@
+//! Error category (Gistify, arXiv 2510.26790, B.2, and three of ours): the one reason why a gist is not
+//! faithful.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tools::Status;
+
+use super::fidelity::{Difference, Fidelity, What};
+use crate::{
+    integrity::Integrity,
+    observation::{Failure, Observation},
+};
+
+/// Why a gist is not faithful.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// It imports the repository's own modules.
+    ImportError,
+    /// It was never written, or not by the step limit, or cannot be read.
+    FileCreation,
+    /// It does not have the test.
+    MissingTest,
+    /// Its run fails where the original's does not.
+    RuntimeError,
+    /// Its run has the same outcomes, and other messages or output (ours).
+    OutputMismatch,
+    /// Its run does not end in time (ours).
+    Timeout,
+    /// It breaks a rule (ours).
+    IntegrityViolation,
+}
+
+/// A category, with what it was decided by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The category.
+    pub category: Category,
+    /// What was seen, on one line.
+    pub evidence: String,
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Category::ImportError => "import error",
+            Category::FileCreation => "file creation failure",
+            Category::MissingTest => "missing test",
+            Category::RuntimeError => "run-time error",
+            Category::OutputMismatch => "output mismatch",
+            Category::Timeout => "timeout",
+            Category::IntegrityViolation => "integrity violation",
+        })
+    }
+}
+
+/// Why a run is not faithful; nothing where it is. `is_internal` tells names of internal modules.
+pub fn category(
+    fidelity: &Fidelity,
+    found: &Observation,
+    integrity: &Integrity,
+    is_internal: impl Fn(&str) -> bool,
+) -> Option<Cause> {
+    let cause = |category, evidence: String| Some(Cause { category, evidence });
+    if let Some(violation) = integrity.violations.first() {
+        let evidence = format!("line {}: {}", violation.line, violation.evidence);
+        return cause(Category::IntegrityViolation, evidence);
+    }
+    if fidelity.score == 1 {
+        return None;
+    }
+    if found.status == Status::TimedOut {
+        return cause(Category::Timeout, "the run does not end in time".to_owned());
+    }
+    let raised = found.collection.iter().map(|(id, failure)| (id, failure));
+    let failed = found.cases.iter().flat_map(|(id, phases)| {
+        phases.iter().filter_map(move |phase| phase.raised.as_ref().map(|raised| (id, raised)))
+    });
+    let top = String::new();
+    let own = found.raised.iter().map(|raised| (&top, raised));
+    let mut all = raised.chain(failed).chain(own);
+    if let Some((id, failure)) = all.find(|(_, failure)| imports_internal(failure, &is_internal)) {
+        let evidence = format!("{id}: {}: {}", failure.kind, first_line(&failure.message));
+        return cause(Category::ImportError, evidence);
+    }
+    // An exit code says that something failed; what failed says more.
+    let telling = |difference: &&Difference| !matches!(difference.what, What::ExitCode);
+    let missing = |difference: &&Difference| difference.what == What::Missing;
+    let first = fidelity
+        .differences
+        .iter()
+        .find(|difference| telling(difference) && !missing(difference))
+        .or_else(|| fidelity.differences.iter().find(telling))
+        .or_else(|| fidelity.differences.first())?;
+    let only_text = fidelity.differences.iter().all(|difference| {
+        matches!(
+            difference.what,
+            What::ExceptionMessage | What::Reason | What::Stdout | What::Stderr | What::Log
+        )
+    });
+    let category = if only_text { Category::OutputMismatch } else { Category::RuntimeError };
+    let place = [first.case.as_str(), first.phase.as_str()].join(" ").trim().to_owned();
+    let (expected, seen) = (first_line(&first.expected), first_line(&first.found));
+    let place = if place.is_empty() { "the run".to_owned() } else { place };
+    cause(category, format!("{place}: {} is {seen:?}, not {expected:?}", first.what))
+}
+
+/// Whether an exception says that an internal module could not be imported. Its message has been
+/// normalised, so that internal names are all one.
+fn imports_internal(failure: &Failure, is_internal: &impl Fn(&str) -> bool) -> bool {
+    if !matches!(failure.kind.as_str(), "ImportError" | "ModuleNotFoundError") {
+        return false;
+    }
+    failure.message.contains(crate::normalize::INTERNAL)
+        || failure
+            .message
+            .split(['\'', '"', ' ', '(', ')'])
+            .any(|word| !word.is_empty() && is_internal(word))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim()
+}

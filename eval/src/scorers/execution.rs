@@ -1,0 +1,229 @@
+//! Line execution rate (Gistify, arXiv 2510.26790, equation 2 and A.1): how much of a gist the command
+//! executes.
+//!
+//! A line is a physical line on which a statement or a header starts. One that the original run did not
+//! execute earns nothing, however the gist reaches it; so calling dead code, or adding code, gains nothing.
+//! Whether the gist is faithful, without which this rate means nothing, is for the caller to know.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::existence::{rate, within};
+use crate::{
+    blocks::{Class, Key, Line, Outline, Role},
+    codebase::{CodeFile, Codebase, Place, starts},
+    source_map::SourceMap,
+};
+
+/// Executed lines of the original, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Executed(BTreeMap<String, Vec<u32>>);
+
+/// The rate, with what it counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionRate {
+    /// Lines that were executed and earn it.
+    pub executed: u64,
+    /// Executable lines.
+    pub executable: u64,
+    /// `executed / executable`; nothing for no lines.
+    pub rate: Option<f64>,
+    /// Every executable line that earns nothing.
+    pub idle: Vec<IdleLine>,
+}
+
+/// A line that earns nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleLine {
+    /// 1-based line of the gist.
+    pub line: u32,
+    /// Its block; empty for the top level.
+    pub block: String,
+    /// Its text, shortened.
+    pub text: String,
+    /// Why it earns nothing.
+    pub reason: Idle,
+}
+
+/// Why a line earns nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// The gist's run did not execute it.
+    NotExecuted,
+    /// It was executed, but the original's run did not execute such a line.
+    NotExecutedInOriginal,
+    /// It was executed, but stands nowhere in the original.
+    NotInOriginal,
+}
+
+impl Executed {
+    /// From pairs of path and executed lines.
+    pub fn new(files: impl IntoIterator<Item = (String, Vec<u32>)>) -> Self {
+        let mut executed = Self::default();
+        for (path, lines) in files {
+            let known = executed.0.entry(path).or_default();
+            known.extend(lines);
+            known.sort_unstable();
+            known.dedup();
+        }
+        executed
+    }
+
+    /// All lines that a trace saw.
+    pub fn of_trace(trace: &graph::Trace) -> Self {
+        Self::new(trace.files.iter().map(|file| {
+            let lines = file.import_lines.iter().chain(&file.test_lines).copied().collect();
+            (file.path.clone(), lines)
+        }))
+    }
+
+    /// Executed lines of a file, sorted.
+    pub fn lines(&self, path: &str) -> &[u32] {
+        self.0.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    /// Paths with executed lines, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Lines of code of a file that were executed: (first, last) of each, sorted.
+    pub fn code(&self, file: &CodeFile) -> Vec<(u32, u32)> {
+        let hits = self.lines(&file.path);
+        let outline = &file.outline;
+        starts(outline)
+            .into_iter()
+            .filter(|(_, at)| at.iter().any(|&line| hit(hits, outline.lines[line].reach)))
+            .map(|(first, at)| {
+                (first, at.iter().map(|&line| outline.lines[line].last).max().unwrap_or(first))
+            })
+            .collect()
+    }
+}
+
+/// Scores a gist. `hits` are its executed physical lines, sorted; `skipped` names the functions of tests
+/// that were skipped or expected to fail, whose own bodies do not count.
+pub fn execution(
+    gist: &Outline,
+    hits: &[u32],
+    codebase: &Codebase,
+    executed: &Executed,
+    map: &SourceMap,
+    skipped: &[String],
+) -> ExecutionRate {
+    let mut score = ExecutionRate::default();
+    let mut earned = Earned { codebase, executed, map, used: FxHashMap::default() };
+    for (first, at) in starts(gist) {
+        let lines = at.iter().map(|&index| &gist.lines[index]);
+        let counted: Vec<&Line> = lines
+            .filter(|line| {
+                line.class == Class::Executable
+                    && (line.role == Role::Definition || !within(&line.block, skipped))
+            })
+            .collect();
+        let Some(shown) = counted.first() else { continue };
+        score.executable += 1;
+        // One physical line is one line, whatever stands on it: it earns if anything on it does.
+        let ran: Vec<&&Line> = counted.iter().filter(|line| hit(hits, line.reach)).collect();
+        let verdicts: Vec<Option<Idle>> = ran.iter().map(|line| earned.verdict(line)).collect();
+        let reason = if ran.is_empty() {
+            Idle::NotExecuted
+        } else if verdicts.contains(&None) {
+            score.executed += 1;
+            continue;
+        } else {
+            verdicts[0].unwrap_or(Idle::NotInOriginal)
+        };
+        let (block, text) = (shown.block.clone(), shown.text.clone());
+        score.idle.push(IdleLine { line: first, block, text, reason });
+    }
+    score.rate = rate(score.executed, score.executable);
+    score
+}
+
+/// Decides what an executed line of a gist earns; each executed line of the original vouches once.
+struct Earned<'a> {
+    codebase: &'a Codebase,
+    executed: &'a Executed,
+    map: &'a SourceMap,
+    used: FxHashMap<(&'a str, Key), usize>,
+}
+
+impl<'a> Earned<'a> {
+    fn verdict(&mut self, line: &'a Line) -> Option<Idle> {
+        let places: Vec<Place> = self.codebase.places(line).collect();
+        if places.is_empty() {
+            return match self.adapted(line) {
+                Some(true) => None,
+                Some(false) => Some(Idle::NotExecutedInOriginal),
+                None => Some(Idle::NotInOriginal),
+            };
+        }
+        let ran = |place: &Place| {
+            let hits = self.executed.lines(self.codebase.path(*place));
+            hit(hits, self.codebase.line(*place).reach)
+        };
+        let mapped = self.map.origin(line.first).and_then(|origin| {
+            places.iter().find(|&&place| {
+                let there = self.codebase.line(place);
+                self.codebase.path(place) == origin.path
+                    && (there.first..=there.last).contains(&origin.line)
+            })
+        });
+        if let Some(place) = mapped {
+            return (!ran(place)).then_some(Idle::NotExecutedInOriginal);
+        }
+        let limit = places.iter().filter(|place| ran(place)).count();
+        let taken = self.used.entry((&line.block, line.key)).or_default();
+        if *taken < limit {
+            *taken += 1;
+            return None;
+        }
+        Some(Idle::NotExecutedInOriginal)
+    }
+
+    /// For a line that stands nowhere: whether the line that the map claims it was adapted from was
+    /// executed. Only a line of the same block and much the same text is believed.
+    fn adapted(&self, line: &Line) -> Option<bool> {
+        let claim = self.map.origin(line.first)?;
+        let file = self.codebase.file(&claim.path)?;
+        let origin = file.outline.lines.iter().find(|there| {
+            there.block == line.block
+                && (there.first..=there.last).contains(&claim.line)
+                && alike(&there.text, &line.text)
+        })?;
+        Some(hit(self.executed.lines(&claim.path), origin.reach))
+    }
+}
+
+/// Whether two lines share at least half of their words.
+fn alike(left: &str, right: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let mut words: Vec<String> = text
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        words.sort_unstable();
+        words
+    };
+    let (left, mut right) = (words(left), words(right));
+    let (count, longer) = (left.len(), left.len().max(right.len()));
+    let mut shared = 0;
+    for word in left {
+        if let Some(at) = right.iter().position(|other| *other == word) {
+            right.swap_remove(at);
+            shared += 1;
+        }
+    }
+    count > 0 && shared * 2 >= longer
+}
+
+/// Whether any executed line lies in a span.
+fn hit(hits: &[u32], (first, last): (u32, u32)) -> bool {
+    let at = hits.partition_point(|&line| line < first);
+    hits.get(at).is_some_and(|&line| line <= last)
+}

@@ -1,0 +1,317 @@
+//! Execution fidelity (Gistify, arXiv 2510.26790, equation 1): whether a gist's run ends and does what
+//! the original's did.
+//!
+//! Compared are the exit code, the collected ids, and for each case every phase's outcome, exception and
+//! captured streams; for commands other than pytest's the two streams. What pytest prints is no evidence.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tools::Status;
+
+use crate::{
+    observation::{Failure, Observation, Pattern, Phase},
+    reference::{Expected, ExpectedFailure, ExpectedPhase},
+};
+
+/// The verdict, with what differs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fidelity {
+    /// 0 or 1.
+    pub score: u8,
+    /// Cases compared.
+    pub cases: u64,
+    /// What differs, at most [`SHOWN`] entries.
+    pub differences: Vec<Difference>,
+    /// How many differences there are.
+    pub different: u64,
+}
+
+/// One difference between a run of the gist and the original's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Node id of the case; empty for the whole run.
+    pub case: String,
+    /// `setup`, `call` or `teardown`; empty for the whole run.
+    pub phase: String,
+    /// What differs.
+    pub what: What,
+    /// What the original did, shortened.
+    pub expected: String,
+    /// What the gist did, shortened.
+    pub found: String,
+}
+
+/// What can differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The run did not end by itself, or not where its recorder could see it.
+    End,
+    /// The exit code.
+    ExitCode,
+    /// The collected ids.
+    Collected,
+    /// An error while collecting.
+    Collection,
+    /// A case that did not run.
+    Missing,
+    /// The outcome of a phase.
+    Outcome,
+    /// Type of an exception.
+    ExceptionType,
+    /// Message of an exception.
+    ExceptionMessage,
+    /// Reason of an expected failure.
+    Reason,
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// The log.
+    Log,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            What::End => "end",
+            What::ExitCode => "exit code",
+            What::Collected => "collected ids",
+            What::Collection => "error of collection",
+            What::Missing => "case",
+            What::Outcome => "outcome",
+            What::ExceptionType => "exception",
+            What::ExceptionMessage => "exception message",
+            What::Reason => "reason",
+            What::Stdout => "standard output",
+            What::Stderr => "standard error",
+            What::Log => "log",
+        })
+    }
+}
+
+/// Most differences that are kept.
+pub const SHOWN: usize = 20;
+/// Longest text of a difference, in characters.
+const TEXT: usize = 400;
+
+/// Compares a run of a gist with what is expected.
+pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
+    let mut all = Differences { list: Vec::new(), count: 0 };
+    if let Some(status) = expected.status
+        && status != found.status
+    {
+        let what = match found.status {
+            Status::Exited(_) => What::ExitCode,
+            _ => What::End,
+        };
+        all.add("", "", what, &ending(status), &ending(found.status));
+    }
+    if expected.complete && !found.complete {
+        all.add("", "", What::End, "a run to its end", "no record of its end");
+    }
+    let known = |id: &String| !expected.unstable.contains_key(id.as_str());
+    let collected: Vec<&String> = found.collected.iter().filter(|id| known(id)).collect();
+    let wanted: Vec<&String> = expected.collected.iter().filter(|id| known(id)).collect();
+    if collected != wanted {
+        let missing: Vec<&str> =
+            wanted.iter().filter(|id| !collected.contains(id)).map(|id| id.as_str()).collect();
+        let extra: Vec<&str> =
+            collected.iter().filter(|id| !wanted.contains(id)).map(|id| id.as_str()).collect();
+        let expected = format!("{} cases, among them {}", wanted.len(), listed(&missing));
+        let found = format!("{} cases, among them {}", collected.len(), listed(&extra));
+        all.add("", "", What::Collected, &expected, &found);
+    }
+    compare_collection(expected, found, &mut all);
+    for (id, phases) in &expected.cases {
+        if expected.unstable.contains_key(id) {
+            continue;
+        }
+        match found.cases.get(id) {
+            None => all.add(id, "", What::Missing, "a case", "nothing"),
+            Some(found) => compare_case(id, phases, found, &mut all),
+        }
+    }
+    for id in found.cases.keys().filter(|id| known(id) && !expected.cases.contains_key(*id)) {
+        all.add(id, "", What::Collected, "nothing", "a case");
+    }
+    if let Some((stdout, stderr)) = &expected.streams {
+        let (found_out, found_err) = found.streams.clone().unwrap_or_default();
+        compare_text("", "", What::Stdout, stdout, &found_out, &mut all);
+        compare_text("", "", What::Stderr, stderr, &found_err, &mut all);
+    }
+    compare_failure("", "", expected.raised.as_ref(), found.raised.as_ref(), &mut all);
+    Fidelity {
+        score: u8::from(all.count == 0),
+        cases: expected.cases.keys().filter(|id| known(id)).count() as u64,
+        differences: all.list,
+        different: all.count,
+    }
+}
+
+struct Differences {
+    list: Vec<Difference>,
+    count: u64,
+}
+
+impl Differences {
+    fn add(&mut self, case: &str, phase: &str, what: What, expected: &str, found: &str) {
+        self.count += 1;
+        if self.list.len() < SHOWN {
+            let (expected, found) = contrast(expected, found);
+            let (case, phase) = (case.to_owned(), phase.to_owned());
+            self.list.push(Difference { case, phase, what, expected, found });
+        }
+    }
+}
+
+fn compare_collection(expected: &Expected, found: &Observation, all: &mut Differences) {
+    let mut found_errors = found.collection.iter();
+    for (id, failure) in &expected.collection {
+        match found_errors.next() {
+            Some((found_id, found)) if found_id == id => {
+                compare_failure(id, "collection", Some(failure), Some(found), all);
+            }
+            other => {
+                let found = other.map_or("nothing", |(id, _)| id.as_str());
+                all.add(id, "collection", What::Collection, &shown(failure), found);
+            }
+        }
+    }
+    for (id, failure) in found_errors {
+        let text = format!("{}: {}", failure.kind, failure.message);
+        all.add(id, "collection", What::Collection, "nothing", &text);
+    }
+}
+
+fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut Differences) {
+    let order = |phases: &[(&str, &str)]| {
+        phases.iter().map(|(when, outcome)| format!("{when} {outcome}")).collect::<Vec<_>>()
+    };
+    let wanted =
+        order(&expected.iter().map(|p| (p.when.as_str(), p.outcome.as_str())).collect::<Vec<_>>());
+    let seen =
+        order(&found.iter().map(|p| (p.when.as_str(), p.outcome.as_str())).collect::<Vec<_>>());
+    if wanted != seen {
+        let raised = found.iter().filter_map(|phase| phase.raised.as_ref()).next_back();
+        let why = raised.map_or(String::new(), |r| format!(" ({}: {})", r.kind, r.message));
+        let phase = wanted.iter().zip(&seen).position(|(a, b)| a != b);
+        let phase = phase.map_or("", |at| expected[at].when.as_str());
+        all.add(id, phase, What::Outcome, &wanted.join(", "), &format!("{}{why}", seen.join(", ")));
+        return;
+    }
+    for (expected, found) in expected.iter().zip(found) {
+        let when = expected.when.as_str();
+        compare_failure(id, when, expected.raised.as_ref(), found.raised.as_ref(), all);
+        if expected.wasxfail != found.wasxfail {
+            let reason = |reason: &Option<String>| {
+                reason.as_deref().unwrap_or("no expected failure").to_owned()
+            };
+            all.add(id, when, What::Reason, &reason(&expected.wasxfail), &reason(&found.wasxfail));
+        }
+        compare_text(id, when, What::Stdout, &expected.stdout, &found.stdout, all);
+        compare_text(id, when, What::Stderr, &expected.stderr, &found.stderr, all);
+        compare_text(id, when, What::Log, &expected.log, &found.log, all);
+    }
+}
+
+fn compare_failure(
+    id: &str,
+    when: &str,
+    expected: Option<&ExpectedFailure>,
+    found: Option<&Failure>,
+    all: &mut Differences,
+) {
+    match (expected, found) {
+        (None, None) => {}
+        (Some(expected), Some(found)) => {
+            if (&expected.kind, &expected.module) != (&found.kind, &found.module) {
+                let (left, right) = (
+                    format!("{}.{}", expected.module, expected.kind),
+                    format!("{}.{}: {}", found.module, found.kind, found.message),
+                );
+                all.add(id, when, What::ExceptionType, &left, &right);
+            } else if !message_matches(expected, found) {
+                let wanted = expected.message.shown();
+                all.add(id, when, What::ExceptionMessage, &wanted, &found.message);
+            }
+        }
+        (expected, found) => {
+            let left = expected.map_or("no exception".to_owned(), shown);
+            let right = found.map_or("no exception".to_owned(), |found| {
+                format!("{}: {}", found.kind, found.message)
+            });
+            all.add(id, when, What::ExceptionType, &left, &right);
+        }
+    }
+}
+
+/// pytest explains the assertions of test modules, and so those of a gist, but not those of a library:
+/// there the explanation is none of the exception's own message.
+fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
+    if expected.message.matches(&found.message) {
+        return true;
+    }
+    if expected.kind != "AssertionError" || expected.explained || !found.explained {
+        return false;
+    }
+    let bare = if found.message.starts_with("assert ") {
+        ""
+    } else {
+        found.message.find("\nassert ").map_or(&found.message[..], |at| &found.message[..at])
+    };
+    expected.message.matches(bare)
+}
+
+fn compare_text(
+    id: &str,
+    when: &str,
+    what: What,
+    expected: &Pattern,
+    found: &str,
+    all: &mut Differences,
+) {
+    if !expected.matches(found) {
+        all.add(id, when, what, &expected.shown(), found);
+    }
+}
+
+fn ending(status: Status) -> String {
+    match status {
+        Status::Exited(code) => format!("exit code {code}"),
+        Status::Signaled(signal) => format!("ended by signal {signal}"),
+        Status::TimedOut => "over its time".to_owned(),
+        Status::OutOfMemory => "over its memory".to_owned(),
+        Status::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+fn shown(failure: &ExpectedFailure) -> String {
+    format!("{}: {}", failure.kind, failure.message.shown())
+}
+
+fn listed(ids: &[&str]) -> String {
+    match ids {
+        [] => "no other".to_owned(),
+        [first] => (*first).to_owned(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
+/// Two texts shortened around the first place where they differ.
+fn contrast(left: &str, right: &str) -> (String, String) {
+    let same = left.bytes().zip(right.bytes()).take_while(|(a, b)| a == b).count();
+    let cut = |text: &str| {
+        let from = text.floor_char_boundary(same.saturating_sub(TEXT / 4).min(text.len()));
+        let to = text.floor_char_boundary((from + TEXT).min(text.len()));
+        let head = if from > 0 { "…" } else { "" };
+        let tail = if to < text.len() { "…" } else { "" };
+        format!("{head}{}{tail}", &text[from..to])
+    };
+    if left.len().max(right.len()) <= TEXT {
+        (left.to_owned(), right.to_owned())
+    } else {
+        (cut(left), cut(right))
+    }
+}

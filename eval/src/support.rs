@@ -1,0 +1,238 @@
+//! Whether what a gist keeps of test modules and conftests is what the original has: a weakened fixture,
+//! helper or parameter table is a violation.
+//!
+//! Statements may go when the original run did not execute them; those kept must equal the original's. The
+//! test functions themselves are none of this module's business: they are exchanged before the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use graph::Syntax;
+use ruff_python_ast::token::TokenKind;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    blocks::{Class, Key, Line, Outline, Role},
+    codebase::{CodeFile, Codebase},
+    integrity::{Finding, Rule},
+    scorers::{Executed, within},
+};
+
+/// What the check looks at.
+#[derive(Clone, Copy)]
+pub struct Support<'a> {
+    /// Text of the gist.
+    pub text: &'a str,
+    /// Its lines.
+    pub gist: &'a Outline,
+    /// The original.
+    pub codebase: &'a Codebase,
+    /// Paths of test modules, conftests and their helpers.
+    pub files: &'a BTreeSet<String>,
+    /// What the original run executed.
+    pub executed: &'a Executed,
+    /// Blocks of the tests that are exchanged.
+    pub tests: &'a [String],
+}
+
+/// Statements of test support that differ from the original's.
+pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
+    let files: Vec<&CodeFile> =
+        support.codebase.files().iter().filter(|file| support.files.contains(&file.path)).collect();
+    let bound = bound_names(support, &files);
+    let mut blocks: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
+    for (at, line) in support.gist.lines.iter().enumerate() {
+        if !within(&line.block, support.tests) {
+            blocks.entry(&line.block).or_default().push((at, line));
+        }
+    }
+    let mut plain: Option<Outline> = None;
+    let mut findings = Vec::new();
+    for (block, lines) in blocks {
+        let suspects = if block.is_empty() {
+            top_level(support, &bound, &lines)
+        } else {
+            in_block(support, &files, block, &lines)
+        };
+        if suspects.is_empty() {
+            continue;
+        }
+        // A name that the gist had to change because of a collision is changed back before judging.
+        let plain = plain.get_or_insert_with(|| without_aliases(support.text, support.gist));
+        let renamed: Vec<(usize, &Line)> =
+            lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
+        let suspects = if plain.lines.len() != support.gist.lines.len() {
+            suspects
+        } else if block.is_empty() {
+            top_level(support, &bound, &renamed)
+        } else {
+            in_block(support, &files, block, &renamed)
+        };
+        findings.extend(suspects);
+    }
+    findings.sort_by(|a, b| (a.line, &a.evidence).cmp(&(b.line, &b.evidence)));
+    findings
+}
+
+/// Names that only test support binds at its top level, parameter tables among them.
+fn bound_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeSet<&'a str> {
+    let names = |file: &'a CodeFile| {
+        let lines = file.outline.lines.iter().filter(|line| line.block.is_empty() && !line.alias);
+        let lines = lines.filter(|line| line.role == Role::Simple);
+        lines.flat_map(|line| line.binds.iter().map(String::as_str))
+    };
+    let mut bound: BTreeSet<&str> = files.iter().flat_map(|file| names(file)).collect();
+    for file in support.codebase.files() {
+        if !support.files.contains(&file.path) && !support.executed.lines(&file.path).is_empty() {
+            for name in names(file) {
+                bound.remove(name);
+            }
+        }
+    }
+    bound
+}
+
+fn top_level(
+    support: &Support<'_>,
+    bound: &BTreeSet<&str>,
+    lines: &[(usize, &Line)],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (_, line) in lines {
+        let table = line.binds.iter().find(|name| bound.contains(name.as_str()));
+        if let Some(name) = table
+            && line.role == Role::Simple
+            && !line.alias
+            && support.codebase.places(line).next().is_none()
+        {
+            findings.push(Finding {
+                rule: Rule::ChangedSupport,
+                line: line.first,
+                evidence: format!("{name} of the tests is changed: {}", line.text),
+            });
+        }
+    }
+    findings
+}
+
+fn in_block(
+    support: &Support<'_>,
+    files: &[&CodeFile],
+    block: &str,
+    lines: &[(usize, &Line)],
+) -> Vec<Finding> {
+    let holds = |file: &&&CodeFile| file.outline.lines.iter().any(|line| line.block == block);
+    if !files.iter().any(|file| holds(&file)) {
+        return Vec::new();
+    }
+    // The block may as well be that of the package, of the same name: it has to be one of them.
+    let candidates = support.codebase.files().iter().filter(|file| {
+        support.files.contains(&file.path) || !support.executed.lines(&file.path).is_empty()
+    });
+    let mut best: Option<Vec<Finding>> = None;
+    for file in candidates {
+        let original: Vec<&Line> =
+            file.outline.lines.iter().filter(|line| line.block == block).collect();
+        if original.is_empty() {
+            continue;
+        }
+        let strict = support.files.contains(&file.path);
+        let found = compare(support, file, &original, lines, strict);
+        if best.as_ref().is_none_or(|best| found.len() < best.len()) {
+            best = Some(found);
+        }
+    }
+    best.unwrap_or_default()
+}
+
+/// What a gist's block has that the original's has not, and what it lacks that the original executed.
+fn compare(
+    support: &Support<'_>,
+    file: &CodeFile,
+    original: &[&Line],
+    lines: &[(usize, &Line)],
+    strict: bool,
+) -> Vec<Finding> {
+    let block = &original[0].block;
+    let imported: BTreeSet<&str> = original
+        .iter()
+        .filter(|line| line.role == Role::Import)
+        .flat_map(|line| line.binds.iter().map(String::as_str))
+        .collect();
+    let mut left: FxHashMap<Key, i64> = FxHashMap::default();
+    for line in original {
+        *left.entry(line.key).or_default() += 1;
+    }
+    let mut findings = Vec::new();
+    for (_, line) in lines {
+        let count = left.entry(line.key).or_default();
+        *count -= 1;
+        let adjusted = line.role == Role::Import
+            || line.alias && line.binds.iter().all(|name| imported.contains(name.as_str()))
+            || line.class == Class::Potential && line.role == Role::Simple;
+        if *count < 0 && !adjusted {
+            findings.push(Finding {
+                rule: Rule::ChangedSupport,
+                line: line.first,
+                evidence: format!("{block} of {} has no such line: {}", file.path, line.text),
+            });
+        }
+    }
+    let function = file.outline.functions.iter().any(|name| name == block);
+    if !strict || !function {
+        return findings;
+    }
+    let hits = support.executed.lines(&file.path);
+    let first = lines.first().map_or(0, |(_, line)| line.first);
+    for line in original {
+        let ran = hits.iter().any(|hit| (line.reach.0..=line.reach.1).contains(hit));
+        let matters = line.role == Role::Simple && line.class == Class::Executable && !line.alias;
+        let count = left.entry(line.key).or_default();
+        if ran && matters && *count > 0 {
+            *count -= 1;
+            findings.push(Finding {
+                rule: Rule::ChangedSupport,
+                line: first,
+                evidence: format!("{block} of {} lost an executed line: {}", file.path, line.text),
+            });
+        }
+    }
+    findings
+}
+
+/// The gist with every alias that it defines at its top level replaced by what it stands for.
+fn without_aliases(text: &str, gist: &Outline) -> Outline {
+    graph::with_deep_stack(|| {
+        let syntax = Syntax::parse(graph::Source::new("gist", text));
+        let mut aliases: BTreeMap<&str, String> = BTreeMap::new();
+        for line in gist.lines.iter().filter(|line| line.alias && line.block.is_empty()) {
+            let statement = &text[line.range.0..line.range.1];
+            let Some((_, value)) = statement.split_once('=') else { continue };
+            let value = value.trim();
+            let plain = value.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if let [name] = line.binds.as_slice()
+                && plain
+            {
+                aliases.insert(name, value.to_owned());
+            }
+        }
+        let all = TextRange::new(TextSize::new(0), TextSize::of(text));
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        let mut after_dot = false;
+        for token in syntax.tokens(all) {
+            let (start, end) = (token.start().to_usize(), token.end().to_usize());
+            if token.kind() == TokenKind::Name
+                && !after_dot
+                && let Some(value) = aliases.get(&text[start..end])
+            {
+                out.push_str(&text[done..start]);
+                out.push_str(value);
+                done = end;
+            }
+            after_dot = token.kind() == TokenKind::Dot;
+        }
+        out.push_str(&text[done..]);
+        Outline::of_shallow(&out)
+    })
+}
