@@ -1,6 +1,6 @@
 //! What can keep an evaluation from being made. A gist that fails is no error.
 
-use tools::{CandidateError, CommandError, ExecuteError, WorkspaceError};
+use tools::{CandidateError, CommandError, ExecuteError, Unusable, WorkspaceError};
 
 use crate::{store::StoreError, task::TaskError};
 
@@ -13,32 +13,9 @@ pub enum EvalError {
     /// The suite or task cannot be used.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The command selects no test.
-    #[error("command `{command}` collects nothing: {why}")]
-    CollectsNothing {
-        /// The command.
-        command: String,
-        /// What the run said.
-        why: String,
-    },
-    /// The command does not end in its time.
-    #[error(
-        "command `{command}` does not end within {seconds} s (give it more time, or another test)"
-    )]
-    DoesNotEnd {
-        /// The command.
-        command: String,
-        /// The limit.
-        seconds: f64,
-    },
-    /// The command was stopped.
-    #[error("command `{command}` was killed: {why}")]
-    Killed {
-        /// The command.
-        command: String,
-        /// What happened.
-        why: String,
-    },
+    /// The command gives nothing to reproduce.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
     /// The command's program is not there.
     #[error("command `{command}` cannot start: {why}")]
     CannotStart {

@@ -288,29 +288,11 @@ fn check(
     run: &Execution,
     first: bool,
 ) -> Result<(), EvalError> {
-    let command = || spec.command.to_string();
     match run.status {
         Status::Interrupted => return Err(EvalError::Interrupted),
-        Status::TimedOut if first => {
-            let seconds = spec.limits.wall.as_secs_f64();
-            return Err(EvalError::DoesNotEnd { command: command(), seconds });
-        }
-        Status::OutOfMemory => {
-            let why = "it uses more memory than it may".to_owned();
-            return Err(EvalError::Killed { command: command(), why });
-        }
-        Status::Signaled(signal) => {
-            let why = format!("it was ended by signal {signal}");
-            return Err(EvalError::Killed { command: command(), why });
-        }
-        Status::Exited(_) | Status::TimedOut => {}
-    }
-    if spec.command.is_pytest() {
-        if run.collected.is_empty() && run.cases.is_empty() {
-            let why = why_nothing(run);
-            return Err(EvalError::CollectsNothing { command: command(), why });
-        }
-        return Ok(());
+        // Only a first run that does not end says that the command never does.
+        Status::TimedOut if !first => return Ok(()),
+        _ => tools::usable(run, spec.command, spec.limits.wall)?,
     }
     let missing = match spec.command.program() {
         Program::Script(path) => {
@@ -325,24 +307,9 @@ fn check(
         _ => None,
     };
     match missing {
-        Some(why) => Err(EvalError::CannotStart { command: command(), why }),
+        Some(why) => Err(EvalError::CannotStart { command: spec.command.to_string(), why }),
         None => Ok(()),
     }
-}
-
-/// Why a run collected nothing, as briefly as it can be said.
-fn why_nothing(run: &Execution) -> String {
-    if let Some((node, raised)) = run.collection_errors.first() {
-        let message = raised.message.lines().next().unwrap_or("");
-        let place = if node.is_empty() { String::new() } else { format!("{node}: ") };
-        return format!("{place}{}: {message}", raised.kind);
-    }
-    let lines = run.stderr.lines().chain(run.stdout.lines());
-    let error = lines.map(str::trim).find(|line| {
-        line.starts_with("ERROR") || line.starts_with("E ") || line.contains("error:")
-    });
-    let last = run.stdout.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    error.or(last).map_or_else(|| format!("{:?}", run.status), str::to_owned)
 }
 
 /// What all runs agree on.
