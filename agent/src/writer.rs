@@ -4,8 +4,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use eval::Effort;
 use serde_json::Value;
-use tools::{Session, Toolset, UnknownTool};
+use tools::{Group, Session, Tool, Toolset, UnknownTool};
 
 use crate::{
     agent::Agent,
@@ -84,6 +85,35 @@ impl Writer {
             trajectory,
         };
         Ok(runtime.block_on(agent.run())?)
+    }
+
+    /// What its tools give it.
+    pub fn abilities(&self) -> eval::Writer {
+        let has = |name: &str| self.settings.writer.tools.iter().any(|tool| tool == name);
+        eval::Writer { trace: has("trace"), execute: has("execute") }
+    }
+
+    /// What a session cost.
+    pub fn effort(&self, end: &End, session: &Session) -> Effort {
+        let toolset = Toolset::named(&self.settings.writer.tools).ok();
+        let mut calls = BTreeMap::new();
+        for (name, count) in &end.calls {
+            let group =
+                toolset.as_ref().and_then(|set| set.get(name)).map_or(Group::Other, Tool::group);
+            *calls.entry(group.name().to_owned()).or_default() += *count as u64;
+        }
+        Effort {
+            steps: end.steps as u64,
+            tokens_in: end.usage.input,
+            tokens_out: end.usage.output,
+            tokens_cached: end.usage.cached,
+            price: None,
+            wall_seconds: end.seconds,
+            cpu_seconds: None,
+            slicing_cpu_seconds: session.findings.slicing.map(|time| time.as_secs_f64()),
+            calls,
+            limit: end.outcome.is_limit().then(|| end.outcome.to_string()),
+        }
     }
 
     fn start(&self, session: &Session, model: &dyn Model) -> Start {

@@ -4,6 +4,7 @@
 mod archive;
 mod cache;
 mod candidate;
+mod clock;
 mod command;
 mod environment;
 mod execute;

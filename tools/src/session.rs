@@ -74,6 +74,8 @@ pub struct Findings {
     pub original: Option<Arc<Execution>>,
     /// The parsed sources of what ran, once something was sliced.
     pub slicer: Option<Slicer>,
+    /// CPU time that slicing took, parsing excluded, once something was sliced.
+    pub slicing: Option<Duration>,
     /// What the gist was asked to be, where the slicer wrote it.
     pub request: SliceRequest,
     /// What it keeps, and why.

@@ -41,6 +41,18 @@ pub enum Group {
     Other,
 }
 
+impl Group {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// What a call gives back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {

@@ -7,8 +7,10 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+mod cache;
 mod completion;
 mod config;
+mod eval;
 mod exit;
 mod explain;
 mod flags;
@@ -19,6 +21,7 @@ mod signals;
 mod surroundings;
 mod target;
 mod trace;
+mod verdict;
 
 pub use exit::Exit;
 use exit::{Failure, OrExit};
@@ -63,10 +66,14 @@ struct Global {
 enum Action {
     /// Write the gist of a repository under a command, and judge it.
     Run(run::Run),
+    /// Judge a gist that exists.
+    Eval(eval::Eval),
     /// Show what a command touches in a repository.
     Trace(trace::Trace),
     /// Print all settings, and where each comes from.
     Config(config::Config),
+    /// List what is kept on disk, or delete it.
+    Cache(cache::Cache),
     /// Print a completion script for a shell.
     Completion(completion::Completion),
     /// Print the manual page.
@@ -103,15 +110,20 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
 fn act(cli: Cli) -> Result<Exit, Failure> {
     let flags = match &cli.action {
         Action::Run(run) => run.flags(),
+        Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
-        Action::Config(_) | Action::Completion(_) | Action::Man(_) => Flags::default(),
+        Action::Cache(_) | Action::Config(_) | Action::Completion(_) | Action::Man(_) => {
+            Flags::default()
+        }
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
     signals::watch(around.interrupt.clone()).or_exit(Exit::Infrastructure)?;
     match cli.action {
         Action::Run(run) => run.act(&around),
+        Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),
         Action::Config(config) => config.act(&around),
+        Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),
     }

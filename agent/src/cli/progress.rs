@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use tools::Progress as Sign;
+
 use super::surroundings::Talk;
 use crate::{
     message::Message,
@@ -49,6 +51,19 @@ impl Progress {
         }
     }
 
+    /// Shows what a long step says of itself.
+    pub fn sign(&self, sign: Sign<'_>) {
+        match sign {
+            Sign::Step(what) => self.say(what),
+            // Lines for every part of a download would be all that one reads.
+            Sign::Bytes { name, done, total } if self.talk == Talk::Bar => {
+                let total = total.map(|total| format!(" of {}", size(total))).unwrap_or_default();
+                self.say(&format!("{name}: {}{total}", size(done)));
+            }
+            Sign::Bytes { .. } => {}
+        }
+    }
+
     /// A watch over a session that says each call and how long it took.
     pub fn watch(&self) -> Watch {
         let progress = self.clone();
@@ -75,6 +90,16 @@ impl Progress {
     /// Leaves no trace on the terminal.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Bytes as people read them.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
     }
 }
 

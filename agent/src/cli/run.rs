@@ -2,12 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use ::eval::{SourceMap, Submission};
 use clap::Args;
-use tools::{Session, usable};
+use serde_json::json;
+use tools::{GIST_NAME, Session, usable};
 
 use super::{
-    Exit, Failure, OrExit, explain::explain, flags::Flags, progress::Progress,
-    surroundings::Surroundings, target::Target,
+    Exit, Failure, OrExit,
+    explain::explain,
+    flags::Flags,
+    progress::Progress,
+    surroundings::Surroundings,
+    target::{Judged, Target},
+    verdict::{self, scores, verdict},
 };
 use crate::{
     outcome::Outcome,
@@ -58,7 +65,9 @@ impl Run {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
         }
         let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
-        record.write("concise.py", gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        let source_map = SourceMap::of(gist);
+        record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        record.write_json("source-map.json", &source_map).or_exit(Exit::Infrastructure)?;
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
@@ -68,7 +77,31 @@ impl Run {
         {
             print!("{}", explain(plan, gist));
         }
-        Ok(Exit::Success)
+        progress.say("judge");
+        let judged = opened.judge(
+            around,
+            &session.workspace,
+            &Judged {
+                submission: Submission::Written(gist.text.clone()),
+                source_map: Some(&source_map),
+                writer: writer.abilities(),
+                effort: Some(writer.effort(&end, &session)),
+            },
+        );
+        progress.clear();
+        let evaluation = judged?;
+        ::eval::write(&record.path().join("scores.json"), &evaluation)
+            .or_exit(Exit::Infrastructure)?;
+        if around.json {
+            let scores = scores(&evaluation);
+            let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "scores": scores });
+            println!("{printed:#}");
+        } else {
+            print!("{}", verdict(&evaluation, around.color));
+            println!("  gist        {}", output.display());
+            println!("  record      {}", record.path().display());
+        }
+        Ok(verdict::exit(&evaluation))
     }
 }
 

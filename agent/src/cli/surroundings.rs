@@ -12,9 +12,12 @@ use std::{
 };
 
 use clap::ColorChoice;
-use tools::{Host, Interrupt, LocalSandbox};
+use tools::{
+    Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository, RepositoryError,
+    Sandbox,
+};
 
-use super::{Exit, Failure, Global, OrExit, flags::Flags};
+use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress};
 use crate::config::{Config, Settings};
 
 /// The surroundings of one run of the program.
@@ -101,6 +104,48 @@ impl Surroundings {
             true => Failure::new(Exit::Interrupted, "interrupted"),
             false => Failure { exit: Exit::Infrastructure, error: error.into() },
         }
+    }
+
+    /// The cache.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn cache(&self) -> Result<Cache, Failure> {
+        Cache::open(&self.cache, self.interrupt.clone()).or_exit(Exit::Infrastructure)
+    }
+
+    /// A repository as the user names it.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn repository(
+        &self,
+        named: &str,
+        sandbox: &dyn Sandbox,
+        progress: &Progress,
+    ) -> Result<Repository, Failure> {
+        let options = OpenOptions {
+            cache: &self.cache()?,
+            sandbox,
+            host: &self.host,
+            interrupt: &self.interrupt,
+            artifact: None,
+            python: None,
+            refresh: false,
+            progress: &|sign| progress.sign(sign),
+        };
+        Repository::open(named, &options).map_err(|error| {
+            let exit = match &error {
+                RepositoryError::Interrupted
+                | RepositoryError::Cache(CacheError::Interrupted { .. }) => Exit::Interrupted,
+                RepositoryError::Settings { .. }
+                | RepositoryError::Network { .. }
+                | RepositoryError::NoGit => Exit::Environment,
+                RepositoryError::Cache(_) | RepositoryError::Sandbox(_) => Exit::Infrastructure,
+                _ => Exit::Input,
+            };
+            Failure { exit, error: error.into() }
+        })
     }
 
     /// Where what runs has its directories: one of ours in that for temporary files, which others may

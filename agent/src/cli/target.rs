@@ -1,11 +1,15 @@
 //! From what was typed to a repository, an environment and a command, ready for a session.
 
 use std::{
-    path::{Path, PathBuf},
+    collections::BTreeMap,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use ::eval::{
+    Effort, EvalError, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, evaluate,
+};
 use clap::Args;
 use tools::{
     Command, Environment, Findings, LocalSandbox, Repository, Session, Workspace,
@@ -68,8 +72,7 @@ impl Target {
         let command = command.or_exit(Exit::Input)?;
         let sandbox = Arc::new(around.sandbox());
         progress.say(&format!("open {}", self.repository));
-        let repository =
-            Repository::of_directory(Path::new(&self.repository)).or_exit(Exit::Input)?;
+        let repository = around.repository(&self.repository, &*sandbox, progress)?;
         let python = match around.settings.environment.python.as_str() {
             "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
                 Failure::new(
@@ -90,6 +93,46 @@ impl Target {
 }
 
 impl Opened {
+    /// Judges a gist of it.
+    ///
+    /// # Errors
+    /// The command is no task, or the machine fails; a gist that does is a verdict.
+    pub fn judge(
+        &self,
+        around: &Surroundings,
+        workspace: &Workspace,
+        judged: &Judged<'_>,
+    ) -> Result<Evaluation, Failure> {
+        let references = around.cache.join("references");
+        let spec = EvaluateSpec {
+            original: ReferenceSpec {
+                sandbox: &*self.sandbox,
+                repository: &self.repository,
+                environment: &self.environment,
+                command: &self.command,
+                limits: around.settings.command.limits(),
+                variables: &BTreeMap::new(),
+                workspace,
+                cache: Some(&references),
+            },
+            task: &self.command.to_string(),
+            place: around.settings.gist.place,
+            submission: &judged.submission,
+            source_map: judged.source_map,
+            writer: judged.writer,
+            effort: judged.effort.as_ref(),
+            codebases: None,
+        };
+        evaluate(&spec).map_err(|error| match error {
+            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
+            EvalError::Command(_)
+            | EvalError::Task(_)
+            | EvalError::Unusable(_)
+            | EvalError::CannotStart { .. } => Failure { exit: Exit::Input, error: error.into() },
+            error => around.stopped(error),
+        })
+    }
+
     /// A session on it.
     ///
     /// # Errors
@@ -112,6 +155,18 @@ impl Opened {
             findings: Findings::default(),
         })
     }
+}
+
+/// A gist to be judged, and what is known of its writing.
+pub struct Judged<'a> {
+    /// The gist.
+    pub submission: Submission,
+    /// Where its lines come from.
+    pub source_map: Option<&'a SourceMap>,
+    /// What its writer had.
+    pub writer: ::eval::Writer,
+    /// What writing it cost.
+    pub effort: Option<Effort>,
 }
 
 /// The interpreter that a path, a version or a program's name means.

@@ -31,7 +31,7 @@ const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
 #[test]
 fn repositories_that_are_none() {
     let user = User::new();
-    check(&user, &run("none", &TEST), 3, &["none", "No such file or directory"]);
+    check(&user, &run("none", &TEST), 3, &["none", "no such file or directory"]);
     user.repository("empty", "");
     check(&user, &run("empty", &TEST), 3, &["empty", "empty"]);
     user.repository("text", "#- readme.txt\nhello\n");
@@ -148,5 +148,25 @@ fn tools_and_models_that_there_are_not() {
     ] {
         let args = ["run", "small", "--set", set, "--python", "PYTHON", "--", TEST[0], TEST[1]];
         check(&user, &args, 2, &[part]);
+    }
+}
+#[test]
+fn gists_that_are_none() {
+    let user = User::new();
+    user.repository("small", SMALL);
+    fs::write(user.here().join("empty.py"), "").unwrap();
+    fs::write(user.here().join("bytes.py"), b"x = '\xff'\n").unwrap();
+    fs::File::create(user.here().join("huge.py")).unwrap().set_len(1 << 30).unwrap();
+    symlink("empty.py", user.here().join("link.py")).unwrap();
+    for (gist, parts) in [
+        ("none.py", &["none.py", "no such file"][..]),
+        ("empty.py", &["empty.py", "empty"]),
+        ("bytes.py", &["bytes.py", "utf-8"]),
+        ("small", &["small", "directory"]),
+        ("link.py", &["link.py", "link"]),
+        ("huge.py", &["huge.py", "1073741824 bytes"]),
+    ] {
+        let args = ["eval", "small", "--gist", gist, "--python", "PYTHON", "--", TEST[0], TEST[1]];
+        check(&user, &args, 3, parts);
     }
 }

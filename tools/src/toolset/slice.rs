@@ -1,10 +1,13 @@
 //! The tool that writes a gist from the trace.
 
+use std::time::Instant;
+
 use graph::{Gist, Plan, Reason};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    clock::process_cpu,
     session::Session,
     slice::{SliceRequest, Slicer},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
@@ -58,9 +61,13 @@ impl Tool for SliceTool {
         let Some(slicer) = &session.findings.slicer else {
             return Err(ToolError::Fatal("the slicer was lost".to_owned()));
         };
+        let (began, cpu) = (Instant::now(), process_cpu());
         let (plan, gist) = slicer.slice(&request);
+        // Other sessions may be at work in this process: neither clock alone tells what this one took.
+        let took = process_cpu().saturating_sub(cpu).min(began.elapsed());
         let reply = report(&plan, &gist);
         let findings = &mut session.findings;
+        *findings.slicing.get_or_insert_default() += took;
         (findings.plan, findings.gist, findings.request) = (Some(plan), Some(gist), request);
         reply
     }

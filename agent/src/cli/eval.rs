@@ -1,0 +1,83 @@
+//! `gistify eval`: the verdict on a gist that exists, whoever wrote it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ::eval::{SOURCE_MAP_VERSION, SourceMap, Submission, Writer, read_gist};
+use clap::Args;
+use serde_json::json;
+use tools::Workspace;
+
+use super::{
+    Exit, Failure, OrExit,
+    flags::Flags,
+    progress::Progress,
+    surroundings::Surroundings,
+    target::{Judged, Target},
+    verdict::{self, scores, verdict},
+};
+
+#[derive(Debug, Args)]
+pub struct Eval {
+    #[command(flatten)]
+    target: Target,
+    /// The gist.
+    #[arg(long, value_name = "FILE")]
+    gist: PathBuf,
+    /// The source map that its writer left.
+    #[arg(long, value_name = "FILE")]
+    source_map: Option<PathBuf>,
+    /// Write all scores there, as JSON.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Eval {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        self.target.flags()
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let gist = read_gist(&self.gist).or_exit(Exit::Input)?;
+        let source_map = self.source_map.as_deref().map(source_map).transpose()?;
+        let progress = Progress::new(around.talk);
+        let opened = self.target.open(around, &progress)?;
+        let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
+        progress.say("judge");
+        let judged = Judged {
+            submission: Submission::Written(gist),
+            source_map: source_map.as_ref(),
+            writer: Writer::default(),
+            effort: None,
+        };
+        let judged = opened.judge(around, &workspace, &judged);
+        progress.clear();
+        let evaluation = judged?;
+        if let Some(path) = &self.output {
+            ::eval::write(path, &evaluation).or_exit(Exit::Infrastructure)?;
+        }
+        match around.json {
+            true => println!("{:#}", json!({ "gist": self.gist, "scores": scores(&evaluation) })),
+            false => print!("{}", verdict(&evaluation, around.color)),
+        }
+        Ok(verdict::exit(&evaluation))
+    }
+}
+
+/// Reads a source map.
+fn source_map(path: &Path) -> Result<SourceMap, Failure> {
+    let wrong = |reason: String| {
+        Failure::new(Exit::Input, format!("read source map {}: {reason}", path.display()))
+    };
+    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let map: SourceMap = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    match map.version {
+        SOURCE_MAP_VERSION => Ok(map),
+        version => {
+            Err(wrong(format!("version {version} (this program reads {SOURCE_MAP_VERSION})")))
+        }
+    }
+}

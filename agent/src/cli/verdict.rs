@@ -1,0 +1,146 @@
+//! What is said of a gist when it was judged: a few lines, the whole of it being in `scores.json`.
+
+use std::fmt::Write;
+
+use ::eval::{Evaluation, Finding, Quarantine, Record, What};
+use serde_json::Value;
+
+use super::{Exit, progress::printable};
+
+/// Most differences and findings that are shown.
+const SHOWN: usize = 5;
+
+/// A verdict as text, with colours or without.
+pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
+    let mut text = String::new();
+    headline(&mut text, evaluation, color);
+    if let Some(existence) = &evaluation.existence {
+        let glue = match existence.glue {
+            0 => "no glue".to_owned(),
+            lines => format!("{} without {lines} of glue", percent(existence.rate_without_glue)),
+        };
+        row(&mut text, "existence", &format!("{}  ({glue})", percent(existence.rate)));
+    }
+    if let Some(execution) = &evaluation.execution {
+        let of = format!("({} of {} lines)", execution.executed, execution.executable);
+        row(&mut text, "execution", &format!("{}  {of}", percent(execution.rate)));
+    }
+    if let Some(test) = &evaluation.test {
+        row(&mut text, "test score", &percent(test.rate));
+    }
+    if let Some(size) = &evaluation.size {
+        let (gist, executed, whole) = (size.gist, size.executed, size.repository);
+        let line = |name: &str, after: u64, ran: u64, all: u64| {
+            format!("{after} {name}  (of {ran} that ran, {all} in the repository)")
+        };
+        row(&mut text, "size", &line("lines", gist.lines, executed.lines, whole.lines));
+        row(&mut text, "", &line("tokens", gist.tokens, executed.tokens, whole.tokens));
+    }
+    if let Some(effort) = &evaluation.effort {
+        let scoring = evaluation.seconds + evaluation.reference.took;
+        let effort = format!("{} steps, {:.1} s", effort.steps, effort.wall_seconds);
+        row(&mut text, "effort", &format!("{effort}  (and {scoring:.1} s of scoring)"));
+    }
+    findings(&mut text, "violation", &evaluation.integrity.violations);
+    findings(&mut text, "note", &evaluation.integrity.notes);
+    text
+}
+
+/// What the process exits with after a verdict.
+pub fn exit(evaluation: &Evaluation) -> Exit {
+    match &evaluation.fidelity {
+        Some(fidelity) if fidelity.score == 1 => Exit::Success,
+        Some(_) => Exit::NotFaithful,
+        // Nothing can be said of the gist, because nothing can be said of the command.
+        None => Exit::Input,
+    }
+}
+
+/// All scores, as they are stored.
+pub fn scores(evaluation: &Evaluation) -> Value {
+    let mut scores = serde_json::to_value(evaluation).unwrap_or_default();
+    if let Some(scores) = scores.as_object_mut() {
+        scores.insert("version".to_owned(), Evaluation::VERSION.into());
+    }
+    scores
+}
+
+fn headline(text: &mut String, evaluation: &Evaluation, color: bool) {
+    let paint = |code: &str, words: &str| match color {
+        true => format!("\x1b[1;{code}m{words}\x1b[0m"),
+        false => words.to_owned(),
+    };
+    let (head, rest) = match (&evaluation.quarantine, &evaluation.fidelity) {
+        (Some(quarantine), _) => (paint("33", "not scored"), set_aside(quarantine)),
+        (None, Some(fidelity)) if fidelity.score == 1 => {
+            let cases = match fidelity.cases {
+                0 => "the run is the original's".to_owned(),
+                1 => "its one case is the original's".to_owned(),
+                cases => format!("all {cases} cases are the original's"),
+            };
+            (paint("32", "faithful"), cases)
+        }
+        (None, _) => {
+            let cause = evaluation.cause.as_ref();
+            let cause = cause.map(|cause| format!("{}: {}", cause.category, cause.evidence));
+            (paint("31", "not faithful"), cause.unwrap_or_else(|| "no cause is known".to_owned()))
+        }
+    };
+    let _ = writeln!(text, "{head}: {}", one_line(&rest));
+    let Some(fidelity) = &evaluation.fidelity else { return };
+    for difference in fidelity.differences.iter().take(SHOWN) {
+        let place = [&*difference.case, &*difference.phase].join(" ");
+        let _ = writeln!(text, "  {} {}", one_line(place.trim()), what(difference.what));
+        let _ = writeln!(text, "    original  {}", one_line(&difference.expected));
+        let _ = writeln!(text, "    gist      {}", one_line(&difference.found));
+    }
+    if fidelity.different > SHOWN as u64 {
+        let _ = writeln!(text, "  and {} more differences", fidelity.different - SHOWN as u64);
+    }
+}
+
+fn findings(text: &mut String, name: &str, findings: &[Finding]) {
+    for finding in findings.iter().take(SHOWN) {
+        row(text, name, &format!("line {}: {}", finding.line, finding.evidence));
+    }
+    if findings.len() > SHOWN {
+        row(text, name, &format!("and {} more", findings.len() - SHOWN));
+    }
+}
+
+fn row(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "  {name:<10}  {}", one_line(value));
+}
+
+fn percent(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "none".to_owned(), |rate| format!("{:.1}%", rate * 100.0))
+}
+
+fn one_line(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], " ")
+}
+
+fn what(what: What) -> &'static str {
+    match what {
+        What::End => "end of the run",
+        What::ExitCode => "exit code",
+        What::Collected => "collected tests",
+        What::Collection => "error of collection",
+        What::Missing => "missing",
+        What::Outcome => "outcome",
+        What::ExceptionType => "type of the exception",
+        What::ExceptionMessage => "message of the exception",
+        What::Reason => "reason",
+        What::Stdout => "standard output",
+        What::Stderr => "standard error",
+        What::Log => "log",
+    }
+}
+
+fn set_aside(quarantine: &Quarantine) -> String {
+    match quarantine {
+        Quarantine::Unstable(reason) => format!("the command has no stable outcome: {reason}"),
+        Quarantine::Network(reason) => format!("the command uses the network: {reason}"),
+        Quarantine::OverTime => "the command goes over its time limit in some run".to_owned(),
+    }
+}

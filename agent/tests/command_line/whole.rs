@@ -1,0 +1,209 @@
+//! Whole runs: what they write, print and leave behind.
+
+use super::*;
+
+const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
+
+/// The part of the repository that `test_double` needs, as it stands there.
+const GIST: &str = "\
+import pytest
+
+FACTOR = 2
+
+def double(value):
+    return value * FACTOR
+
+@pytest.mark.parametrize('value', [1, 2])
+def test_double(value):
+    print('doubling')
+    assert double(value) == value * 2
+";
+
+#[test]
+fn a_gist_is_written_judged_and_recorded() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let args = ["run", "small", "--python", &python, "--json", "--", TEST[0], TEST[1]];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let gist = read(&user.here().join("concise.py"));
+    assert_eq!(words(&gist), words(GIST), "{gist}");
+
+    let record = user.record();
+    let mut names: Vec<_> = fs::read_dir(&record)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["concise.py", "scores.json", "source-map.json", "trace.json", "trajectory.jsonl"]
+    );
+    assert_eq!(read(&record.join("concise.py")), gist);
+    for name in ["scores.json", "source-map.json", "trace.json"] {
+        let value: serde_json::Value = serde_json::from_str(&read(&record.join(name))).unwrap();
+        assert!(value["version"].is_u64(), "{name} has no version");
+    }
+    let printed: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let scores: serde_json::Value =
+        serde_json::from_str(&read(&record.join("scores.json"))).unwrap();
+    assert_eq!(printed["scores"], scores);
+    assert_eq!(scores["fidelity"]["score"], 1);
+    assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_failing_command_is_a_task() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let command = ["pytest", "tests/test_numbers.py::test_fails"];
+    let ran = user.gistify(&["run", "small", "--python", &python, "--", command[0], command[1]]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("faithful: its one case is the original's\n"), "{}", ran.out);
+}
+
+#[test]
+fn every_kind_of_command() {
+    let Some(python) = python() else { return };
+    let files = "\
+#- tool/__init__.py
+#- tool/__main__.py
+from tool.work import greet
+if __name__ == '__main__':
+    print(greet('you'))
+#- tool/work.py
+def greet(name):
+    '''
+    >>> greet('x')
+    'hello x'
+    '''
+    return 'hello ' + name
+def unused():
+    pass
+#- script.py
+from tool.work import greet
+print(greet('script'))
+#- tests/__init__.py
+#- tests/test_unit.py
+import unittest
+from tool.work import greet
+class GreetTest(unittest.TestCase):
+    def test_greet(self):
+        self.assertEqual(greet('a'), 'hello a')
+";
+    for command in [
+        "python -m tool",
+        "python script.py",
+        "python -m unittest tests.test_unit",
+        "pytest tests/test_unit.py::GreetTest",
+        "python -m pytest tests/test_unit.py -k greet",
+    ] {
+        let user = User::new();
+        user.repository("kinds", files);
+        let ran = user.gistify(&["run", "kinds", "--python", &python, "--", command]);
+        assert_eq!(ran.code, 0, "{command}: {}{}", ran.out, ran.err);
+        let gist = read(&user.here().join("concise.py"));
+        assert!(!gist.contains("unused"), "{command}: {gist}");
+    }
+}
+
+#[test]
+fn a_gist_is_judged_as_well_by_itself() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let judge = |gist: &str| {
+        let path = user.here().join("gist.py");
+        fs::write(&path, gist).unwrap();
+        user.gistify(&[
+            "eval", "small", "--gist", "gist.py", "--python", &python, "--", TEST[0], TEST[1],
+        ])
+    };
+    for (change, code, head) in [
+        (("", ""), 0, "faithful: all 2 cases are the original's"),
+        (("* FACTOR", "* 3"), 1, "not faithful: run-time error: "),
+        (("'doubling'", "'tripling'"), 0, "faithful: "),
+        (("def test_double", "def test_other"), 1, "not faithful: missing test: "),
+        (("FACTOR = 2", "from calc.numbers import FACTOR"), 1, "not faithful: import error: "),
+    ] {
+        let ran = judge(&GIST.replace(change.0, change.1));
+        assert_eq!(ran.code, code, "{change:?}: {}{}", ran.out, ran.err);
+        assert!(ran.out.starts_with(head), "{change:?}: {}", ran.out);
+    }
+}
+
+#[test]
+fn an_explanation_names_every_unit() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let args = ["run", "small", "--python", &python, "--explain", "--", TEST[0], TEST[1]];
+    let ran = user.gistify(&args);
+    for part in [
+        "calc/numbers.py:1 FACTOR: calc/numbers.py:4 refers to FACTOR",
+        "calc/numbers.py:4-7 double: it ran during the tests",
+        "left out although it ran",
+    ] {
+        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
+    }
+}
+
+#[test]
+fn a_trace_is_printed() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let args = ["trace", "small", "--python", &python, "--functions", "--", TEST[0], TEST[1]];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("    4 double (test)"), "{}", ran.out);
+    let ran =
+        user.gistify(&["trace", "small", "--python", &python, "--json", "--", TEST[0], TEST[1]]);
+    let trace: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(trace["version"].is_u64(), "{}", ran.out);
+}
+
+#[test]
+fn the_user_s_files_stay_as_they_are() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let writing = "\
+#- conftest.py
+import pathlib
+pathlib.Path('made').write_text('x')
+#- data.txt
+mine
+#- test_a.py
+import pathlib
+def test_writes():
+    here = pathlib.Path(__file__).parent
+    (here / 'data.txt').write_text('theirs')
+    (here / 'new.txt').write_text('new')
+";
+    let root = user.repository("writing", writing);
+    let ran = user.gistify(&["run", "writing", "--python", &python, "--", "pytest", "test_a.py"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(read(&root.join("data.txt")), "mine\n");
+    let mut names: Vec<_> = fs::read_dir(&root)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["conftest.py", "data.txt", "test_a.py"]);
+}
+
+#[test]
+fn quiet_says_nothing_and_force_replaces() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    fs::write(user.here().join("concise.py"), "old").unwrap();
+    let args = ["run", "small", "--python", &python, "-q", "--force", "--", TEST[0], TEST[1]];
+    let ran = user.gistify(&args);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(!ran.out.contains('\x1b'), "colours off a terminal: {:?}", ran.out);
+    assert_ne!(read(&user.here().join("concise.py")), "old");
+}
