@@ -51,6 +51,42 @@ impl Host {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// The variables that say where packages come from and how servers are reached, without those
+    /// that say where and how to install.
+    pub(crate) fn download_variables(&self) -> BTreeMap<String, String> {
+        const INSTALLER: [&str; 22] = [
+            "PIP_CERT",
+            "PIP_CLIENT_CERT",
+            "PIP_DEFAULT_TIMEOUT",
+            "PIP_EXTRA_INDEX_URL",
+            "PIP_FIND_LINKS",
+            "PIP_INDEX_URL",
+            "PIP_NO_INDEX",
+            "PIP_PROXY",
+            "PIP_RETRIES",
+            "PIP_TIMEOUT",
+            "PIP_TRUSTED_HOST",
+            "UV_DEFAULT_INDEX",
+            "UV_EXTRA_INDEX_URL",
+            "UV_FIND_LINKS",
+            "UV_HTTP_TIMEOUT",
+            "UV_INDEX",
+            "UV_INDEX_STRATEGY",
+            "UV_INDEX_URL",
+            "UV_INSECURE_HOST",
+            "UV_NATIVE_TLS",
+            "UV_OFFLINE",
+            "UV_SYSTEM_CERTS",
+        ];
+        let wanted = |name: &str| {
+            let upper = name.to_uppercase();
+            let installer = upper.starts_with("PIP_") || upper.starts_with("UV_");
+            !installer || INSTALLER.contains(&upper.as_str()) || upper.starts_with("UV_INDEX_")
+        };
+        let variables = self.network.iter().filter(|(name, _)| wanted(name));
+        variables.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// Files and directories that the network variables name.
     pub(crate) fn named_paths(&self) -> Vec<PathBuf> {
         let words = self.network.values().flat_map(|value| value.split_whitespace());

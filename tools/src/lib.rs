@@ -10,6 +10,7 @@ mod environment;
 mod execute;
 mod host;
 mod normalize;
+mod pip;
 mod progress;
 mod repository;
 mod sandbox;
@@ -27,7 +28,9 @@ pub use candidate::{
     Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out,
 };
 pub use command::{Command, CommandError, Program, TestId};
-pub use environment::{Environment, EnvironmentError, default_interpreter, find_interpreters};
+pub use environment::{
+    Environment, EnvironmentError, ProvisionRequest, default_interpreter, find_interpreters,
+};
 pub use execute::{
     CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable,
 };

@@ -186,7 +186,29 @@ pub(super) fn ini_values(text: &str, section: &str, key: &str) -> Vec<String> {
     values
 }
 
-fn read(path: &Path) -> String {
+/// The entries of a section of an ini file, in order: keys and the lines of their values.
+pub(super) fn ini_section(text: &str, section: &str) -> Vec<(String, Vec<String>)> {
+    let mut inside = false;
+    let mut keys: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            inside = name.split(']').next() == Some(section);
+        } else if inside
+            && !line.starts_with([' ', '\t', '#', ';'])
+            && let Some((key, _)) = line.split_once(['=', ':'])
+        {
+            keys.push(key.trim().to_owned());
+        }
+    }
+    let values = |key: String| {
+        let lines = ini_values(text, section, &key);
+        (key, lines)
+    };
+    keys.into_iter().map(values).collect()
+}
+
+/// The text of a file; what cannot be read is as good as empty.
+pub(super) fn read(path: &Path) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 

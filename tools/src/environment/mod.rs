@@ -6,17 +6,28 @@
 
 mod interpreter;
 mod layout;
+mod metadata;
 mod probe;
+mod provision;
+mod requirements;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::{
+    cache::{Cache, CacheError},
+    progress::Progress,
+    sandbox::{Sandbox, SandboxError},
+};
 use probe::Probe;
 
 pub use interpreter::{default_interpreter, find_interpreters};
 pub(crate) use probe::{link_chain, probe};
+pub use provision::ProvisionRequest;
 
 /// A Python interpreter with the packages of a task, without the repository's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,9 +73,46 @@ pub enum EnvironmentError {
         /// Its path.
         python: PathBuf,
     },
+    /// No interpreter of this machine is allowed.
+    #[error(
+        "find an interpreter: {wanted} is needed, this machine has {found} (install it, or name a version with --python)"
+    )]
+    NoInterpreter {
+        /// What is asked for.
+        wanted: String,
+        /// The versions that there are.
+        found: String,
+    },
+    /// The lock file names nothing.
+    #[error("read lock {path}: it has no requirement")]
+    Lock {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something cannot be installed.
+    #[error("install {what}: {reason}; the end of the log:\n{log}")]
+    Install {
+        /// The requirement, or the step.
+        what: String,
+        /// What is wrong.
+        reason: String,
+        /// The last lines that the installer printed.
+        log: String,
+    },
+    /// A file cannot be read or written.
+    #[error("make an environment: {path}: {}", crate::workspace::explain(.source))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The user stopped it.
     #[error("make an environment: interrupted")]
     Interrupted,
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
     /// The sandbox failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -98,6 +146,20 @@ impl Environment {
             pythonpath: layout::pythonpath(root),
             pytest: probe.pytest,
         })
+    }
+
+    /// An environment of our own for a repository, made in the cache or found there.
+    ///
+    /// # Errors
+    /// When no interpreter fits, or something cannot be installed; the error says what, and how the
+    /// installer's log ends.
+    pub fn provision(
+        request: &ProvisionRequest<'_>,
+        cache: &Cache,
+        sandbox: &dyn Sandbox,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Environment, EnvironmentError> {
+        provision::provision(request, cache, sandbox, progress)
     }
 
     /// Fails where a command that needs pytest cannot run.

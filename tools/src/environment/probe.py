@@ -33,7 +33,6 @@ print(json.dumps({
     "libraries": sysconfig.get_config_var("LIBDIR") or "",
     "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
     "pytest": version_of("pytest"),
-    "pip": version_of("pip"),
     "markers": {
         "implementation_name": sys.implementation.name,
         "implementation_version": full_version(sys.implementation.version),

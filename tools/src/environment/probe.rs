@@ -15,7 +15,6 @@ use crate::sandbox::{Limits, Network, Request, Sandbox, Status};
 
 /// What an interpreter says of itself.
 #[derive(Debug, Clone, Deserialize)]
-#[expect(dead_code, reason = "provisioning reads the rest")]
 pub(crate) struct Probe {
     pub(crate) executable: PathBuf,
     pub(crate) version: (u8, u8, u8),
@@ -25,7 +24,6 @@ pub(crate) struct Probe {
     /// How its compiled modules end, such as `.cpython-311-x86_64-linux-gnu.so`.
     pub(crate) extension_suffix: String,
     pub(crate) pytest: Option<String>,
-    pub(crate) pip: Option<String>,
     /// The environment of PEP 508 markers.
     pub(crate) markers: BTreeMap<String, String>,
 }

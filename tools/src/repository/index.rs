@@ -5,10 +5,8 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     path::{Path, PathBuf},
     str::FromStr,
-    time::Duration,
 };
 
 use pep508_rs::pep440_rs::Version;
@@ -20,10 +18,10 @@ use super::{
     download::{Downloader, without_secrets},
 };
 use crate::{
-    environment::{find_interpreters, link_chain},
     host::Host,
+    pip::{self, PipError, PipSettings},
     progress::Progress,
-    sandbox::{Interrupt, Limits, Network, Request, Sandbox, Status},
+    sandbox::{Interrupt, Sandbox},
 };
 
 /// The indexes that the user's pip asks, in order.
@@ -52,15 +50,6 @@ pub(super) enum FileKind {
         abis: Vec<String>,
         platforms: Vec<String>,
     },
-}
-
-#[derive(Deserialize)]
-struct PipSettings {
-    index: String,
-    more: Vec<String>,
-    no_index: bool,
-    certificates: String,
-    proxy: String,
 }
 
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
@@ -319,60 +308,16 @@ fn lend_credentials(index: &Url, file: &mut Url) {
     }
 }
 
-/// Asks pip, with any interpreter that has it.
+/// What the user's pip says of indexes.
 fn pip_settings(host: &Host, sandbox: &dyn Sandbox) -> Result<PipSettings, RepositoryError> {
-    if let Some(index) = host.variable("PIP_INDEX_URL") {
-        let text = |name| host.variable(name).unwrap_or_default().to_owned();
-        return Ok(PipSettings {
-            index: index.to_owned(),
-            more: text("PIP_EXTRA_INDEX_URL").split_whitespace().map(str::to_owned).collect(),
-            no_index: false,
-            certificates: text("PIP_CERT"),
-            proxy: text("PIP_PROXY"),
-        });
-    }
-    let mut readable = host.named_paths();
-    let mut env = host.network.clone();
-    env.insert("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
-    env.remove("PIP_LOG");
-    if let Some(home) = &host.home {
-        env.insert("HOME".to_owned(), home.display().to_string());
-        let files = [".config/pip", ".pip"].map(|path| home.join(path));
-        readable.extend(files.into_iter().filter(|path| path.exists()));
-    }
-    for python in find_interpreters(host) {
-        let mut readable = readable.clone();
-        readable.extend(link_chain(&python));
-        let finished = sandbox.run(&Request {
-            program: python,
-            args: ["-I", "-B", "-c", include_str!("pip_settings.py")].map(OsString::from).into(),
-            cwd: PathBuf::from("/"),
-            env: env.clone(),
-            readable,
-            writable: vec![],
-            network: Network::Loopback,
-            limits: Limits {
-                wall: Duration::from_secs(60),
-                cpu: Duration::from_secs(30),
-                memory: 1 << 30,
-                processes: 32,
-                output: 1 << 20,
-                file: 1 << 20,
-            },
-        })?;
-        match finished.status {
-            Status::Interrupted => return Err(RepositoryError::Interrupted),
-            Status::Exited(0) => {
-                if let Ok(settings) = serde_json::from_slice(&finished.stdout.bytes) {
-                    return Ok(settings);
-                }
-            }
-            // This one has no pip, or an old one.
-            Status::Exited(_) | Status::Signaled(_) | Status::TimedOut | Status::OutOfMemory => {}
+    pip::settings(host, sandbox).map_err(|error| match error {
+        PipError::Interrupted => RepositoryError::Interrupted,
+        PipError::Sandbox(error) => error.into(),
+        PipError::Unknown => {
+            let reason = "no interpreter has a pip, which knows it (or set PIP_INDEX_URL)";
+            RepositoryError::Settings { reason: reason.to_owned() }
         }
-    }
-    let reason = "no interpreter has pip, which knows the package index (or set PIP_INDEX_URL)";
-    Err(RepositoryError::Settings { reason: reason.to_owned() })
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,620 @@
+//! Makes environments of our own, in the cache: an interpreter of the user's, and what a repository
+//! and its tests need. `uv` makes them where it is installed, else `venv` and `pip`.
+//!
+//! Everything that installs or builds runs in the sandbox, with the network but with a home
+//! directory of its own. The repository itself is not installed.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+use pep508_rs::{
+    MarkerEnvironment, PackageName, Requirement, VerbatimUrl,
+    pep440_rs::{Version, VersionSpecifiers},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Environment, EnvironmentError, find_interpreters, layout,
+    metadata::{self, Metadata},
+    probe::{Probe, link_chain, probe},
+    requirements::requirements,
+};
+use crate::{
+    cache::{Cache, CacheKind, key},
+    host::Host,
+    pip::{self, PipError},
+    progress::Progress,
+    repository::Repository,
+    sandbox::{Finished, Limits, Network, Request, Sandbox, Status},
+    snapshot::{Kind, Snapshot},
+    workspace::copy_tree,
+};
+
+/// What an environment is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct ProvisionRequest<'a> {
+    /// The repository; its metadata says what is needed.
+    pub repository: &'a Repository,
+    /// The user's machine: interpreters, `uv`, and how the network is reached.
+    pub host: &'a Host,
+    /// The version of Python; else the newest that the repository allows.
+    pub python: Option<(u8, u8)>,
+    /// A complete list of pinned requirements, installed without looking for more.
+    pub lock: Option<&'a Path>,
+    /// Entries of `PYTHONPATH` relative to the root, where they are known; else they are found.
+    pub pythonpath: Option<&'a [String]>,
+    /// Make it anew although it is in the cache.
+    pub rebuild: bool,
+}
+
+/// The newest version of Python that is chosen without being asked for.
+const NEWEST: (u8, u8) = (3, 13);
+const NO_INDEX: &str = "PIP_NO_INDEX";
+const FORMAT: u32 = 1;
+const RECORD: &str = "environment.json";
+
+/// What is kept of an environment beside its files.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    format: u32,
+    environment: Environment,
+}
+
+/// The environment for a request, from the cache where it is there.
+pub(super) fn provision(
+    request: &ProvisionRequest<'_>,
+    cache: &Cache,
+    sandbox: &dyn Sandbox,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Environment, EnvironmentError> {
+    let repository = request.repository;
+    let lock = request.lock.map(read_lock).transpose()?;
+    let metadata = metadata::read_metadata(&repository.root);
+    let python = request.python.map(|(major, minor)| format!("{major}.{minor}"));
+    let python = python.unwrap_or_default();
+    let requires_python = metadata.requires_python.clone().unwrap_or_default();
+    let name = metadata.name.clone().unwrap_or_default();
+    let extensions = extension_suffixes(&repository.root).join(" ");
+    let entry = match &lock {
+        Some(lock) => key(&name, &["lock", lock, &python, &requires_python, &name, &extensions]),
+        None => key(&name, &["resolved", &repository.fingerprint, &python]),
+    };
+    let short = repository.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let label = format!("{short} {python}").trim().to_owned();
+    let make = |into: &Path| {
+        let scratch = tempfile::Builder::new().prefix(".scratch-").tempdir_in(cache.root());
+        let scratch = scratch.map_err(at(cache.root()))?;
+        let provisioning = Provisioning {
+            request,
+            sandbox,
+            progress,
+            metadata: &metadata,
+            extensions: &extensions,
+            into,
+            scratch: scratch.path(),
+        };
+        provisioning.make(lock.as_deref())
+    };
+    if request.rebuild {
+        cache.remove(CacheKind::Environment, &entry)?;
+    }
+    for last in [false, true] {
+        let content = cache.get_or_make(CacheKind::Environment, &entry, &label, make)?;
+        if let Some(mut environment) = usable_record(&content) {
+            environment.pythonpath = match request.pythonpath {
+                Some(entries) => entries.to_vec(),
+                None => layout::pythonpath(&repository.root),
+            };
+            return Ok(environment);
+        }
+        if last {
+            return Err(at(&content.join(RECORD))(io::ErrorKind::InvalidData.into()));
+        }
+        // Made by an interpreter that is gone, or by another version of this program.
+        cache.remove(CacheKind::Environment, &entry)?;
+    }
+    unreachable!("the second round returns")
+}
+
+/// One environment that is being made.
+struct Provisioning<'a> {
+    request: &'a ProvisionRequest<'a>,
+    sandbox: &'a dyn Sandbox,
+    progress: &'a dyn Fn(Progress<'_>),
+    metadata: &'a Metadata,
+    extensions: &'a str,
+    into: &'a Path,
+    scratch: &'a Path,
+}
+
+/// What installs.
+enum Installer {
+    Uv(PathBuf),
+    Pip,
+}
+
+impl Provisioning<'_> {
+    fn make(&self, lock: Option<&str>) -> Result<(), EnvironmentError> {
+        let (base, base_probe) = self.choose_interpreter()?;
+        let installer = match self.request.host.find("uv") {
+            Some(uv) => Installer::Uv(uv),
+            None => Installer::Pip,
+        };
+        let venv = self.into.join("venv");
+        let python = venv.join("bin/python");
+        let (major, minor, micro) = base_probe.version;
+        self.say(&format!("making an environment with python {major}.{minor}.{micro}"));
+        match &installer {
+            Installer::Uv(uv) => {
+                let mut args = strings(&["venv", "--quiet", "--no-project", "--python"]);
+                args.extend([base.clone().into_os_string(), venv.clone().into_os_string()]);
+                self.run(uv, args, &base)
+            }
+            Installer::Pip => {
+                let mut args = strings(&["-I", "-m", "venv"]);
+                args.push(venv.clone().into_os_string());
+                self.run(&base, args, &base)
+            }
+        }
+        .and_then(|finished| self.checked(finished, "the virtual environment"))?;
+        let wanted = match lock {
+            Some(lock) => lock.to_owned(),
+            None => self.resolve(&installer, &python, &base, &base_probe)?.join("\n"),
+        };
+        self.install(&installer, &python, &base, &wanted, lock.is_some())?;
+        self.remove_own_package(&installer, &python, &base)?;
+        let made = probe(&python, self.sandbox)?;
+        let environment = Environment {
+            readable: super::readable(&python, &made, self.scratch),
+            python,
+            version: made.version,
+            pythonpath: Vec::new(),
+            pytest: made.pytest,
+        };
+        let record = Record { format: FORMAT, environment };
+        let path = self.into.join(RECORD);
+        let text = serde_json::to_vec_pretty(&record).map_err(|error| at(&path)(error.into()))?;
+        fs::write(&path, text).map_err(at(&path))
+    }
+
+    /// The newest interpreter that the user, the repository and its compiled modules allow.
+    fn choose_interpreter(&self) -> Result<(PathBuf, Probe), EnvironmentError> {
+        let required = self.metadata.requires_python.as_deref();
+        // A specifier that makes no sense restricts nothing.
+        let required = required.and_then(|text| VersionSpecifiers::from_str(text).ok());
+        let mut known: Vec<(PathBuf, Probe)> = find_interpreters(self.request.host)
+            .into_iter()
+            .filter_map(|python| Some((python.clone(), probe(&python, self.sandbox).ok()?)))
+            .filter(|(_, probe)| (probe.version.0, probe.version.1) >= (3, 9))
+            .collect();
+        known.sort_by_key(|(_, probe)| std::cmp::Reverse(probe.version));
+        let seen: Vec<String> =
+            known.iter().map(|(_, probe)| version_text(probe.version)).collect();
+        let fits = |probe: &Probe| {
+            let (major, minor, micro) = probe.version;
+            let by_user = match self.request.python {
+                Some(wanted) => wanted == (major, minor),
+                None => {
+                    let version = Version::new([u64::from(major), minor.into(), micro.into()]);
+                    let allowed = required.as_ref().is_none_or(|spec| spec.contains(&version));
+                    (major, minor) <= NEWEST && allowed
+                }
+            };
+            let extensions: Vec<&str> = self.extensions.split(' ').collect();
+            by_user
+                && (self.extensions.is_empty() || extensions.contains(&&*probe.extension_suffix))
+        };
+        known.into_iter().find(|(_, probe)| fits(probe)).ok_or_else(|| {
+            let mut wanted = match (self.request.python, &self.metadata.requires_python) {
+                (Some((major, minor)), _) => format!("python {major}.{minor}"),
+                (None, Some(required)) => {
+                    format!("python {required}, at most {}.{}", NEWEST.0, NEWEST.1)
+                }
+                (None, None) => format!("python 3.9 to {}.{}", NEWEST.0, NEWEST.1),
+            };
+            if !self.extensions.is_empty() {
+                wanted += &format!(", for compiled modules {}", self.extensions);
+            }
+            let found = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+            EnvironmentError::NoInterpreter { wanted, found }
+        })
+    }
+
+    /// The requirements of the repository and its tests.
+    fn resolve(
+        &self,
+        installer: &Installer,
+        python: &Path,
+        base: &Path,
+        base_probe: &Probe,
+    ) -> Result<Vec<String>, EnvironmentError> {
+        let markers = serde_json::to_value(&base_probe.markers)
+            .and_then(serde_json::from_value::<MarkerEnvironment>);
+        let markers = markers.map_err(|error| EnvironmentError::Interpreter {
+            python: base.to_path_buf(),
+            reason: error.to_string(),
+        })?;
+        let root = &self.request.repository.root;
+        if !self.metadata.dynamic {
+            return Ok(requirements(root, self.metadata, &markers));
+        }
+        let built = self.build_metadata(installer, python, base)?;
+        Ok(requirements(root, &built, &markers))
+    }
+
+    /// Lets the repository's own build say what it needs; it works on a copy.
+    fn build_metadata(
+        &self,
+        installer: &Installer,
+        python: &Path,
+        base: &Path,
+    ) -> Result<Metadata, EnvironmentError> {
+        #[derive(Deserialize)]
+        struct Report {
+            install: Vec<Installed>,
+        }
+        #[derive(Deserialize)]
+        struct Installed {
+            metadata: Built,
+        }
+        #[derive(Deserialize)]
+        struct Built {
+            name: String,
+            #[serde(default)]
+            requires_dist: Vec<String>,
+            #[serde(default)]
+            provides_extra: Vec<String>,
+        }
+        self.say("asking the repository's build what it needs");
+        let copy = self.scratch.join("repository");
+        fs::create_dir_all(&copy).map_err(at(&copy))?;
+        copy_tree(&self.request.repository.root, &copy)
+            .map_err(|(path, source)| at(&path)(source))?;
+        if let Installer::Uv(uv) = installer {
+            // Only pip tells the metadata that a build gives.
+            let args = ["pip", "install", "--quiet", "--no-config", "pip", "--python"];
+            let mut args = strings(&args);
+            args.push(python.as_os_str().to_owned());
+            let finished = self.run(uv, args, base)?;
+            self.checked(finished, "pip")?;
+        }
+        let file = self.scratch.join("report.json");
+        let mut args = strings(&["-I", "-m", "pip", "install", "--quiet", "--dry-run"]);
+        args.extend(strings(&["--ignore-installed", "--no-deps", "--report"]));
+        args.extend([file.clone().into_os_string(), copy.clone().into_os_string()]);
+        let finished = self.run(python, args, base)?;
+        self.checked(finished, "the repository's own metadata")?;
+        let text = fs::read(&file).map_err(at(&file))?;
+        let report: Report =
+            serde_json::from_slice(&text).map_err(|error| at(&file)(error.into()))?;
+        let mut metadata = self.metadata.clone();
+        if let Some(installed) = report.install.into_iter().next() {
+            metadata.name = Some(installed.metadata.name);
+            metadata.requires = installed.metadata.requires_dist;
+            metadata.extras = installed.metadata.provides_extra.into_iter().collect();
+        }
+        Ok(metadata)
+    }
+
+    fn install(
+        &self,
+        installer: &Installer,
+        python: &Path,
+        base: &Path,
+        wanted: &str,
+        locked: bool,
+    ) -> Result<(), EnvironmentError> {
+        let count = wanted.lines().filter(|line| is_requirement(line)).count();
+        self.say(&format!("installing {count} requirements"));
+        let file = self.scratch.join("requirements.txt");
+        fs::write(&file, wanted).map_err(at(&file))?;
+        let (program, mut args) = match installer {
+            Installer::Uv(uv) => {
+                let args = ["pip", "install", "--no-config", "--compile-bytecode", "--python"];
+                let mut args = strings(&args);
+                args.push(python.as_os_str().to_owned());
+                // It has no variable for this.
+                if self.index_variables()?.contains_key(NO_INDEX) {
+                    args.push("--no-index".into());
+                }
+                (uv.as_path(), args)
+            }
+            Installer::Pip => (python, strings(&["-I", "-m", "pip", "install"])),
+        };
+        if locked {
+            args.push("--no-deps".into());
+        }
+        args.extend(["-r".into(), file.into_os_string()]);
+        let finished = self.run(program, args, base)?;
+        self.installed(finished, wanted)
+    }
+
+    /// A dependency may have brought the repository's own package with it. A run must see only the
+    /// copy, unless pytest itself is made of it.
+    fn remove_own_package(
+        &self,
+        installer: &Installer,
+        python: &Path,
+        base: &Path,
+    ) -> Result<(), EnvironmentError> {
+        #[derive(Deserialize)]
+        struct Own {
+            installed: bool,
+            needed: bool,
+        }
+        let Some(name) = &self.metadata.name else { return Ok(()) };
+        let Ok(name) = PackageName::from_str(name) else { return Ok(()) };
+        let mut args = strings(&["-I", "-c", include_str!("own_package.py")]);
+        args.push(name.to_string().into());
+        let finished = self.run(python, args, base)?;
+        let own = serde_json::from_slice(&finished.stdout.bytes);
+        let Ok(Own { installed: true, needed: false }) = own else { return Ok(()) };
+        self.say(&format!("removing {name}, which a dependency brought"));
+        let (program, mut args) = match installer {
+            Installer::Uv(uv) => {
+                let mut args = strings(&["pip", "uninstall", "--quiet", "--no-config", "--python"]);
+                args.push(python.as_os_str().to_owned());
+                (uv.as_path(), args)
+            }
+            Installer::Pip => (python, strings(&["-I", "-m", "pip", "uninstall", "--yes"])),
+        };
+        args.push(name.to_string().into());
+        let finished = self.run(program, args, base)?;
+        self.checked(finished, &format!("the environment without {name}"))
+    }
+
+    /// Runs a program with the network, and with nothing of the user's but what downloads need.
+    fn run(
+        &self,
+        program: &Path,
+        args: Vec<OsString>,
+        base: &Path,
+    ) -> Result<Finished, EnvironmentError> {
+        let host = self.request.host;
+        let mut env = host.download_variables();
+        env.extend(self.index_variables()?);
+        let directories = ["home", "tmp"].map(|name| self.scratch.join(name));
+        for directory in &directories {
+            fs::create_dir_all(directory).map_err(at(directory))?;
+        }
+        let [home, temporary] = directories;
+        let own = [
+            ("HOME", home.display().to_string()),
+            ("TMPDIR", temporary.display().to_string()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("LC_ALL", "C.UTF-8".to_owned()),
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1".to_owned()),
+            ("PIP_NO_INPUT", "1".to_owned()),
+            // A build could plant something there for others.
+            ("PIP_NO_CACHE_DIR", "1".to_owned()),
+            ("PIP_ROOT_USER_ACTION", "ignore".to_owned()),
+            ("UV_CACHE_DIR", self.scratch.join("uv").display().to_string()),
+            ("UV_LINK_MODE", "copy".to_owned()),
+            ("UV_NO_PROGRESS", "1".to_owned()),
+            ("UV_PYTHON_DOWNLOADS", "never".to_owned()),
+        ];
+        env.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        let mut readable = host.named_paths();
+        readable.extend(link_chain(base));
+        readable.extend(program.parent().map(Path::to_path_buf));
+        Ok(self.sandbox.run(&Request {
+            program: program.to_path_buf(),
+            args,
+            cwd: self.scratch.to_path_buf(),
+            env,
+            readable,
+            writable: vec![self.into.to_path_buf(), self.scratch.to_path_buf()],
+            network: Network::Host,
+            limits: Limits {
+                wall: Duration::from_secs(3600),
+                cpu: Duration::from_secs(7200),
+                memory: 16 << 30,
+                processes: 1024,
+                output: 4 << 20,
+                file: 16 << 30,
+            },
+        })?)
+    }
+
+    /// The user's settings of pip, as variables: its files are in a home that is not visible.
+    fn index_variables(&self) -> Result<BTreeMap<String, String>, EnvironmentError> {
+        let path = self.scratch.join("pip.json");
+        if let Ok(text) = fs::read(&path)
+            && let Ok(variables) = serde_json::from_slice(&text)
+        {
+            return Ok(variables);
+        }
+        let mut variables = BTreeMap::new();
+        match pip::settings(self.request.host, self.sandbox) {
+            Ok(settings) => {
+                let mut add = |name: &str, value: String| {
+                    if !value.is_empty() {
+                        variables.insert(name.to_owned(), value);
+                    }
+                };
+                add("PIP_EXTRA_INDEX_URL", settings.more.join(" "));
+                add("UV_INDEX", settings.more.join(" "));
+                add("PIP_FIND_LINKS", settings.links.join(" "));
+                add("UV_FIND_LINKS", settings.links.join(","));
+                add("PIP_TRUSTED_HOST", settings.trusted.join(" "));
+                add("UV_INSECURE_HOST", settings.trusted.join(" "));
+                add("PIP_CERT", settings.certificates.clone());
+                add("SSL_CERT_FILE", settings.certificates);
+                add("PIP_PROXY", settings.proxy);
+                if settings.no_index {
+                    add(NO_INDEX, "1".to_owned());
+                }
+                add("PIP_INDEX_URL", settings.index.clone());
+                add("UV_DEFAULT_INDEX", settings.index);
+            }
+            // Then each installer knows best.
+            Err(PipError::Unknown) => {}
+            Err(PipError::Interrupted) => return Err(EnvironmentError::Interrupted),
+            Err(PipError::Sandbox(error)) => return Err(error.into()),
+        }
+        let text = serde_json::to_vec(&variables).map_err(|error| at(&path)(error.into()))?;
+        fs::write(&path, text).map_err(at(&path))?;
+        Ok(variables)
+    }
+
+    /// Fails where a step did; `what` names what it was to make.
+    fn checked(&self, finished: Finished, what: &str) -> Result<(), EnvironmentError> {
+        self.explained(finished, |_| what.to_owned())
+    }
+
+    fn installed(&self, finished: Finished, wanted: &str) -> Result<(), EnvironmentError> {
+        self.explained(finished, |log| {
+            culprit(log, wanted).unwrap_or_else(|| "the requirements".to_owned())
+        })
+    }
+
+    fn explained(
+        &self,
+        finished: Finished,
+        what: impl FnOnce(&str) -> String,
+    ) -> Result<(), EnvironmentError> {
+        let log = format!("{}{}", finished.stdout.text(), finished.stderr.text());
+        let reason = match finished.status {
+            Status::Exited(0) => return Ok(()),
+            Status::Interrupted => return Err(EnvironmentError::Interrupted),
+            Status::TimedOut => "it takes too long",
+            Status::OutOfMemory => "it needs too much memory",
+            Status::Exited(_) | Status::Signaled(_) if no_network(&log) => {
+                "the package index is not reached (is there a network?)"
+            }
+            Status::Exited(_) | Status::Signaled(_) if log.contains("No space left on device") => {
+                "the disk is full"
+            }
+            Status::Exited(_) | Status::Signaled(_) => "it cannot be installed",
+        };
+        let what = what(&log);
+        Err(EnvironmentError::Install { what, reason: reason.to_owned(), log: tail(&log) })
+    }
+
+    fn say(&self, step: &str) {
+        (self.progress)(Progress::Step(step));
+    }
+}
+
+/// The requirement that an installer's log blames.
+fn culprit(log: &str, wanted: &str) -> Option<String> {
+    const MARKS: [(&str, &str); 9] = [
+        ("No matching distribution found for ", "\n"),
+        ("satisfies the requirement ", " ("),
+        ("Failed building wheel for ", "\n"),
+        ("Failed to build installable wheels for some pyproject.toml based projects (", ")"),
+        ("ERROR: Could not build wheels for ", ","),
+        ("ERROR: Failed to build '", "'"),
+        ("Failed to build `", "`"),
+        ("Failed to download `", "`"),
+        ("Because ", " was not found"),
+    ];
+    for (mark, end) in MARKS {
+        let Some(at) = log.find(mark) else { continue };
+        let rest = &log[at + mark.len()..];
+        let name = rest.split(end).next().unwrap_or_default();
+        let name = name.lines().next().unwrap_or_default().trim();
+        if !name.is_empty() && name.len() < 200 {
+            return Some(name.to_owned());
+        }
+    }
+    // pip takes one after the other before it builds.
+    let taken = |line: &str| -> Option<PackageName> {
+        let line = line.trim();
+        let text = match line.strip_prefix("Processing ") {
+            Some(path) => path.split(" (").next()?.rsplit('/').next()?.split_once('-')?.0,
+            None => line.strip_prefix("Collecting ")?.split([' ', '(']).next()?,
+        };
+        name_of(text)
+    };
+    let last = log.lines().rev().find_map(taken)?;
+    let mut lines = wanted.lines().map(str::trim);
+    let line = lines.find(|line| name_of(line).as_ref() == Some(&last));
+    Some(line.map_or_else(|| last.to_string(), str::to_owned))
+}
+
+fn name_of(requirement: &str) -> Option<PackageName> {
+    Some(Requirement::<VerbatimUrl>::from_str(requirement).ok()?.name)
+}
+
+fn no_network(log: &str) -> bool {
+    const MARKS: [&str; 8] = [
+        "NewConnectionError",
+        "Failed to establish a new connection",
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "Network is unreachable",
+        "error sending request",
+        "dns error",
+        "ProxyError",
+    ];
+    MARKS.iter().any(|mark| log.contains(mark))
+}
+
+/// The last lines of a log, neutralised for printing.
+fn tail(log: &str) -> String {
+    const LINES: usize = 30;
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let plain = |line: &&str| -> String {
+        line.chars().filter(|char| !char.is_control() || *char == '\t').take(400).collect()
+    };
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    last.iter().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// How the compiled modules of a repository end, each once: those that say for which interpreter
+/// they are.
+fn extension_suffixes(root: &Path) -> Vec<String> {
+    let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
+    let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
+    let mut found: Vec<String> = files
+        .filter_map(|entry| {
+            let name = entry.path.file_name()?.to_str()?;
+            let (_, suffix) = name.split_once('.')?;
+            let own = suffix.starts_with("cpython-") && suffix.ends_with(".so");
+            own.then(|| format!(".{suffix}"))
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What is recorded of an environment, if its interpreter is still there.
+fn usable_record(content: &Path) -> Option<Environment> {
+    let record: Record = serde_json::from_slice(&fs::read(content.join(RECORD)).ok()?).ok()?;
+    let whole = record.format == FORMAT && record.environment.python.exists();
+    whole.then_some(record.environment)
+}
+
+fn read_lock(path: &Path) -> Result<String, EnvironmentError> {
+    let text = fs::read_to_string(path).map_err(at(path))?;
+    if !text.lines().any(is_requirement) {
+        return Err(EnvironmentError::Lock { path: path.to_path_buf() });
+    }
+    Ok(text)
+}
+
+fn is_requirement(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with(|char: char| char.is_ascii_alphanumeric())
+}
+
+fn version_text((major, minor, micro): (u8, u8, u8)) -> String {
+    format!("{major}.{minor}.{micro}")
+}
+
+fn strings(args: &[&str]) -> Vec<OsString> {
+    args.iter().map(OsString::from).collect()
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> EnvironmentError {
+    let path = path.to_path_buf();
+    move |source| EnvironmentError::Io { path, source }
+}
