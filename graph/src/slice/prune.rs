@@ -338,7 +338,9 @@ impl<'a, 'p> Pruner<'a, 'p> {
             .function(source.line(stmt.start()))
             .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
         let head = Head::Function(function, called);
-        if !called.any() {
+        let asked =
+            matches!(self.whole, Whole::Lines(lines) if lines.contains(&source.line(stmt.start())));
+        if !called.any() && !asked {
             let body = match function.body.first() {
                 Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],
                 _ => Vec::new(),
@@ -350,7 +352,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 let body = self.entire(&function.body, Role::Dead);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Lines(lines) if lines.contains(&source.line(stmt.start())) => {
+            Whole::Lines(_) if asked => {
                 let body = self.entire(&function.body, Role::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }

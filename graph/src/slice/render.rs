@@ -205,7 +205,16 @@ impl Renderer<'_> {
             let start = source.line_start(line).max(range.start());
             let end = source.line_start(line + 1).min(range.end());
             let (body, adapted) = self.edited(TextRange::new(start.min(end), end));
-            let body = body.trim_end_matches(['\n', '\r']);
+            let mut body = body.trim_end_matches(['\n', '\r']).to_owned();
+            if line == last {
+                // Tracebacks show whole lines, their comments included.
+                let rest = &text[usize::from(end)..usize::from(source.line_start(line + 1))];
+                let comment = rest.trim_end();
+                if comment.trim_start().starts_with('#') {
+                    body.push_str(comment);
+                }
+            }
+            let body = body.as_str();
             let place = self.place(from.unwrap_or(line));
             if strings.binary_search(&line).is_ok() {
                 out.text.push(body.to_owned());

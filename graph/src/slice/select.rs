@@ -1017,6 +1017,8 @@ impl<'a> Search<'a, '_> {
                         Some(stubs) => stubs.contains(&place),
                         None => true,
                     };
+                    // pytest asks a test class for all of its tests.
+                    let asked = asked && !self.program().is_support(module);
                     let asked = asked || self.adjustments.more_stubs.contains(&place);
                     if local || asked {
                         wanted.insert(place);

@@ -311,6 +311,15 @@ fn by_name(execution: &Execution) -> BTreeMap<String, &CaseReport> {
     execution.cases.iter().map(|case| (case.id.clone(), case)).collect()
 }
 
+/// Bytes of the lines with which two texts begin alike, if both go on behind them.
+fn shared_lines(left: &str, right: &str) -> usize {
+    let same = left.bytes().zip(right.bytes()).take_while(|(one, other)| one == other).count();
+    if same == left.len() && same == right.len() {
+        return 0;
+    }
+    left.as_bytes()[..same].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
+}
+
 fn describe(raised: Option<&Raised>) -> String {
     raised.map_or_else(
         || "nothing raised".to_owned(),
