@@ -243,6 +243,8 @@ def _fresh_main(file):
     """A `__main__` without a trace of this file."""
     main = type(sys)("__main__")
     main.__builtins__ = sys.modules["builtins"]
+    if "__annotations__" in globals():
+        main.__annotations__ = {}  # Up to 3.13 the interpreter begins with it.
     if file is not None:
         main.__file__ = file
     sys.modules["__main__"] = main
@@ -259,7 +261,7 @@ def _run_module(spec, tracer):
 
 
 def _run_script(spec, tracer):
-    path = os.path.abspath(spec["target"])
+    path = os.path.join(os.getcwd(), spec["target"])
     sys.argv[:] = [spec["target"]] + spec["args"]
     if os.path.isdir(path):
         import runpy

@@ -95,7 +95,7 @@ fn lay_out<T: Serialize>(spec: &RunSpec<'_>, trace: Option<&T>) -> Result<PathBu
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(scratch_error(&results)(error));
         }
-        _ => {}
+        _ => write(&results, "")?,
     }
     let (kind, target) = match spec.command.program() {
         Program::Pytest => ("pytest", None),

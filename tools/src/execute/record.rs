@@ -53,14 +53,20 @@ enum Record {
 }
 
 impl Records {
-    /// Reads the file of a run; none, where the run never began.
+    /// Reads the file of a run, which was there, and empty, before it.
     pub(super) fn read(path: &Path) -> io::Result<Records> {
         let mut records = Records::default();
         let mut bytes = Vec::new();
         match open_regular(path) {
             Ok(mut file) => file.read_to_end(&mut bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(records),
-            Err(error) => return Err(error),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                return Err(error);
+            }
+            Err(_) => {
+                // The program removed or replaced it: it began, and nothing else is known.
+                records.began = true;
+                return Ok(records);
+            }
         };
         for line in bytes.split(|byte| *byte == b'\n') {
             if let Ok(record) = serde_json::from_slice(line) {
@@ -71,8 +77,9 @@ impl Records {
     }
 
     fn add(&mut self, record: Record) {
+        self.began = true;
         match record {
-            Record::Begin => self.began = true,
+            Record::Begin => {}
             Record::Collected { ids } => self.collected = ids,
             Record::CollectionError { id, raised } => self.collection_errors.push((id, raised)),
             Record::Case { id } => self.cases.push(CaseReport { id, phases: Vec::new() }),

@@ -167,21 +167,22 @@ def _imported(code):
 
 def _is_import(frame, path, is_open):
     """Whether a file was read, or a directory listed, only to import or to show code."""
-    is_code = path.endswith(".py")
     while frame is not None:
         filename = frame.f_code.co_filename
         if filename.startswith("<frozen "):
-            if filename.startswith(("<frozen importlib", "<frozen zipimport", "<frozen runpy")):
+            if filename.startswith(("<frozen zipimport", "<frozen runpy")):
+                return True
+            if filename.startswith("<frozen importlib"):
                 # `get_data` of a loader reads other files for whoever asks.
-                return is_code or not is_open
-        elif filename.endswith(_SHOWS_CODE) if is_open else filename.endswith(_LISTS_MODULES):
-            return is_code or not is_open
+                return path.endswith(".py") or not is_open
+        elif filename.endswith(_SHOWS_CODE if is_open else _LISTS_MODULES):
+            return True
         elif not is_open and "/_pytest/" in filename:
             return True  # Collection.
         elif not is_open and "/site-packages/py/" in filename:
             pass  # Which pytest 6 lists through.
         elif not filename.startswith(_STDLIB) or filename.startswith(_SITE):
-            return filename.endswith("/launch.py") and is_code
+            return filename.endswith("/launch.py")
         frame = frame.f_back
     return False
 

@@ -76,8 +76,9 @@ fn make(minor: u8) -> Option<Environment> {
         }
         fs::write(&ready, "").unwrap();
     }
-    Environment::of_interpreter(&directory.join("bin/python"), &cache, &LocalSandbox::default())
-        .ok()
+    let python = directory.join("bin/python");
+    let found = Environment::of_interpreter(&python, &cache, &LocalSandbox::default()).unwrap();
+    Some(Environment { pythonpath: Vec::new(), ..found })
 }
 
 fn run(program: &Path, args: &[&str]) -> bool {
