@@ -3,15 +3,45 @@
 //!
 //! This crate starts no process, opens no socket and is never async.
 
+mod assemble;
+mod cache;
+mod context;
+mod facts;
+mod flow;
+mod graph;
+mod importance;
+mod layout;
+mod lines;
+mod load;
 mod module;
+mod outline;
+mod query;
+mod rank;
 mod resolve;
 mod scope;
 mod slice;
 mod source;
 mod syntax;
 mod trace;
+mod tree;
+mod walk;
 
+pub use cache::{CacheError, CacheReport, GraphCache};
+pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
+pub use facts::{ImportPlace, Kind, Measures, Span};
+pub use graph::{
+    BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,
+    NameIndex, Tier, Unresolved, Use,
+};
+pub use importance::{
+    Features, Focus, History, RankOptions, RankedClass, RankedModule, Ranking, Weights, call_graph,
+    features, module_graph, rank,
+};
+pub use lines::{LineGraph, LineId, Order};
 pub use module::{Module, ModuleId, Modules};
+pub use outline::{Capture, Document, OutlineError, OutlineItem, SyntaxProblem};
+pub use query::{Lookup, Queries, Reached, Way};
+pub use rank::PageRank;
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
     Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, SliceError, Sliceable,
@@ -22,3 +52,5 @@ pub use trace::{
     FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, TRACE_VERSION,
     Trace, Value,
 };
+pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, signature, tree};
+pub use walk::{FoundFile, SkipReason, Skipped, WalkOptions, walk};

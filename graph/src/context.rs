@@ -1,0 +1,330 @@
+//! What a model is told of a repository before it starts, within a budget of tokens: RepoMaster's four
+//! blocks (3.2.3), or a map of the definitions around a focus.
+//!
+//! Never over the budget; what was left out is said. The sentences around the blocks are prompts and
+//! live elsewhere.
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    graph::{FileId, Graph},
+    importance::Ranking,
+    tree::{Level, Texts, TreeNode, module_tree},
+};
+
+/// How a context is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextOptions {
+    /// Tokens (o200k) of the whole text at most.
+    pub budget: usize,
+    /// Modules that are summarised.
+    pub modules: usize,
+    /// Classes whose source is shown.
+    pub classes: usize,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self { budget: 8_000, modules: 20, classes: 10 }
+    }
+}
+
+/// The text and what did not fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// The text, in blocks with a heading each.
+    pub text: String,
+    /// Tokens of the text.
+    pub tokens: usize,
+    /// What was left out, one phrase each.
+    pub omitted: Vec<String>,
+}
+
+/// Tokens that are reserved for saying what was left out.
+const TAIL: usize = 60;
+/// Bytes that are counted at a time: the tokenizer's patterns recurse over long runs.
+const CHUNK: usize = 2_000;
+
+/// Tokens of a text in the o200k vocabulary. Long texts are counted piecewise, which never counts less.
+pub fn count_tokens(text: &str) -> usize {
+    static VOCABULARY: OnceLock<Option<tiktoken_rs::CoreBPE>> = OnceLock::new();
+    let vocabulary = VOCABULARY.get_or_init(|| tiktoken_rs::o200k_base().ok());
+    let Some(vocabulary) = vocabulary else {
+        // Every token is at least one byte.
+        return text.len();
+    };
+    pieces(text).map(|piece| vocabulary.encode_ordinary(piece).len()).sum()
+}
+
+/// The four blocks: README, summaries of the first modules, source of the core classes, paths of the
+/// other modules by directory. `readme` is its text, `summaries` replaces those made from docstrings.
+pub fn context(
+    graph: &Graph,
+    ranking: &Ranking,
+    texts: &Texts,
+    readme: &str,
+    summaries: &BTreeMap<String, String>,
+    options: &ContextOptions,
+) -> Context {
+    let mut budget = Budget::new(options.budget);
+    // A README may take a third, the summaries another; what they leave goes to the rest.
+    let share = budget.left() / 3;
+    budget.block("README", "readme", readme.lines().map(str::to_owned), share);
+    let first = ranking.modules.iter().take(options.modules);
+    let described: Vec<String> = first
+        .map(|module| {
+            let path = &graph.module(module.id).path;
+            match summaries.get(path) {
+                Some(summary) => format!("{path}: {summary}"),
+                None => summary(graph, module.id, texts),
+            }
+        })
+        .collect();
+    let share = budget.left() / 2;
+    budget.block("Modules", "module summaries", described, share);
+    let mut sources = Vec::new();
+    for class in ranking.classes.iter().take(options.classes) {
+        let entity = graph.entity(class.id);
+        let module = graph.module(entity.module);
+        let text = texts.of(&module.path);
+        let source = entity.span.of(&text).trim_end();
+        sources.push(format!("{}:{}-{}\n{source}\n", module.path, entity.line, entity.end_line));
+    }
+    let share = budget.left() * 4 / 5;
+    budget.block("Core classes", "core classes", sources, share);
+    let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for module in ranking.modules.iter().skip(options.modules) {
+        let path = &graph.module(module.id).path;
+        let (directory, name) = path.rsplit_once('/').unwrap_or((".", path));
+        directories.entry(directory.to_owned()).or_default().push(name.to_owned());
+    }
+    let others = directories
+        .into_iter()
+        .map(|(directory, names)| format!("{directory}/: {}", names.join(" ")));
+    budget.block("Other modules", "directories", others.collect::<Vec<_>>(), usize::MAX);
+    budget.finish()
+}
+
+/// A map of the highest-ranked modules: their definitions with signatures, as many as fit.
+pub fn map(graph: &Graph, ranking: &Ranking, texts: &Texts, budget: usize) -> Context {
+    let mut budget = Budget::new(budget);
+    let entries: Vec<String> = ranking
+        .modules
+        .iter()
+        .map(|module| {
+            let node = graph.module(module.id);
+            let mut lines = vec![format!("{}:", node.path)];
+            signatures(&module_tree(graph, module.id, &texts.of(&node.path)), 1, &mut lines);
+            lines.join("\n")
+        })
+        .collect();
+    budget.block("Map", "modules", entries, usize::MAX);
+    budget.finish()
+}
+
+/// A module in a few lines: its docstring's head and the signatures of what it defines.
+pub fn summary(graph: &Graph, module: FileId, texts: &Texts) -> String {
+    let node = graph.module(module);
+    let tree = module_tree(graph, module, &texts.of(&node.path));
+    let mut lines = vec![if tree.doc.is_empty() {
+        node.path.clone()
+    } else {
+        format!("{}: {}", node.path, tree.doc)
+    }];
+    let shown = 12;
+    for child in tree.children.iter().take(shown) {
+        let methods = child.children.iter().filter(|inner| inner.level == Level::Function).count();
+        let methods = if child.level == Level::Class {
+            format!(" ({methods} methods)")
+        } else {
+            String::new()
+        };
+        let doc = if child.doc.is_empty() { String::new() } else { format!(": {}", child.doc) };
+        lines.push(format!("  {}{methods}{doc}", child.signature));
+    }
+    if tree.children.len() > shown {
+        lines.push(format!("  ... {} more definitions", tree.children.len() - shown));
+    }
+    lines.join("\n")
+}
+
+fn signatures(node: &TreeNode, depth: usize, lines: &mut Vec<String>) {
+    for child in &node.children {
+        lines.push(format!("{}{}", "  ".repeat(depth), child.signature));
+        if child.level == Level::Class {
+            signatures(child, depth + 1, lines);
+        }
+    }
+}
+
+struct Budget {
+    limit: usize,
+    text: String,
+    tokens: usize,
+    omitted: Vec<String>,
+}
+
+impl Budget {
+    fn new(limit: usize) -> Self {
+        Self { limit, text: String::new(), tokens: 0, omitted: Vec::new() }
+    }
+
+    fn left(&self) -> usize {
+        self.limit.saturating_sub(TAIL).saturating_sub(self.tokens)
+    }
+
+    /// Adds a block, entry by entry, up to its share of tokens.
+    fn block(
+        &mut self,
+        heading: &str,
+        what: &str,
+        entries: impl IntoIterator<Item = String>,
+        share: usize,
+    ) {
+        let entries: Vec<String> = entries.into_iter().collect();
+        if entries.iter().all(|entry| entry.trim().is_empty()) {
+            return;
+        }
+        let mut room = share.min(self.left());
+        let mut block = format!("# {heading}\n");
+        let mut cost = count_tokens(&block);
+        let mut shown = 0;
+        for entry in &entries {
+            let text = format!("{entry}\n");
+            let price = count_tokens(&text);
+            if cost + price > room {
+                // A large entry is cut at a line, if something of it fits.
+                let cut = cut_to(&text, room.saturating_sub(cost));
+                if !cut.is_empty() {
+                    cost += count_tokens(&cut);
+                    block.push_str(&cut);
+                }
+                break;
+            }
+            block.push_str(&text);
+            cost += price;
+            shown += 1;
+        }
+        block.push('\n');
+        cost = count_tokens(&block).max(cost);
+        room = self.left();
+        if shown < entries.len() {
+            self.omitted.push(format!("{} of {} {what}", entries.len() - shown, entries.len()));
+        }
+        if cost <= room {
+            self.text.push_str(&block);
+            self.tokens += cost;
+        }
+    }
+
+    fn finish(mut self) -> Context {
+        if !self.omitted.is_empty() {
+            let tail = format!("[left out: {}]\n", self.omitted.join("; "));
+            if self.tokens + count_tokens(&tail) <= self.limit {
+                self.text.push_str(&tail);
+            }
+        }
+        // Tokens of the parts may join differently in the whole.
+        let mut tokens = count_tokens(&self.text);
+        while tokens > self.limit && !self.text.is_empty() {
+            let end = self.text.trim_end().rfind('\n').unwrap_or(0);
+            self.text.truncate(end);
+            tokens = count_tokens(&self.text);
+        }
+        Context { text: self.text, tokens, omitted: self.omitted }
+    }
+}
+
+/// As many whole lines as fit.
+fn cut_to(text: &str, room: usize) -> String {
+    let mut cut = String::new();
+    let mut cost = 0;
+    for line in text.split_inclusive('\n') {
+        cost += count_tokens(line);
+        if cost > room {
+            break;
+        }
+        cut.push_str(line);
+    }
+    cut
+}
+
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = rest.len().min(CHUNK);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        graph::BuildOptions,
+        importance::{History, RankOptions, rank},
+        walk::WalkOptions,
+    };
+
+    fn check(budget: usize) -> Context {
+        let directory = tempfile::tempdir().unwrap();
+        let body: String =
+            (0..200).map(|n| format!("    def method_{n}(self):\n        '''Doc.'''\n")).collect();
+        std::fs::write(
+            directory.path().join("core.py"),
+            format!("'''The core.'''\nclass Core:\n{body}"),
+        )
+        .unwrap();
+        for n in 0..30 {
+            std::fs::write(
+                directory.path().join(format!("m{n}.py")),
+                "from core import Core\nCore()\n",
+            )
+            .unwrap();
+        }
+        let graph = Graph::build(directory.path(), &BuildOptions::default());
+        assert_eq!(graph.entities.len(), 201 + graph.modules.len());
+        let ranking = rank(&graph, &History::default(), &RankOptions::default());
+        let texts = Texts::new(directory.path(), WalkOptions::default());
+        let options = ContextOptions { budget, ..ContextOptions::default() };
+        let made = context(&graph, &ranking, &texts, "Read me.\n", &BTreeMap::new(), &options);
+        assert!(
+            made.tokens <= budget && count_tokens(&made.text) <= budget,
+            "{} > {budget}",
+            made.tokens
+        );
+        let mapped = map(&graph, &ranking, &texts, budget);
+        assert!(count_tokens(&mapped.text) <= budget);
+        made
+    }
+
+    #[test]
+    fn budgets_are_kept_and_omissions_said() {
+        for budget in [0, 1, 50, 100, 500, 2_000] {
+            check(budget);
+        }
+        let small = check(500);
+        assert!(small.text.contains("left out") && !small.omitted.is_empty(), "{}", small.text);
+        let large = check(50_000);
+        assert!(large.omitted.is_empty(), "{:?}", large.omitted);
+        for block in ["# README", "# Modules", "# Core classes", "# Other modules"] {
+            assert!(large.text.contains(block), "{block}");
+        }
+    }
+
+    #[test]
+    fn long_runs_are_counted() {
+        assert!(count_tokens(&" ".repeat(1_000_000)) > 0);
+    }
+}

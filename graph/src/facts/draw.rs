@@ -1,0 +1,623 @@
+//! Draws the facts of one parsed file: scopes, definitions, and the bodies put off until their
+//! surroundings are known. Statements and expressions are in the files of those names.
+
+use ruff_python_ast::{Expr, ExprLambda, Parameters, Stmt, StmtFunctionDef};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Call, Definition, Facts, Import, ImportPlace, Kind, Local, Measures, Name, Op, Parameter,
+    ParameterKind, Reference, Slot, Span, Traits,
+    environment::{Branch, Environment, Owner, Pending, ScopeId, ScopeKind, Variable, join},
+};
+
+/// Bound, but to nothing that the graphs follow.
+pub(super) const UNKNOWN: Slot = Slot(1);
+
+/// Nesting of expressions or blocks beyond which nothing is looked into.
+const DEEPEST: u32 = 10_000;
+/// Nesting from which on a tree is freed on a stack of its own.
+const DEEP: u32 = 500;
+
+/// State while drawing.
+pub(super) struct Drawing<'a> {
+    pub facts: Facts,
+    pub text: &'a str,
+    pub environment: Environment,
+    names: FxHashMap<Box<str>, Name>,
+    line_starts: Vec<u32>,
+    line_hint: usize,
+    bodies: Vec<Body<'a>>,
+    pub scope: ScopeId,
+    pub definition: Local,
+    /// The innermost class around, for private names and `super`.
+    pub class: Option<Local>,
+    /// First parameter of the method around.
+    pub receiver: Slot,
+    pub place: ImportPlace,
+    pub depth: u32,
+    pub unreachable: bool,
+}
+
+/// A body that runs later than the code around it.
+#[derive(Clone, Copy)]
+struct Body<'a> {
+    code: Code<'a>,
+    scope: ScopeId,
+    definition: Local,
+    class: Option<Local>,
+}
+
+#[derive(Clone, Copy)]
+enum Code<'a> {
+    Function(&'a StmtFunctionDef),
+    Lambda(&'a ExprLambda),
+}
+
+/// Draws the facts of a module's statements.
+pub(crate) fn draw<'a>(text: &'a str, body: &'a [Stmt], errors: Vec<(u32, String)>) -> Facts {
+    let mut drawing = Drawing {
+        facts: Facts { slots: 2, errors, ..Facts::default() },
+        text,
+        environment: Environment::default(),
+        names: FxHashMap::default(),
+        line_starts: line_starts(text),
+        line_hint: 0,
+        bodies: Vec::new(),
+        scope: 0,
+        definition: 0,
+        class: None,
+        receiver: UNKNOWN,
+        place: ImportPlace::Module,
+        depth: 0,
+        unreachable: false,
+    };
+    drawing.module(body);
+    drawing.facts
+}
+
+impl<'a> Drawing<'a> {
+    fn module(&mut self, body: &'a [Stmt]) {
+        let name = self.name("");
+        let end = offset(TextSize::of(self.text));
+        let end_line = self.line_count();
+        self.facts.definitions.push(Definition {
+            kind: Kind::Module,
+            name,
+            parent: 0,
+            span: Span { start: 0, end },
+            line: 1,
+            end_line,
+            keyword_line: 1,
+            header: Span::default(),
+            doc: docstring(body),
+            decorators: Vec::new(),
+            bases: Vec::new(),
+            base_slots: Vec::new(),
+            parameters: Vec::new(),
+            returned: UNKNOWN,
+            yielded: UNKNOWN,
+            members: Vec::new(),
+            traits: Traits::default(),
+        });
+        self.measure_document(body);
+        self.scope = self.environment.open(ScopeKind::Module, None);
+        self.statements(body);
+        self.export();
+        self.settle(0);
+        // Bodies are taken in order; each may put off more.
+        let mut at = 0;
+        while let Some(&body) = self.bodies.get(at) {
+            self.body(body);
+            at += 1;
+        }
+        self.export();
+    }
+
+    fn measure_document(&mut self, body: &[Stmt]) {
+        let doc = docstring(body).of(self.text);
+        let lower = doc.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        self.facts.measures = Measures {
+            lines: self.line_count(),
+            doc: u32::try_from(doc.trim().chars().count()).unwrap_or(u32::MAX),
+            doc_parameters: has(&["param", "args:", "arguments"]),
+            doc_returns: has(&["return", "yields"]),
+            doc_examples: has(&["example", ">>>"]),
+            ..Measures::default()
+        };
+    }
+
+    fn body(&mut self, body: Body<'a>) {
+        let Body { code, scope: parent, definition, class } = body;
+        self.scope = self.environment.open(ScopeKind::Function, Some(parent));
+        self.definition = definition;
+        self.class = class;
+        self.place = ImportPlace::Function;
+        self.depth = 0;
+        self.unreachable = false;
+        let parameters = self.facts.definitions[definition as usize].parameters.clone();
+        self.receiver = parameters.first().map_or(UNKNOWN, |parameter| parameter.slot);
+        for parameter in parameters {
+            let variable = self.environment.variable(self.scope, parameter.name);
+            self.environment.bind(variable, parameter.slot);
+        }
+        match code {
+            Code::Function(function) => self.statements(&function.body),
+            Code::Lambda(lambda) => {
+                let value = self.expression(&lambda.body);
+                let returned = self.facts.definitions[definition as usize].returned;
+                self.copy(value, returned);
+            }
+        }
+        self.settle(self.scope);
+    }
+
+    /// Puts off a function's body until everything around it is known.
+    pub(super) fn put_off(&mut self, function: &'a StmtFunctionDef, definition: Local) {
+        let (scope, class) = (self.scope, self.class);
+        self.bodies.push(Body { code: Code::Function(function), scope, definition, class });
+    }
+
+    pub(super) fn put_off_lambda(&mut self, lambda: &'a ExprLambda, definition: Local) {
+        let (scope, class) = (self.scope, self.class);
+        self.bodies.push(Body { code: Code::Lambda(lambda), scope, definition, class });
+    }
+
+    /// Adds a definition inside the current one.
+    pub(super) fn define(&mut self, definition: Definition) -> Local {
+        let id = u32::try_from(self.facts.definitions.len()).unwrap_or(u32::MAX);
+        self.facts.definitions.push(definition);
+        id
+    }
+
+    /// Parameters, their defaults and annotations, evaluated where the function is defined.
+    pub(super) fn parameters(&mut self, parameters: &'a Parameters) -> Vec<Parameter> {
+        let mut list = Vec::new();
+        let plain = parameters
+            .posonlyargs
+            .iter()
+            .map(|parameter| (parameter, ParameterKind::PositionalOnly))
+            .chain(parameters.args.iter().map(|parameter| (parameter, ParameterKind::Positional)));
+        for (parameter, kind) in plain {
+            list.push(self.parameter(parameter, kind));
+        }
+        if let Some(rest) = &parameters.vararg {
+            let slot = self.fresh();
+            self.op(Op::New(super::Container::Sequence, slot));
+            if let Some(annotation) = &rest.annotation {
+                let item = self.annotated(annotation);
+                self.op(Op::SetItem(slot, super::Key::Unknown, item));
+            }
+            let name = self.name(&rest.name);
+            list.push(Parameter { name, slot, kind: ParameterKind::Rest });
+        }
+        for parameter in &parameters.kwonlyargs {
+            list.push(self.parameter(parameter, ParameterKind::KeywordOnly));
+        }
+        if let Some(keywords) = &parameters.kwarg {
+            let slot = self.fresh();
+            self.op(Op::New(super::Container::Mapping, slot));
+            if let Some(annotation) = &keywords.annotation {
+                let item = self.annotated(annotation);
+                self.op(Op::SetItem(slot, super::Key::Unknown, item));
+            }
+            let name = self.name(&keywords.name);
+            list.push(Parameter { name, slot, kind: ParameterKind::Keywords });
+        }
+        list
+    }
+
+    fn parameter(
+        &mut self,
+        parameter: &'a ruff_python_ast::ParameterWithDefault,
+        kind: ParameterKind,
+    ) -> Parameter {
+        let slot = self.fresh();
+        if let Some(default) = &parameter.default {
+            let value = self.expression(default);
+            self.copy(value, slot);
+        }
+        if let Some(annotation) = &parameter.parameter.annotation {
+            let value = self.annotated(annotation);
+            self.copy(value, slot);
+        }
+        Parameter { name: self.name(&parameter.parameter.name), slot, kind }
+    }
+
+    /// What the module's names hold when its code has run; later stores go to the same slots.
+    fn export(&mut self) {
+        let mut names: Vec<(Name, Variable)> =
+            self.environment.scopes[0].variables.iter().map(|(&n, &v)| (n, v)).collect();
+        names.sort_unstable();
+        self.facts.exports.clear();
+        for (name, variable) in names {
+            let slot = self.exported(variable);
+            self.facts.exports.push((name, slot));
+        }
+    }
+
+    /// The slot through which other scopes see a variable of a complete scope.
+    fn exported(&mut self, variable: Variable) -> Slot {
+        let symbol = &self.environment.symbols[variable as usize];
+        if !symbol.summary.is_none() {
+            return symbol.summary;
+        }
+        let (current, versions) = (symbol.current, symbol.versions.clone());
+        let slot = self.fresh();
+        self.environment.symbols[variable as usize].summary = slot;
+        if current.is_none() {
+            for version in versions {
+                self.copy(version, slot);
+            }
+        } else {
+            self.copy(current, slot);
+        }
+        slot
+    }
+
+    /// All versions of a function's variable, for functions inside it.
+    fn captured(&mut self, variable: Variable) -> Slot {
+        let symbol = &self.environment.symbols[variable as usize];
+        if !symbol.summary.is_none() {
+            return symbol.summary;
+        }
+        if let [only] = symbol.versions.as_slice() {
+            return *only;
+        }
+        let versions = symbol.versions.clone();
+        let slot = self.fresh();
+        self.environment.symbols[variable as usize].summary = slot;
+        for version in versions {
+            self.copy(version, slot);
+        }
+        slot
+    }
+
+    /// Connects the reads that had to wait until a scope was complete.
+    pub(super) fn settle(&mut self, scope: ScopeId) {
+        let mut pending: Vec<(Name, Pending)> =
+            std::mem::take(&mut self.environment.scopes[scope as usize].pending)
+                .into_iter()
+                .collect();
+        pending.sort_unstable_by_key(|&(name, _)| name);
+        for (name, Pending { slot, reads }) in pending {
+            let own = self.environment.find(scope, name).filter(|&variable| {
+                self.environment.symbols[variable as usize].owner == Owner::Own
+            });
+            if let Some(variable) = own {
+                let seen =
+                    if scope == 0 { self.exported(variable) } else { self.captured(variable) };
+                self.copy(seen, slot);
+                self.used(variable, reads);
+                continue;
+            }
+            match self.outer(scope, name) {
+                Some((source, variable)) => {
+                    self.copy(source, slot);
+                    self.used(variable, reads);
+                }
+                None => {
+                    self.op(Op::Free(name, slot));
+                    if let Err(at) = self.facts.free.binary_search(&name) {
+                        self.facts.free.insert(at, name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A name of the complete scopes around `scope`.
+    fn outer(&mut self, scope: ScopeId, name: Name) -> Option<(Slot, Variable)> {
+        let mut next = self.environment.scopes[scope as usize].parent;
+        while let Some(at) = next {
+            let (kind, parent) = {
+                let scope = &self.environment.scopes[at as usize];
+                (scope.kind, scope.parent)
+            };
+            next = parent;
+            if kind == ScopeKind::Class {
+                continue;
+            }
+            let Some(variable) = self.environment.find(at, name) else { continue };
+            match self.environment.symbols[variable as usize].owner {
+                Owner::Own if kind == ScopeKind::Module => {
+                    return Some((self.exported(variable), variable));
+                }
+                Owner::Own => return Some((self.captured(variable), variable)),
+                Owner::Global => {
+                    let variable = self.environment.find(0, name)?;
+                    return Some((self.exported(variable), variable));
+                }
+                Owner::Nonlocal => {}
+            }
+        }
+        None
+    }
+
+    /// Counts a read of what imports bound.
+    pub(super) fn used(&mut self, variable: Variable, reads: u32) {
+        let symbol = &self.environment.symbols[variable as usize];
+        for &import in &symbol.imports {
+            self.facts.uses[import as usize] += reads;
+        }
+    }
+
+    /// The value that a name has here, and whether it may denote a definition.
+    pub(super) fn read(&mut self, name: Name) -> (Slot, bool) {
+        let mut scope = self.scope;
+        loop {
+            let kind = self.environment.scopes[scope as usize].kind;
+            if let Some(variable) = self.environment.find(scope, name) {
+                let symbol = &self.environment.symbols[variable as usize];
+                let notable =
+                    kind != ScopeKind::Function || symbol.defined || !symbol.imports.is_empty();
+                match symbol.owner {
+                    Owner::Own => {
+                        let current = symbol.current;
+                        if !current.is_none() {
+                            self.used(variable, 1);
+                            return (current, notable);
+                        }
+                    }
+                    Owner::Global => {
+                        let variable = self.environment.variable(0, name);
+                        self.used(variable, 1);
+                        return (self.exported(variable), true);
+                    }
+                    Owner::Nonlocal => {}
+                }
+            }
+            let parent = self.environment.scopes[scope as usize].parent;
+            match (kind, parent) {
+                // These run where they stand, so they see what the code around them sees now.
+                (ScopeKind::Comprehension, Some(around)) => scope = around,
+                (ScopeKind::Class, Some(around)) => {
+                    scope = around;
+                    while self.environment.scopes[scope as usize].kind == ScopeKind::Class {
+                        match self.environment.scopes[scope as usize].parent {
+                            Some(further) => scope = further,
+                            None => break,
+                        }
+                    }
+                }
+                _ => break,
+            }
+        }
+        let next = self.facts.slots;
+        let pending = self.environment.scopes[scope as usize]
+            .pending
+            .entry(name)
+            .or_insert(Pending { slot: Slot(next), reads: 0 });
+        pending.reads += 1;
+        let slot = pending.slot;
+        if slot.0 == next {
+            self.facts.slots += 1;
+        }
+        (slot, true)
+    }
+
+    /// Binds a name in the current scope.
+    pub(super) fn write(&mut self, name: Name, slot: Slot) -> Variable {
+        let mut scope = self.scope;
+        // Walrus targets inside a comprehension belong to the code around it; its own targets are
+        // bound with `write_in`.
+        while self.environment.scopes[scope as usize].kind == ScopeKind::Comprehension {
+            match self.environment.scopes[scope as usize].parent {
+                Some(around) => scope = around,
+                None => break,
+            }
+        }
+        self.write_in(scope, name, slot)
+    }
+
+    pub(super) fn write_in(&mut self, scope: ScopeId, name: Name, slot: Slot) -> Variable {
+        let variable = self.environment.variable(scope, name);
+        match self.environment.symbols[variable as usize].owner {
+            Owner::Own => {
+                self.environment.bind(variable, slot);
+                variable
+            }
+            Owner::Global => {
+                let global = self.environment.variable(0, name);
+                let export = self.exported(global);
+                self.copy(slot, export);
+                global
+            }
+            Owner::Nonlocal => {
+                if let Some((_, outer)) = self.outer(scope, name) {
+                    let fixed = self.environment.symbols[outer as usize].summary.is_none();
+                    if fixed {
+                        let versions = self.environment.symbols[outer as usize].versions.clone();
+                        let summary = self.fresh();
+                        self.environment.symbols[outer as usize].summary = summary;
+                        for version in versions {
+                            self.copy(version, summary);
+                        }
+                    }
+                    let summary = self.environment.symbols[outer as usize].summary;
+                    self.copy(slot, summary);
+                }
+                variable
+            }
+        }
+    }
+
+    /// Makes the versions after alternatives visible.
+    pub(super) fn merge(&mut self, branches: &[Branch]) {
+        let merged = join(branches, |v| self.environment.symbols[v as usize].current);
+        for (variable, versions) in merged {
+            let slot = self.union(&versions);
+            self.environment.show(variable, slot);
+        }
+        self.unreachable = branches.iter().all(|branch| !branch.reached);
+    }
+
+    /// One slot that holds what all of these hold.
+    pub(super) fn union(&mut self, versions: &[Slot]) -> Slot {
+        match versions {
+            [] => UNKNOWN,
+            [only] => *only,
+            _ => {
+                let slot = self.fresh();
+                for &version in versions {
+                    self.copy(version, slot);
+                }
+                slot
+            }
+        }
+    }
+
+    pub(super) fn fresh(&mut self) -> Slot {
+        let slot = Slot(self.facts.slots);
+        self.facts.slots += 1;
+        slot
+    }
+
+    pub(super) fn op(&mut self, op: Op) {
+        self.facts.ops.push(op);
+    }
+
+    pub(super) fn copy(&mut self, from: Slot, to: Slot) {
+        if from.0 > UNKNOWN.0 && to.0 > UNKNOWN.0 && from != to {
+            self.op(Op::Copy(from, to));
+        }
+    }
+
+    pub(super) fn attribute(&mut self, base: Slot, name: Name) -> Slot {
+        if base.0 <= UNKNOWN.0 {
+            return UNKNOWN;
+        }
+        let slot = self.fresh();
+        self.op(Op::Attribute(base, name, slot));
+        slot
+    }
+
+    pub(super) fn refer(&mut self, slot: Slot, name: Name, at: TextSize) {
+        if slot.0 > UNKNOWN.0 {
+            let line = self.line(at);
+            self.facts.references.push(Reference { slot, name, line, within: self.definition });
+        }
+    }
+
+    pub(super) fn call(&mut self, call: Call, arguments: &[super::Argument]) {
+        let first_argument = u32::try_from(self.facts.arguments.len()).unwrap_or(u32::MAX);
+        let argument_count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
+        self.facts.arguments.extend_from_slice(arguments);
+        self.facts.calls.push(Call { first_argument, argument_count, ..call });
+    }
+
+    pub(super) fn import(&mut self, import: Import) -> u32 {
+        let id = u32::try_from(self.facts.imports.len()).unwrap_or(u32::MAX);
+        self.facts.imports.push(import);
+        self.facts.uses.push(0);
+        id
+    }
+
+    pub(super) fn name(&mut self, text: &str) -> Name {
+        if let Some(&name) = self.names.get(text) {
+            return name;
+        }
+        let name = Name(u32::try_from(self.facts.names.len()).unwrap_or(u32::MAX));
+        self.facts.names.push(text.into());
+        self.names.insert(text.into(), name);
+        name
+    }
+
+    /// A name as Python stores it inside a class: private names carry the class's.
+    pub(super) fn private(&mut self, text: &str) -> Name {
+        if let Some(class) = self.class
+            && text.starts_with("__")
+            && !text.ends_with("__")
+        {
+            let owner = self.facts.definitions[class as usize].name;
+            let owner = self.facts.names[owner.0 as usize].trim_start_matches('_');
+            let mangled = format!("_{owner}{text}");
+            return self.name(&mangled);
+        }
+        self.name(text)
+    }
+
+    /// Enters one more level of nesting; false where it is too deep to go on.
+    pub(super) fn enter(&mut self) -> bool {
+        self.depth += 1;
+        self.facts.deep |= self.depth > DEEP;
+        self.facts.too_deep |= self.depth > DEEPEST;
+        self.depth <= DEEPEST
+    }
+
+    pub(super) fn line(&mut self, at: TextSize) -> u32 {
+        let at = offset(at);
+        let starts = &self.line_starts;
+        let hint = self.line_hint;
+        let near = starts.get(hint).is_some_and(|&start| start <= at);
+        let next = starts.get(hint + 1).copied().unwrap_or(u32::MAX);
+        let index = if near && at < next {
+            hint
+        } else {
+            starts.partition_point(|&start| start <= at).saturating_sub(1)
+        };
+        self.line_hint = index;
+        u32::try_from(index + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Last line that a range touches.
+    pub(super) fn end_line(&mut self, range: TextRange) -> u32 {
+        let end = if range.is_empty() { range.end() } else { range.end() - TextSize::from(1) };
+        self.line(end)
+    }
+
+    /// Bytes between the start of a line and an offset on it, tabs as eight.
+    pub(super) fn indentation(&mut self, at: TextSize) -> u32 {
+        let line = self.line(at);
+        let start = self.line_starts[line as usize - 1] as usize;
+        let before = self.text.get(start..at.to_usize()).unwrap_or("");
+        before.bytes().map(|byte| if byte == b'\t' { 8 } else { 1 }).sum()
+    }
+
+    fn line_count(&self) -> u32 {
+        let starts = self.line_starts.len();
+        let open = self
+            .line_starts
+            .last()
+            .is_some_and(|&last| usize::try_from(last).is_ok_and(|last| last == self.text.len()));
+        u32::try_from(starts - usize::from(open)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn text_of(&self, expr: &Expr) -> Span {
+        span(expr.range())
+    }
+}
+
+pub(super) fn span(range: TextRange) -> Span {
+    Span { start: offset(range.start()), end: offset(range.end()) }
+}
+
+pub(super) fn offset(size: TextSize) -> u32 {
+    size.into()
+}
+
+/// The content of a body's docstring, without its quotes.
+pub(super) fn docstring(body: &[Stmt]) -> Span {
+    let Some(Stmt::Expr(first)) = body.first() else { return Span::default() };
+    let Expr::StringLiteral(literal) = first.value.as_ref() else { return Span::default() };
+    let [only] = literal.value.as_slice() else { return span(literal.range) };
+    use ruff_python_ast::StringFlags;
+    let range = only.range;
+    let start = range.start() + only.flags.opener_len();
+    let end = range.end().checked_sub(only.flags.closer_len()).unwrap_or(range.end());
+    if start <= end { span(TextRange::new(start, end)) } else { Span::default() }
+}
+
+/// Offsets at which lines start, ending them as Python does.
+fn line_starts(text: &str) -> Vec<u32> {
+    let bytes = text.as_bytes();
+    let mut starts = vec![0];
+    for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        if bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
+            continue;
+        }
+        starts.push(u32::try_from(at + 1).unwrap_or(u32::MAX));
+    }
+    starts
+}

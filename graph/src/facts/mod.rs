@@ -1,0 +1,327 @@
+//! What one file says, reduced to what the graphs need: its definitions, its imports and the flows of
+//! values between its names.
+//!
+//! Facts own no syntax: the tree of a file is dropped as soon as they are drawn from it, which keeps
+//! memory flat and lets a file be cached by its content. They name nothing outside their file;
+//! connecting files is the business of the linker.
+
+mod draw;
+mod environment;
+mod expression;
+mod statement;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use draw::draw;
+
+/// A name, as an index into [`Facts::names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Name(pub u32);
+
+/// A place that holds values: a version of a variable or the result of an expression.
+/// [`Slot::NONE`] holds nothing that the graphs care about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Slot(pub u32);
+
+impl Slot {
+    /// Holds nothing.
+    pub(crate) const NONE: Slot = Slot(0);
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Slot::NONE
+    }
+}
+
+/// An index into [`Facts::definitions`]; 0 is the module itself.
+pub(crate) type Local = u32;
+
+/// A half-open byte range of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// True when it covers nothing; spans of absent parts are empty.
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// The text it cuts out of `text`, empty where it does not fit.
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// Everything that the graphs know of one file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    pub names: Vec<Box<str>>,
+    pub definitions: Vec<Definition>,
+    pub imports: Vec<Import>,
+    pub slots: u32,
+    pub ops: Vec<Op>,
+    pub calls: Vec<Call>,
+    pub arguments: Vec<Argument>,
+    /// What each global name holds when the module's code has run.
+    pub exports: Vec<(Name, Slot)>,
+    /// `__all__`, where it is a plain list of strings.
+    pub all: Option<Vec<Name>>,
+    /// Uses of names that may denote definitions: slot and line.
+    pub references: Vec<Reference>,
+    pub measures: Measures,
+    /// First few syntax errors: line and message.
+    pub errors: Vec<(u32, String)>,
+    /// Some expression was nested too deeply to be looked into.
+    pub too_deep: bool,
+    /// Some expression nests deeply enough to be freed with care.
+    pub deep: bool,
+    /// Uses of each import in the file, counted.
+    pub uses: Vec<u32>,
+    /// `name` is read in this file without a visible binding.
+    pub free: Vec<Name>,
+}
+
+impl Facts {
+    /// The facts with all places and sizes set to nothing: equal for files that mean the same.
+    pub(crate) fn without_places(&self) -> Self {
+        let mut bare = self.clone();
+        bare.measures = Measures::default();
+        bare.errors.clear();
+        for definition in &mut bare.definitions {
+            (definition.line, definition.end_line, definition.keyword_line) = (0, 0, 0);
+            (definition.span, definition.header, definition.doc) =
+                (Span::default(), Span::default(), Span::default());
+            definition.decorators.fill(Span::default());
+            definition.bases.fill(Span::default());
+        }
+        for call in &mut bare.calls {
+            call.line = 0;
+        }
+        for reference in &mut bare.references {
+            reference.line = 0;
+        }
+        for import in &mut bare.imports {
+            import.line = 0;
+        }
+        for op in &mut bare.ops {
+            if let Op::Raise(_, _, line) = op {
+                *line = 0;
+            }
+        }
+        bare
+    }
+}
+
+/// A use of a name or an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reference {
+    pub slot: Slot,
+    pub name: Name,
+    pub line: u32,
+    pub within: Local,
+}
+
+/// The numbers from which importance is computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measures {
+    /// Physical lines.
+    pub lines: u32,
+    /// `if`, `for`, `while` and `except`.
+    pub branches: u32,
+    /// Column of the most indented `def`.
+    pub indentation: u32,
+    /// Characters of the module's docstring.
+    pub doc: u32,
+    /// The docstring describes parameters.
+    pub doc_parameters: bool,
+    /// The docstring describes what is returned.
+    pub doc_returns: bool,
+    /// The docstring shows examples.
+    pub doc_examples: bool,
+}
+
+/// What a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A file.
+    Module,
+    /// A `class` statement.
+    Class,
+    /// A `def` statement, methods included.
+    Function,
+    /// A `lambda` expression.
+    Lambda,
+}
+
+/// A module, class, function or lambda.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Definition {
+    pub kind: Kind,
+    pub name: Name,
+    pub parent: Local,
+    /// Whole statement, decorators included.
+    pub span: Span,
+    pub line: u32,
+    pub end_line: u32,
+    /// Line of the `def` or `class` keyword.
+    pub keyword_line: u32,
+    /// From the keyword to the colon.
+    pub header: Span,
+    /// The content of the docstring.
+    pub doc: Span,
+    /// Decorator expressions.
+    pub decorators: Vec<Span>,
+    /// Base class expressions.
+    pub bases: Vec<Span>,
+    pub base_slots: Vec<Slot>,
+    pub parameters: Vec<Parameter>,
+    pub returned: Slot,
+    pub yielded: Slot,
+    /// Namespace of a class body at its end.
+    pub members: Vec<(Name, Slot)>,
+    pub traits: Traits,
+}
+
+/// How a definition behaves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Traits {
+    pub is_async: bool,
+    pub generator: bool,
+    pub property: bool,
+    pub static_method: bool,
+    pub class_method: bool,
+    pub overload: bool,
+    pub abstract_method: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Parameter {
+    pub name: Name,
+    pub slot: Slot,
+    pub kind: ParameterKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ParameterKind {
+    PositionalOnly,
+    Positional,
+    Rest,
+    KeywordOnly,
+    Keywords,
+}
+
+/// One imported name, or one imported module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Import {
+    pub level: u32,
+    /// Dotted module, empty for `from . import x`.
+    pub module: Box<str>,
+    /// The name taken from the module: `None` for `import module`.
+    pub name: Option<Name>,
+    pub star: bool,
+    /// `import a.b` binds `a`, `import a.b as c` binds `a.b`.
+    pub binds_root: bool,
+    pub line: u32,
+    pub place: ImportPlace,
+}
+
+/// Where an import stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ImportPlace {
+    /// Runs when the module is imported.
+    Module,
+    /// Inside a function.
+    Function,
+    /// Under `if TYPE_CHECKING`.
+    TypeChecking,
+}
+
+/// A key of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Key {
+    Text(Name),
+    Integer(i64),
+    /// Whatever constants this slot holds.
+    Held(Slot),
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Container {
+    Sequence,
+    Mapping,
+}
+
+/// One flow of values. The last slot is the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Op {
+    Copy(Slot, Slot),
+    Define(Local, Slot),
+    Attribute(Slot, Name, Slot),
+    SetAttribute(Slot, Name, Slot),
+    Item(Slot, Key, Slot),
+    SetItem(Slot, Key, Slot),
+    /// The items of a sequence from an index on, as a new sequence.
+    Tail(Slot, u32, Slot),
+    New(Container, Slot),
+    Text(Name, Slot),
+    Integer(i64, Slot),
+    Free(Name, Slot),
+    Imported(u32, Slot),
+    Iterate(Slot, Slot, Local),
+    Enter(Slot, Slot, Local),
+    /// Instances of the classes in the first slot: annotations.
+    Instances(Slot, Slot),
+    /// `super()` in a class, with the receiver's slot.
+    Super(Local, Slot, Slot),
+    /// What `self` or `cls` is by default.
+    Receiver(Local, Slot),
+    /// Raising a class makes an instance of it.
+    Raise(Slot, Local, u32),
+}
+
+/// How a callee is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) enum Form {
+    /// `name(...)`
+    Name,
+    /// `value.name(...)`
+    Attribute,
+    /// Anything else that is called.
+    Other,
+    /// `@name`
+    Decorator,
+}
+
+/// A call site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Call {
+    pub callee: Slot,
+    pub result: Slot,
+    pub caller: Local,
+    pub form: Form,
+    pub name: Name,
+    pub line: u32,
+    pub first_argument: u32,
+    pub argument_count: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Argument {
+    pub slot: Slot,
+    pub kind: ArgumentKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ArgumentKind {
+    Positional,
+    Starred,
+    Keyword(Name),
+    Keywords,
+}

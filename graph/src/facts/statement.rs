@@ -1,0 +1,856 @@
+//! Statements: bindings, branches, definitions and imports.
+
+use ruff_python_ast::{
+    Decorator, ExceptHandler, Expr, Pattern, Stmt, StmtAssign, StmtClassDef, StmtFunctionDef,
+    StmtIf, StmtImport, StmtImportFrom, StmtMatch, StmtTry,
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{
+    Argument, ArgumentKind, Call, Container, Definition, Form, Import, ImportPlace, Key, Kind,
+    Name, Op, Slot, Span, Traits,
+    draw::{Drawing, UNKNOWN, docstring, offset, span},
+    environment::{Mark, Owner, ScopeKind},
+};
+use crate::scope;
+
+impl<'a> Drawing<'a> {
+    pub(super) fn statements(&mut self, body: &'a [Stmt]) {
+        for statement in body {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::ClassDef(class) => self.class_definition(class),
+            Stmt::Return(statement) => {
+                if let Some(value) = &statement.value {
+                    let value = self.expression(value);
+                    let returned = self.facts.definitions[self.definition as usize].returned;
+                    self.copy(value, returned);
+                }
+                self.unreachable = true;
+            }
+            Stmt::Delete(statement) => {
+                for target in &statement.targets {
+                    self.expression(target);
+                }
+            }
+            Stmt::TypeAlias(statement) => {
+                self.expression(&statement.value);
+                self.assign(&statement.name, UNKNOWN);
+            }
+            Stmt::Assign(statement) => self.assignment(statement),
+            Stmt::AugAssign(statement) => {
+                let old = match statement.target.as_ref() {
+                    Expr::Name(_) => self.expression(&statement.target),
+                    _ => UNKNOWN,
+                };
+                let value = self.expression(&statement.value);
+                let both = self.union_known(&[old, value]);
+                self.extend_all(statement);
+                self.assign(&statement.target, both);
+            }
+            Stmt::AnnAssign(statement) => {
+                let annotated = self.annotated(&statement.annotation);
+                let value = match &statement.value {
+                    Some(value) => self.expression(value),
+                    None => UNKNOWN,
+                };
+                let both = self.union_known(&[annotated, value]);
+                // A bare `name: Type` binds nothing, but what it says of the name is worth having.
+                if statement.value.is_some() || both != UNKNOWN {
+                    self.assign(&statement.target, both);
+                }
+            }
+            Stmt::For(statement) => {
+                self.facts.measures.branches += 1;
+                let iterated = self.expression(&statement.iter);
+                let item = self.iterate(iterated);
+                self.repeat(
+                    statement.range.start(),
+                    |drawing| {
+                        drawing.assign(&statement.target, item);
+                        drawing.block(&statement.body);
+                    },
+                    &statement.body,
+                );
+                self.block(&statement.orelse);
+            }
+            Stmt::While(statement) => {
+                self.facts.measures.branches += 1;
+                self.repeat(
+                    statement.range.start(),
+                    |drawing| {
+                        drawing.expression(&statement.test);
+                        drawing.block(&statement.body);
+                    },
+                    &statement.body,
+                );
+                self.block(&statement.orelse);
+            }
+            Stmt::If(statement) => self.branch(statement),
+            Stmt::With(statement) => {
+                for item in &statement.items {
+                    let context = self.expression(&item.context_expr);
+                    let entered = if context == UNKNOWN {
+                        UNKNOWN
+                    } else {
+                        let slot = self.fresh();
+                        self.op(Op::Enter(context, slot, self.definition));
+                        slot
+                    };
+                    if let Some(target) = &item.optional_vars {
+                        self.assign(target, entered);
+                    }
+                }
+                self.block(&statement.body);
+            }
+            Stmt::Match(statement) => self.matching(statement),
+            Stmt::Raise(statement) => {
+                if let Some(raised) = &statement.exc {
+                    let value = self.expression(raised);
+                    if value != UNKNOWN && !matches!(raised.as_ref(), Expr::Call(_)) {
+                        let line = self.line(raised.start());
+                        self.op(Op::Raise(value, self.definition, line));
+                    }
+                }
+                if let Some(cause) = &statement.cause {
+                    self.expression(cause);
+                }
+                self.unreachable = true;
+            }
+            Stmt::Try(statement) => self.attempt(statement),
+            Stmt::Assert(statement) => {
+                self.expression(&statement.test);
+                if let Some(message) = &statement.msg {
+                    self.expression(message);
+                }
+            }
+            Stmt::Import(statement) => self.import_modules(statement),
+            Stmt::ImportFrom(statement) => self.import_names(statement),
+            Stmt::Global(statement) => {
+                for name in &statement.names {
+                    let name = self.name(name);
+                    self.declare(name, Owner::Global);
+                }
+            }
+            Stmt::Nonlocal(statement) => {
+                for name in &statement.names {
+                    let name = self.name(name);
+                    self.declare(name, Owner::Nonlocal);
+                }
+            }
+            Stmt::Expr(statement) => {
+                self.expression(&statement.value);
+            }
+            Stmt::Break(_) | Stmt::Continue(_) => self.unreachable = true,
+            Stmt::Pass(_) | Stmt::IpyEscapeCommand(_) => {}
+        }
+    }
+
+    fn declare(&mut self, name: Name, owner: Owner) {
+        let scope = self.scope;
+        if owner == Owner::Global && scope == 0 {
+            return;
+        }
+        let variable = self.environment.variable(scope, name);
+        self.environment.symbols[variable as usize].owner = owner;
+    }
+
+    /// A nested block. Blocks that are too deep are not looked into.
+    fn block(&mut self, body: &'a [Stmt]) {
+        if body.is_empty() {
+            return;
+        }
+        if self.enter() {
+            if self.depth.is_multiple_of(8) {
+                stacker::maybe_grow(
+                    super::expression::RED_ZONE,
+                    super::expression::SEGMENT,
+                    || {
+                        self.statements(body);
+                    },
+                );
+            } else {
+                self.statements(body);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn branch(&mut self, statement: &'a StmtIf) {
+        self.facts.measures.branches += 1;
+        let typing = is_type_checking(&statement.test);
+        self.expression(&statement.test);
+        let mark = self.environment.mark();
+        let place = self.place;
+        if typing && place == ImportPlace::Module {
+            self.place = ImportPlace::TypeChecking;
+        }
+        let mut branches = Vec::new();
+        self.unreachable = false;
+        self.block(&statement.body);
+        self.place = place;
+        branches.push(self.environment.roll_back(mark, !self.unreachable));
+        let mut exhaustive = false;
+        for clause in &statement.elif_else_clauses {
+            self.unreachable = false;
+            match &clause.test {
+                Some(test) => {
+                    self.facts.measures.branches += 1;
+                    self.expression(test);
+                }
+                None => exhaustive = true,
+            }
+            self.block(&clause.body);
+            branches.push(self.environment.roll_back(mark, !self.unreachable));
+        }
+        if !exhaustive {
+            branches.push(self.environment.roll_back(mark, true));
+        }
+        self.merge(&branches);
+    }
+
+    /// A loop: what its body assigns is visible at its start and after it.
+    fn repeat(&mut self, _at: TextSize, pass: impl FnOnce(&mut Self), body: &'a [Stmt]) {
+        let mark = self.environment.mark();
+        let mut heads: Vec<(u32, Slot)> = Vec::new();
+        scope::for_each_statement(body, &mut |statement| {
+            for bound in scope::bound_directly(statement) {
+                let name = self.name(&bound);
+                let Some(variable) = self.environment.find(self.scope, name) else { continue };
+                let symbol = &self.environment.symbols[variable as usize];
+                let current = symbol.current;
+                let known = heads.iter().any(|&(head, _)| head == variable);
+                if known || current.is_none() || symbol.owner != Owner::Own {
+                    continue;
+                }
+                let head = self.fresh();
+                self.copy(current, head);
+                self.environment.show(variable, head);
+                heads.push((variable, head));
+            }
+        });
+        pass(self);
+        let assigned = self.environment.assigned_since(mark);
+        for &(variable, slot) in &assigned {
+            if let Some(&(_, head)) = heads.iter().find(|&&(head, _)| head == variable) {
+                self.copy(slot, head);
+            }
+        }
+        self.environment.roll_back(mark, true);
+        self.show_all(mark, &assigned);
+        self.unreachable = false;
+    }
+
+    /// Makes all of these versions visible beside the present one.
+    fn show_all(&mut self, _mark: Mark, assigned: &[(u32, Slot)]) {
+        for versions in assigned.chunk_by(|left, right| left.0 == right.0) {
+            let variable = versions[0].0;
+            let current = self.environment.symbols[variable as usize].current;
+            let mut slots: Vec<Slot> = versions.iter().map(|&(_, slot)| slot).collect();
+            if !current.is_none() {
+                slots.push(current);
+            }
+            slots.sort_unstable();
+            slots.dedup();
+            let slot = self.union(&slots);
+            self.environment.show(variable, slot);
+        }
+    }
+
+    fn attempt(&mut self, statement: &'a StmtTry) {
+        let mark = self.environment.mark();
+        self.unreachable = false;
+        self.block(&statement.body);
+        if !self.unreachable {
+            self.block(&statement.orelse);
+        }
+        let assigned = self.environment.assigned_since(mark);
+        let mut branches = vec![self.environment.roll_back(mark, !self.unreachable)];
+        for handler in &statement.handlers {
+            let ExceptHandler::ExceptHandler(handler) = handler;
+            self.facts.measures.branches += 1;
+            self.unreachable = false;
+            self.show_all(mark, &assigned);
+            let caught = match &handler.type_ {
+                Some(expr) => self.expression(expr),
+                None => UNKNOWN,
+            };
+            if let Some(name) = &handler.name {
+                let value = if caught == UNKNOWN {
+                    UNKNOWN
+                } else {
+                    let slot = self.fresh();
+                    self.op(Op::Instances(caught, slot));
+                    slot
+                };
+                let name = self.name(name);
+                self.write(name, value);
+            }
+            self.block(&handler.body);
+            branches.push(self.environment.roll_back(mark, !self.unreachable));
+        }
+        self.merge(&branches);
+        let ended = self.unreachable;
+        self.block(&statement.finalbody);
+        self.unreachable |= ended;
+    }
+
+    fn matching(&mut self, statement: &'a StmtMatch) {
+        let subject = self.expression(&statement.subject);
+        let mark = self.environment.mark();
+        let mut branches = Vec::new();
+        for case in &statement.cases {
+            self.facts.measures.branches += 1;
+            self.unreachable = false;
+            self.pattern(&case.pattern, subject);
+            if let Some(guard) = &case.guard {
+                self.expression(guard);
+            }
+            self.block(&case.body);
+            branches.push(self.environment.roll_back(mark, !self.unreachable));
+        }
+        branches.push(self.environment.roll_back(mark, true));
+        self.merge(&branches);
+    }
+
+    fn pattern(&mut self, pattern: &'a Pattern, subject: Slot) {
+        if !self.enter() {
+            self.depth -= 1;
+            return;
+        }
+        match pattern {
+            Pattern::MatchValue(pattern) => {
+                self.expression(&pattern.value);
+            }
+            Pattern::MatchSingleton(_) => {}
+            Pattern::MatchSequence(pattern) => {
+                for (at, inner) in (0..).zip(&pattern.patterns) {
+                    let item = self.item(subject, Key::Integer(at));
+                    self.pattern(inner, item);
+                }
+            }
+            Pattern::MatchMapping(pattern) => {
+                for (key, inner) in pattern.keys.iter().zip(&pattern.patterns) {
+                    let key = self.key(key);
+                    let item = self.item(subject, key);
+                    self.pattern(inner, item);
+                }
+                if let Some(rest) = &pattern.rest {
+                    let name = self.name(rest);
+                    self.write(name, subject);
+                }
+            }
+            Pattern::MatchClass(pattern) => {
+                let class = self.expression(&pattern.cls);
+                let instance = if class == UNKNOWN {
+                    subject
+                } else {
+                    let slot = self.fresh();
+                    self.op(Op::Instances(class, slot));
+                    slot
+                };
+                for inner in &pattern.arguments.patterns {
+                    self.pattern(inner, UNKNOWN);
+                }
+                for keyword in &pattern.arguments.keywords {
+                    let name = self.name(&keyword.attr);
+                    let value = self.attribute(instance, name);
+                    self.pattern(&keyword.pattern, value);
+                }
+            }
+            Pattern::MatchStar(pattern) => {
+                if let Some(name) = &pattern.name {
+                    let name = self.name(name);
+                    self.write(name, UNKNOWN);
+                }
+            }
+            Pattern::MatchAs(pattern) => {
+                let mut value = subject;
+                if let Some(inner) = &pattern.pattern {
+                    self.pattern(inner, subject);
+                    if let Pattern::MatchClass(class) = inner.as_ref() {
+                        let class = self.expression(&class.cls);
+                        if class != UNKNOWN {
+                            value = self.fresh();
+                            self.op(Op::Instances(class, value));
+                        }
+                    }
+                }
+                if let Some(name) = &pattern.name {
+                    let name = self.name(name);
+                    self.write(name, value);
+                }
+            }
+            Pattern::MatchOr(pattern) => {
+                for inner in &pattern.patterns {
+                    self.pattern(inner, subject);
+                }
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn assignment(&mut self, statement: &'a StmtAssign) {
+        if let [Expr::Name(target)] = statement.targets.as_slice()
+            && target.id.as_str() == "__all__"
+            && self.scope == 0
+        {
+            let names = self.strings(&statement.value);
+            self.facts.all = names;
+        }
+        // A display on the right is taken apart, so each target gets its own item.
+        let literal = matches!(statement.value.as_ref(), Expr::Tuple(_) | Expr::List(_));
+        let unpacks = statement.targets.iter().any(|t| matches!(t, Expr::Tuple(_) | Expr::List(_)));
+        if literal && unpacks && statement.targets.len() == 1 {
+            self.assign_parts(&statement.targets[0], &statement.value);
+            return;
+        }
+        let value = self.expression(&statement.value);
+        for target in &statement.targets {
+            self.assign(target, value);
+        }
+    }
+
+    fn extend_all(&mut self, statement: &'a ruff_python_ast::StmtAugAssign) {
+        if let Expr::Name(target) = statement.target.as_ref()
+            && target.id.as_str() == "__all__"
+            && self.scope == 0
+            && let Some(more) = self.strings(&statement.value)
+            && let Some(all) = &mut self.facts.all
+        {
+            all.extend(more);
+        }
+    }
+
+    /// The strings of a display, all of them literal.
+    fn strings(&mut self, value: &Expr) -> Option<Vec<Name>> {
+        let elements = match value {
+            Expr::List(list) => &list.elts,
+            Expr::Tuple(tuple) => &tuple.elts,
+            _ => return None,
+        };
+        elements
+            .iter()
+            .map(|element| match element {
+                Expr::StringLiteral(text) => Some(self.name(text.value.to_str())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Assigns the items of a display to the parts of a target.
+    fn assign_parts(&mut self, target: &'a Expr, value: &'a Expr) {
+        let (Some(targets), Some(values)) = (elements(target), elements(value)) else {
+            let value = self.expression(value);
+            self.assign(target, value);
+            return;
+        };
+        let star = targets.iter().position(|target| matches!(target, Expr::Starred(_)));
+        let spread = values.iter().any(|value| matches!(value, Expr::Starred(_)));
+        let fits = match star {
+            None => targets.len() == values.len(),
+            Some(_) => targets.len() - 1 <= values.len(),
+        };
+        if spread || !fits {
+            let value = self.expression(value);
+            self.assign(target, value);
+            return;
+        }
+        // All values exist before the first target is bound.
+        let slots: Vec<Slot> = values
+            .iter()
+            .zip(0usize..)
+            .map(|(value, at)| {
+                let nested = star.is_none() && elements(&targets[at]).is_some();
+                if nested && elements(value).is_some() { UNKNOWN } else { self.expression(value) }
+            })
+            .collect();
+        let Some(star) = star else {
+            for ((target, value), slot) in targets.iter().zip(values).zip(slots) {
+                if elements(target).is_some() && elements(value).is_some() {
+                    self.assign_parts(target, value);
+                } else {
+                    self.assign(target, slot);
+                }
+            }
+            return;
+        };
+        let after = targets.len() - star - 1;
+        for (target, &slot) in targets[..star].iter().zip(&slots) {
+            self.assign(target, slot);
+        }
+        let middle = self.fresh();
+        self.op(Op::New(Container::Sequence, middle));
+        for (at, &slot) in (0..).zip(&slots[star..slots.len() - after]) {
+            self.set_item(middle, Key::Integer(at), slot);
+        }
+        if let Expr::Starred(starred) = &targets[star] {
+            self.assign(&starred.value, middle);
+        }
+        for (target, &slot) in targets[star + 1..].iter().zip(&slots[slots.len() - after..]) {
+            self.assign(target, slot);
+        }
+    }
+
+    /// Binds a target to a value.
+    pub(super) fn assign(&mut self, target: &'a Expr, value: Slot) {
+        if !self.enter() {
+            self.depth -= 1;
+            return;
+        }
+        match target {
+            Expr::Name(name) => {
+                let name = self.private(&name.id);
+                self.write(name, value);
+            }
+            Expr::Attribute(attribute) => {
+                let base = self.expression(&attribute.value);
+                let name = self.private(&attribute.attr);
+                if base != UNKNOWN && value != UNKNOWN {
+                    self.op(Op::SetAttribute(base, name, value));
+                }
+            }
+            Expr::Subscript(subscript) => {
+                let base = self.expression(&subscript.value);
+                let key = self.key(&subscript.slice);
+                self.set_item(base, key, value);
+            }
+            Expr::Starred(starred) => self.assign(&starred.value, value),
+            Expr::Tuple(_) | Expr::List(_) => {
+                let targets = elements(target).unwrap_or(&[]);
+                let star = targets.iter().position(|target| matches!(target, Expr::Starred(_)));
+                for (at, target) in (0u32..).zip(targets) {
+                    let before = star.is_none_or(|star| (at as usize) < star);
+                    let item = if Some(at as usize) == star {
+                        if value == UNKNOWN {
+                            UNKNOWN
+                        } else {
+                            let slot = self.fresh();
+                            self.op(Op::Tail(value, at, slot));
+                            slot
+                        }
+                    } else if before {
+                        self.item(value, Key::Integer(i64::from(at)))
+                    } else {
+                        self.item(value, Key::Unknown)
+                    };
+                    self.assign(target, item);
+                }
+            }
+            _ => {
+                self.expression(target);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn function(&mut self, function: &'a StmtFunctionDef) {
+        let keyword = self.keyword(&function.decorator_list, function.range);
+        let indentation = self.indentation(keyword);
+        self.facts.measures.indentation = self.facts.measures.indentation.max(indentation);
+        let traits =
+            Traits { is_async: function.is_async, ..self.traits(&function.decorator_list) };
+        let decorators = self.decorators(&function.decorator_list);
+        let parameters = self.parameters(&function.parameters);
+        let (returned, yielded) = (self.fresh(), self.fresh());
+        if let Some(annotation) = &function.returns {
+            let value = self.annotated(annotation);
+            self.copy(value, returned);
+        }
+        let name = self.private(&function.name);
+        let line = self.line(function.range.start());
+        let end_line = self.end_line(function.range);
+        let keyword_line = self.line(keyword);
+        let header_end = function
+            .returns
+            .as_ref()
+            .map_or(function.parameters.range.end(), |returns| returns.end());
+        let definition = self.define(Definition {
+            kind: Kind::Function,
+            name,
+            parent: self.definition,
+            span: span(function.range),
+            line,
+            end_line,
+            keyword_line,
+            header: span(TextRange::new(keyword, header_end.max(keyword))),
+            doc: docstring(&function.body),
+            decorators: spans(&function.decorator_list),
+            bases: Vec::new(),
+            base_slots: Vec::new(),
+            parameters,
+            returned,
+            yielded,
+            members: Vec::new(),
+            traits,
+        });
+        if self.environment.scopes[self.scope as usize].kind == ScopeKind::Class
+            && !traits.static_method
+            && let Some(first) = self.facts.definitions[definition as usize].parameters.first()
+            && matches!(
+                first.kind,
+                super::ParameterKind::Positional | super::ParameterKind::PositionalOnly
+            )
+        {
+            let slot = first.slot;
+            self.op(Op::Receiver(definition, slot));
+        }
+        let slot = self.fresh();
+        self.op(Op::Define(definition, slot));
+        let value = self.decorate(&function.decorator_list, &decorators, slot);
+        let variable = self.write(name, value);
+        self.environment.symbols[variable as usize].defined = true;
+        self.put_off(function, definition);
+    }
+
+    fn class_definition(&mut self, class: &'a StmtClassDef) {
+        let keyword = self.keyword(&class.decorator_list, class.range);
+        let decorators = self.decorators(&class.decorator_list);
+        let mut bases = Vec::new();
+        let mut base_slots = Vec::new();
+        let mut header_end = class.name.range.end();
+        if let Some(arguments) = &class.arguments {
+            header_end = arguments.range.end();
+            for base in &arguments.args {
+                bases.push(self.text_of(base));
+                // `Generic[T]`, `Base[int]`: the class is what is subscripted.
+                let expr = match base {
+                    Expr::Subscript(subscript) => {
+                        self.expression(&subscript.slice);
+                        subscript.value.as_ref()
+                    }
+                    other => other,
+                };
+                let slot = self.expression(expr);
+                base_slots.push(slot);
+            }
+            for keyword in &arguments.keywords {
+                self.expression(&keyword.value);
+            }
+        }
+        let name = self.private(&class.name);
+        let line = self.line(class.range.start());
+        let end_line = self.end_line(class.range);
+        let keyword_line = self.line(keyword);
+        let definition = self.define(Definition {
+            kind: Kind::Class,
+            name,
+            parent: self.definition,
+            span: span(class.range),
+            line,
+            end_line,
+            keyword_line,
+            header: span(TextRange::new(keyword, header_end.max(keyword))),
+            doc: docstring(&class.body),
+            decorators: spans(&class.decorator_list),
+            bases,
+            base_slots,
+            parameters: Vec::new(),
+            returned: UNKNOWN,
+            yielded: UNKNOWN,
+            members: Vec::new(),
+            traits: Traits::default(),
+        });
+        let around = (self.scope, self.definition, self.class, self.receiver, self.unreachable);
+        self.scope = self.environment.open(ScopeKind::Class, Some(self.scope));
+        self.definition = definition;
+        self.class = Some(definition);
+        self.block(&class.body);
+        let mut members: Vec<(Name, u32)> = self.environment.scopes[self.scope as usize]
+            .variables
+            .iter()
+            .map(|(&n, &v)| (n, v))
+            .collect();
+        members.sort_unstable();
+        let members: Vec<(Name, Slot)> = members
+            .into_iter()
+            .filter_map(|(name, variable)| {
+                let symbol = &self.environment.symbols[variable as usize];
+                let versions = symbol.versions.clone();
+                let current = symbol.current;
+                match (current.is_none(), symbol.owner) {
+                    (false, Owner::Own) => Some((name, current)),
+                    (true, Owner::Own) => Some((name, self.union(&versions))),
+                    _ => None,
+                }
+            })
+            .collect();
+        self.facts.definitions[definition as usize].members = members;
+        // What class code read before it was bound, the scopes around it provide.
+        self.settle(self.scope);
+        (self.scope, self.definition, self.class, self.receiver, self.unreachable) = around;
+        let slot = self.fresh();
+        self.op(Op::Define(definition, slot));
+        let value = self.decorate(&class.decorator_list, &decorators, slot);
+        let variable = self.write(name, value);
+        self.environment.symbols[variable as usize].defined = true;
+    }
+
+    /// Start of `def`, `async` or `class`, after the decorators.
+    fn keyword(&self, decorators: &[Decorator], range: TextRange) -> TextSize {
+        let Some(last) = decorators.last() else { return range.start() };
+        let from = last.range.end();
+        let rest = &self.text[TextRange::new(from, range.end())];
+        let mut skipped = 0;
+        for line in rest.split_inclusive(['\n', '\r']) {
+            let trimmed = line.trim_start();
+            if trimmed.is_empty() || trimmed.starts_with('#') || skipped == 0 {
+                skipped += line.len();
+                continue;
+            }
+            skipped += line.len() - trimmed.len();
+            break;
+        }
+        from + TextSize::try_from(skipped).unwrap_or_default()
+    }
+
+    fn decorators(&mut self, decorators: &'a [Decorator]) -> Vec<Slot> {
+        decorators.iter().map(|decorator| self.expression(&decorator.expression)).collect()
+    }
+
+    /// What a definition is bound to once its decorators have been applied, the last first.
+    fn decorate(&mut self, decorators: &'a [Decorator], slots: &[Slot], defined: Slot) -> Slot {
+        let mut value = defined;
+        for (decorator, &callee) in decorators.iter().zip(slots).rev() {
+            let name = last_segment(&decorator.expression);
+            if name.is_some_and(is_descriptor) {
+                continue;
+            }
+            let result = self.fresh();
+            let line = self.line(decorator.range.start());
+            let name = self.name(name.unwrap_or(""));
+            let argument = Argument { slot: value, kind: ArgumentKind::Positional };
+            let call = Call {
+                callee,
+                result,
+                caller: self.definition,
+                form: Form::Decorator,
+                name,
+                line,
+                first_argument: 0,
+                argument_count: 0,
+            };
+            self.call(call, &[argument]);
+            value = result;
+        }
+        value
+    }
+
+    fn traits(&self, decorators: &[Decorator]) -> Traits {
+        let mut traits = Traits::default();
+        for decorator in decorators {
+            match last_segment(&decorator.expression) {
+                Some("staticmethod") => traits.static_method = true,
+                Some("classmethod") => traits.class_method = true,
+                Some("overload") => traits.overload = true,
+                Some("abstractmethod") => traits.abstract_method = true,
+                Some(name) if is_property(name) => traits.property = true,
+                _ => {}
+            }
+        }
+        traits
+    }
+
+    fn import_modules(&mut self, statement: &'a StmtImport) {
+        let line = self.line(statement.range.start());
+        for alias in &statement.names {
+            let dotted = alias.name.as_str();
+            let local = match &alias.asname {
+                Some(name) => name.as_str(),
+                None => dotted.split('.').next().unwrap_or(dotted),
+            };
+            let import = self.import(Import {
+                level: 0,
+                module: dotted.into(),
+                name: None,
+                star: false,
+                binds_root: alias.asname.is_none(),
+                line,
+                place: self.place,
+            });
+            self.bind_import(local, import);
+        }
+    }
+
+    fn import_names(&mut self, statement: &'a StmtImportFrom) {
+        let line = self.line(statement.range.start());
+        let module: Box<str> = statement.module.as_ref().map_or("", |name| name.as_str()).into();
+        for alias in &statement.names {
+            let star = &alias.name == "*";
+            let name = self.name(&alias.name);
+            let import = self.import(Import {
+                level: statement.level,
+                module: module.clone(),
+                name: (!star).then_some(name),
+                star,
+                binds_root: false,
+                line,
+                place: self.place,
+            });
+            if !star {
+                let local = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+                self.bind_import(local, import);
+            }
+        }
+    }
+
+    fn bind_import(&mut self, local: &str, import: u32) {
+        let slot = self.fresh();
+        self.op(Op::Imported(import, slot));
+        let name = self.private(local);
+        let variable = self.write(name, slot);
+        self.environment.symbols[variable as usize].imports.push(import);
+    }
+}
+
+fn spans(decorators: &[Decorator]) -> Vec<Span> {
+    decorators.iter().map(|decorator| span(decorator.expression.range())).collect()
+}
+
+fn elements(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::Tuple(tuple) => Some(&tuple.elts),
+        Expr::List(list) => Some(&list.elts),
+        _ => None,
+    }
+}
+
+fn is_type_checking(test: &Expr) -> bool {
+    match test {
+        Expr::Name(name) => name.id == "TYPE_CHECKING",
+        Expr::Attribute(attribute) => &attribute.attr == "TYPE_CHECKING",
+        _ => false,
+    }
+}
+
+/// The last name of a decorator, calls looked through.
+fn last_segment(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
+        Expr::Call(call) => last_segment(&call.func),
+        _ => None,
+    }
+}
+
+/// Decorators that change how an attribute is looked up, not what runs.
+fn is_descriptor(name: &str) -> bool {
+    matches!(name, "staticmethod" | "classmethod" | "overload" | "abstractmethod")
+        || is_property(name)
+}
+
+/// Descriptors that run the function on access, by the way they are commonly named.
+fn is_property(name: &str) -> bool {
+    name.ends_with("property") || matches!(name, "setter" | "getter" | "deleter" | "reify")
+}
+
+/// The byte offset of an expression, for tests of order.
+#[allow(dead_code)]
+fn start(expr: &Expr) -> u32 {
+    offset(expr.start())
+}

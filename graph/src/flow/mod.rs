@@ -1,0 +1,126 @@
+//! Which values reach which names, over a whole repository: an inclusion-based, field-sensitive
+//! analysis of assignments, without regard to order between functions.
+//!
+//! Owns the joining of all files' facts and the fixpoint. It decides what a call may reach; how that
+//! is presented is the business of `calls`.
+
+mod foreign;
+mod link;
+mod solve;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    facts::{Facts, Form},
+    layout::Layout,
+};
+
+pub(crate) use foreign::{Foreign, Outside};
+pub(crate) use link::{Linked, Target};
+pub(crate) use solve::solve;
+
+/// A definition of any file.
+pub(crate) type Entity = u32;
+/// A slot of any file.
+pub(crate) type Place = u32;
+/// A name of any file.
+pub(crate) type Symbol = u32;
+/// An interned [`Object`].
+pub(crate) type ObjectId = u32;
+
+/// Something that a slot may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Object {
+    /// A module, class, function or lambda of the repository.
+    Definition(Entity),
+    /// An instance of a class, or what a generator function returns.
+    Made(Entity),
+    /// A function with its receiver.
+    Bound(Entity, ObjectId),
+    /// A list, tuple, set or dictionary, by where it is made.
+    Sequence(Place),
+    Mapping(Place),
+    /// A method of a container or a string.
+    Method(ObjectId, Symbol),
+    /// A directory without `__init__.py`.
+    Namespace(u32),
+    /// Something from outside the repository that has a name.
+    Outside(Outside),
+    /// Something from outside, whatever it is.
+    Stranger,
+    /// `super()` of a class for a receiver.
+    Super(Entity, ObjectId),
+    /// A function that runs when an attribute is read, with its receiver.
+    Getter(Entity, ObjectId),
+    /// A property made by calling `property`.
+    Property(Entity),
+    Text(Symbol),
+    Integer(i64),
+}
+
+/// Where calls come from: a call expression, or something that calls without one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site {
+    pub caller: Entity,
+    pub form: SiteForm,
+    pub name: Symbol,
+    pub line: u32,
+    pub callee: Place,
+    /// Index of the call in its file's facts, where there is one.
+    pub call: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SiteForm {
+    Written(Form),
+    /// Iteration, `with`, `raise`, a property, a descriptor, an operator.
+    Implicit,
+}
+
+/// What the analysis found.
+#[derive(Debug, Default)]
+pub(crate) struct Solution {
+    pub sites: Vec<Site>,
+    /// Site to callee, sorted, without repetition.
+    pub edges: Vec<(u32, Entity)>,
+    /// Site to what it calls outside.
+    pub outside: Vec<(u32, Outside)>,
+    /// Sites whose callee may be something unknown from outside.
+    pub strange: Vec<bool>,
+    /// Sites whose callee set grew too large to be trusted.
+    pub saturated: Vec<bool>,
+    /// Uses: index of the reference in its file, file, and the definition it denotes.
+    pub references: Vec<(u32, u32, Entity)>,
+    /// Classes and their resolved bases, inside the repository.
+    pub bases: Vec<(Entity, Entity)>,
+    pub foreign: Foreign,
+}
+
+/// Everything that the analysis reads.
+pub(crate) struct Program<'a> {
+    pub layout: &'a Layout,
+    pub files: &'a [Facts],
+}
+
+/// Interned names of all files.
+#[derive(Debug, Default)]
+pub(crate) struct Symbols {
+    pub texts: Vec<Box<str>>,
+    ids: FxHashMap<Box<str>, Symbol>,
+}
+
+impl Symbols {
+    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
+        if let Some(&id) = self.ids.get(text) {
+            return id;
+        }
+        let id = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.into());
+        self.ids.insert(text.into(), id);
+        id
+    }
+
+    pub(crate) fn text(&self, symbol: Symbol) -> &str {
+        &self.texts[symbol as usize]
+    }
+}

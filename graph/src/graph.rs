@@ -1,0 +1,340 @@
+//! The repository as graphs: its modules and definitions as a tree, what imports what, what calls
+//! what, and where each definition is used.
+//!
+//! Owns the finished data and its construction from facts. Ranking, queries and rendering read it and
+//! live elsewhere. A graph never changes: a changed repository gives another one.
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    assemble,
+    facts::{ImportPlace, Kind, Measures, Span},
+    load::{self, Loaded},
+    walk::{Skipped, WalkOptions},
+};
+
+/// Index of a module in [`Graph::modules`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileId(pub u32);
+
+/// Index of a definition in [`Graph::entities`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntityId(pub u32);
+
+/// A Python file as a node of the module dependency graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModuleNode {
+    /// Relative path.
+    pub path: String,
+    /// Dotted name from the nearest import root.
+    pub name: String,
+    /// The module's own entry among the entities; its definitions follow it.
+    pub entity: EntityId,
+    /// Numbers for ranking.
+    pub measures: Measures,
+    /// Syntax errors, as (1-based line, message); the rest of the file counts all the same.
+    pub errors: Vec<(u32, String)>,
+    /// Some code was nested too deeply and was not looked into.
+    pub too_deep: bool,
+}
+
+/// A module, class, function or lambda.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entity {
+    /// What it is.
+    pub kind: Kind,
+    /// Its own name; a module's is its dotted name.
+    pub name: String,
+    /// The definition around it; a module is its own.
+    pub parent: EntityId,
+    /// The module it stands in.
+    pub module: FileId,
+    /// First line, decorators included, 1-based.
+    pub line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// Line of its `def` or `class`.
+    pub keyword_line: u32,
+    /// The bytes of its statement, decorators included.
+    pub span: Span,
+    /// The bytes from `def` or `class` to the end of the signature.
+    pub header: Span,
+    /// The bytes inside the quotes of its docstring; empty without one.
+    pub doc: Span,
+    /// Decorator expressions.
+    pub decorators: Vec<Span>,
+    /// Base class expressions.
+    pub bases: Vec<Span>,
+}
+
+/// An import between modules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleEdge {
+    /// The importing module.
+    pub from: FileId,
+    /// The imported one.
+    pub to: FileId,
+    /// Coupling: uses of the imported names, at least one per import.
+    pub weight: u32,
+    /// Where the import stands; the earliest to run, where there are several.
+    pub place: ImportPlace,
+    /// Line of the first such import.
+    pub line: u32,
+}
+
+/// How sure a call edge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// Values were followed from a definition to the call.
+    Certain,
+    /// The name fits.
+    Possible,
+}
+
+/// One call edge between definitions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallEdge {
+    /// Who calls; a module or class for code outside functions.
+    pub caller: EntityId,
+    /// What is called; a class where making it runs no code of the repository.
+    pub callee: EntityId,
+    /// Number of call sites.
+    pub weight: u32,
+    /// Line of the first.
+    pub line: u32,
+}
+
+/// A call that was not followed to a definition of the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unresolved {
+    /// It calls something outside, by this dotted name.
+    Outside(String),
+    /// Its callee comes from something outside.
+    Foreign,
+    /// Nothing was seen to reach it.
+    Unknown,
+    /// Too much was seen to reach it.
+    Ambiguous,
+}
+
+/// A call site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallSite {
+    /// Who calls.
+    pub caller: EntityId,
+    /// Line of the callee's name.
+    pub line: u32,
+    /// Last name of the called expression, as written; empty where there is none.
+    pub name: String,
+    /// Whether it is written as `value.name(...)`.
+    pub attribute: bool,
+    /// Whether the call is written at all: iteration, `with`, `raise` and properties call unwritten.
+    pub written: bool,
+    /// What it calls for certain.
+    pub callees: Vec<EntityId>,
+    /// Why it calls nothing for certain, or what else it may call.
+    pub unresolved: Option<Unresolved>,
+}
+
+/// A use of a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Use {
+    /// What is used.
+    pub target: EntityId,
+    /// In which module.
+    pub module: FileId,
+    /// On which line.
+    pub line: u32,
+    /// Inside which definition.
+    pub within: EntityId,
+}
+
+/// Everything that is known of a repository.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// Modules, sorted by path.
+    pub modules: Vec<ModuleNode>,
+    /// Definitions, each module's together.
+    pub entities: Vec<Entity>,
+    /// Imports, sorted by both ends.
+    pub imports: Vec<ModuleEdge>,
+    /// Certain calls, sorted by both ends.
+    pub calls: Vec<CallEdge>,
+    /// All call sites, sorted by caller and line.
+    pub sites: Vec<CallSite>,
+    /// Uses, sorted by target.
+    pub uses: Vec<Use>,
+    /// Classes and what they derive from, nearest first.
+    pub bases: Vec<(EntityId, EntityId)>,
+    /// Files that were left out or read only in part.
+    pub skipped: Vec<Skipped>,
+}
+
+/// How a graph is built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BuildOptions {
+    /// Which files count.
+    pub walk: WalkOptions,
+    /// Threads that read and parse; 0 takes as many as there are processors.
+    pub threads: usize,
+}
+
+impl Graph {
+    /// Reads a repository and builds its graphs.
+    ///
+    /// Nothing here fails: what cannot be read or parsed is in [`Graph::skipped`] and
+    /// [`ModuleNode::errors`].
+    pub fn build(root: &Path, options: &BuildOptions) -> Self {
+        let Loaded { paths, facts, projects, skipped } = load::load(root, options);
+        assemble::assemble(paths, &facts, &projects, skipped)
+    }
+
+    /// Builds from sources at hand: relative paths and texts.
+    pub fn of_sources<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut files: Vec<(String, &str)> =
+            sources.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
+        files.sort();
+        let facts: Vec<_> = files.iter().map(|(_, text)| load::facts_of(text)).collect();
+        let paths = files.into_iter().map(|(path, _)| path).collect();
+        assemble::assemble(paths, &facts, &[], Vec::new())
+    }
+
+    /// A definition.
+    pub fn entity(&self, id: EntityId) -> &Entity {
+        &self.entities[id.0 as usize]
+    }
+
+    /// A module.
+    pub fn module(&self, id: FileId) -> &ModuleNode {
+        &self.modules[id.0 as usize]
+    }
+
+    /// The dotted name of a definition, from its module's name on.
+    pub fn qualified(&self, id: EntityId) -> String {
+        let mut names = Vec::new();
+        let mut at = id;
+        loop {
+            let entity = self.entity(at);
+            names.push(entity.name.as_str());
+            if entity.parent == at {
+                break;
+            }
+            at = entity.parent;
+        }
+        names.reverse();
+        names.join(".")
+    }
+
+    /// All ids of definitions.
+    pub fn ids(&self) -> impl Iterator<Item = EntityId> + use<> {
+        (0..u32::try_from(self.entities.len()).unwrap_or(u32::MAX)).map(EntityId)
+    }
+
+    /// Definitions directly inside another, in source order.
+    pub fn children(&self, of: EntityId) -> impl Iterator<Item = EntityId> + '_ {
+        let module = self.entity(of).module;
+        let first = self.module(module).entity.0;
+        let end = self
+            .modules
+            .get(module.0 as usize + 1)
+            .map_or(u32::try_from(self.entities.len()).unwrap_or(u32::MAX), |next| next.entity.0);
+        (first..end).map(EntityId).filter(move |&id| id != of && self.entity(id).parent == of)
+    }
+
+    /// Whether a definition stands directly in a class.
+    pub fn is_method(&self, id: EntityId) -> bool {
+        let entity = self.entity(id);
+        entity.kind == Kind::Function && self.entity(entity.parent).kind == Kind::Class
+    }
+
+    /// What else a call site may reach: definitions of the same name, certain callees excluded.
+    ///
+    /// Made on demand, since a common method name fits thousands of sites.
+    pub fn possible(&self, site: &CallSite, names: &NameIndex) -> Vec<EntityId> {
+        let conclusive = matches!(site.unresolved, Some(Unresolved::Outside(_)));
+        if site.name.is_empty() || conclusive {
+            return Vec::new();
+        }
+        let mut found: Vec<EntityId> = names
+            .named(&site.name)
+            .iter()
+            .copied()
+            .filter(|&id| {
+                // A bare name does not reach a method.
+                site.attribute || !self.is_method(id)
+            })
+            .flat_map(|id| match self.entity(id).kind {
+                Kind::Class => {
+                    let init = names.constructor(id);
+                    if init.is_empty() { vec![id] } else { init }
+                }
+                _ => vec![id],
+            })
+            .filter(|id| !site.callees.contains(id))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// Definitions by their last name.
+#[derive(Debug, Default)]
+pub struct NameIndex {
+    by_name: FxHashMap<String, Vec<EntityId>>,
+    constructors: FxHashMap<EntityId, Vec<EntityId>>,
+}
+
+impl NameIndex {
+    /// Indexes a graph.
+    pub fn new(graph: &Graph) -> Self {
+        let mut index = NameIndex::default();
+        let mut own: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
+        for id in graph.ids() {
+            let entity = graph.entity(id);
+            if entity.kind == Kind::Module {
+                continue;
+            }
+            index.by_name.entry(entity.name.clone()).or_default().push(id);
+            if matches!(entity.name.as_str(), "__init__" | "__new__") && graph.is_method(id) {
+                own.entry(entity.parent).or_default().push(id);
+            }
+        }
+        for id in graph.ids() {
+            if graph.entity(id).kind != Kind::Class {
+                continue;
+            }
+            let mut found = own.get(&id).cloned().unwrap_or_default();
+            if found.is_empty() {
+                let from = graph.bases.partition_point(|&(class, _)| class < id);
+                found = graph.bases[from..]
+                    .iter()
+                    .take_while(|&&(class, _)| class == id)
+                    .find_map(|(_, base)| own.get(base).cloned())
+                    .unwrap_or_default();
+            }
+            if !found.is_empty() {
+                index.constructors.insert(id, found);
+            }
+        }
+        index
+    }
+
+    /// Definitions with this last name, in order.
+    pub fn named(&self, name: &str) -> &[EntityId] {
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The methods that run when a class is called: its own, or those of its nearest base.
+    pub fn constructor(&self, class: EntityId) -> Vec<EntityId> {
+        self.constructors.get(&class).cloned().unwrap_or_default()
+    }
+}

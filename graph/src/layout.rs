@@ -1,0 +1,437 @@
+//! Which file an import statement loads, as Python's path finder would decide it.
+//!
+//! Works on paths alone: regular packages before modules before namespace packages, on the roots from
+//! which a repository is commonly imported (its own directory, `src`, nested projects), then beside
+//! the importing file, as for scripts and tests.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a dotted name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Found {
+    /// A file, by its index.
+    File(u32),
+    /// A directory without `__init__.py`, by its index.
+    Namespace(u32),
+}
+
+/// The files of a repository as packages.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// Path without its suffix to file; `__init__` files stand under their directory.
+    modules: FxHashMap<String, u32>,
+    packages: FxHashMap<String, u32>,
+    directories: FxHashMap<String, u32>,
+    directory_names: Vec<String>,
+    roots: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Layout {
+    /// Lays out sorted paths; `projects` are directories that hold a build configuration.
+    pub(crate) fn new(paths: Vec<String>, projects: &[String]) -> Self {
+        let mut layout = Layout { paths, ..Layout::default() };
+        for (file, path) in (0u32..).zip(&layout.paths) {
+            let stem =
+                path.strip_suffix(".pyi").or_else(|| path.strip_suffix(".py")).unwrap_or(path);
+            match stem.strip_suffix("__init__") {
+                Some(directory) if directory.is_empty() || directory.ends_with('/') => {
+                    layout
+                        .packages
+                        .entry(directory.trim_end_matches('/').to_owned())
+                        .or_insert(file);
+                }
+                _ => {
+                    layout.modules.entry(stem.to_owned()).or_insert(file);
+                }
+            }
+            let mut directory = parent(path);
+            while !directory.is_empty() && !layout.directories.contains_key(directory) {
+                let id = u32::try_from(layout.directory_names.len()).unwrap_or(u32::MAX);
+                layout.directories.insert(directory.to_owned(), id);
+                layout.directory_names.push(directory.to_owned());
+                directory = parent(directory);
+            }
+        }
+        layout.roots = layout.import_roots(projects);
+        layout
+    }
+
+    fn import_roots(&self, projects: &[String]) -> Vec<String> {
+        let mut roots = Vec::new();
+        let mut seen = FxHashSet::default();
+        let tops = std::iter::once("").chain(projects.iter().map(String::as_str));
+        for project in tops {
+            for inner in ["src", "lib", "python", ""] {
+                let root = join(project, inner);
+                let exists = root.is_empty() || self.directories.contains_key(&root);
+                let package = !root.is_empty() && self.packages.contains_key(&root);
+                if exists && !package && seen.insert(root.clone()) {
+                    roots.push(root);
+                }
+            }
+        }
+        roots
+    }
+
+    /// The dotted name under which a file is imported from its nearest root.
+    pub(crate) fn name_of(&self, file: u32) -> String {
+        let path = &self.paths[file as usize];
+        let stem = path.strip_suffix(".pyi").or_else(|| path.strip_suffix(".py")).unwrap_or(path);
+        let root = self
+            .roots
+            .iter()
+            .filter(|root| !root.is_empty() && below(stem, root))
+            .max_by_key(|root| root.len());
+        let stem = root.map_or(stem, |root| &stem[root.len() + 1..]);
+        let stem = match stem.strip_suffix("/__init__") {
+            Some(package) => package,
+            None => stem,
+        };
+        stem.replace('/', ".")
+    }
+
+    pub(crate) fn path_of(&self, file: u32) -> &str {
+        &self.paths[file as usize]
+    }
+
+    pub(crate) fn is_package(&self, file: u32) -> bool {
+        let path = &self.paths[file as usize];
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name == "__init__.py" || name == "__init__.pyi"
+    }
+
+    /// A module inside a package or namespace.
+    pub(crate) fn inside(&self, package: Found, name: &str) -> Option<Found> {
+        let directory = match package {
+            Found::File(file) if self.is_package(file) => parent(&self.paths[file as usize]),
+            Found::File(_) => return None,
+            Found::Namespace(directory) => &self.directory_names[directory as usize],
+        };
+        self.step(directory, name)
+    }
+
+    /// What `import dotted` in a file loads last; every part must exist.
+    pub(crate) fn absolute(&self, from: u32, dotted: &str) -> Option<Found> {
+        let mut parts = dotted.split('.');
+        let mut found = self.top(from, parts.next()?)?;
+        for part in parts {
+            found = self.inside(found, part)?;
+        }
+        Some(found)
+    }
+
+    /// What `from <level dots><module>` in a file refers to.
+    pub(crate) fn relative(&self, from: u32, level: u32, module: &str) -> Option<Found> {
+        let mut directory = parent(&self.paths[from as usize]);
+        for _ in 1..level {
+            if directory.is_empty() {
+                return None;
+            }
+            directory = parent(directory);
+        }
+        let mut found = match self.packages.get(directory) {
+            Some(&file) => Found::File(file),
+            None => match self.directories.get(directory) {
+                Some(&id) => Found::Namespace(id),
+                // The repository's own directory has no entry, but files beside each other do.
+                None if module.is_empty() => return None,
+                None => {
+                    let mut parts = module.split('.');
+                    let mut found = self.step(directory, parts.next()?)?;
+                    for part in parts {
+                        found = self.inside(found, part)?;
+                    }
+                    return Some(found);
+                }
+            },
+        };
+        for part in module.split('.').filter(|part| !part.is_empty()) {
+            found = self.inside(found, part)?;
+        }
+        Some(found)
+    }
+
+    fn top(&self, from: u32, name: &str) -> Option<Found> {
+        let path = &self.paths[from as usize];
+        // The root that holds the importing file comes first, then the others in their order.
+        let nearest =
+            self.roots.iter().filter(|root| below(path, root)).max_by_key(|root| root.len());
+        let roots = || nearest.into_iter().chain(self.roots.iter().filter(|r| Some(*r) != nearest));
+        let regular = roots().find_map(|root| match self.step(root, name) {
+            Some(Found::File(file)) => Some(Found::File(file)),
+            _ => None,
+        });
+        if regular.is_some() {
+            return regular;
+        }
+        // Scripts and tests import what lies beside them; a module of the standard library wins.
+        if !is_standard(name) {
+            let mut directory = parent(path);
+            while !directory.is_empty() {
+                if !self.packages.contains_key(directory)
+                    && let Some(found @ Found::File(_)) = self.step(directory, name)
+                {
+                    return Some(found);
+                }
+                directory = parent(directory);
+            }
+        }
+        let namespace = roots().find_map(|root| self.step(root, name));
+        if is_standard(name) { None } else { namespace }
+    }
+
+    fn step(&self, directory: &str, name: &str) -> Option<Found> {
+        let path = join(directory, name);
+        if let Some(&file) = self.packages.get(&path).or_else(|| self.modules.get(&path)) {
+            return Some(Found::File(file));
+        }
+        self.directories.get(&path).map(|&id| Found::Namespace(id))
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+fn join(directory: &str, name: &str) -> String {
+    match (directory.is_empty(), name.is_empty()) {
+        (true, _) => name.to_owned(),
+        (false, true) => directory.to_owned(),
+        (false, false) => format!("{directory}/{name}"),
+    }
+}
+
+fn below(path: &str, root: &str) -> bool {
+    root.is_empty() || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Top-level names that Python itself provides, versions 3.8 to 3.14.
+pub(crate) fn is_standard(name: &str) -> bool {
+    STANDARD.binary_search(&name).is_ok()
+}
+
+const STANDARD: &[&str] = &[
+    "__future__",
+    "_thread",
+    "abc",
+    "aifc",
+    "annotationlib",
+    "antigravity",
+    "argparse",
+    "array",
+    "ast",
+    "asynchat",
+    "asyncio",
+    "asyncore",
+    "atexit",
+    "audioop",
+    "base64",
+    "bdb",
+    "binascii",
+    "binhex",
+    "bisect",
+    "builtins",
+    "bz2",
+    "cProfile",
+    "calendar",
+    "cgi",
+    "cgitb",
+    "chunk",
+    "cmath",
+    "cmd",
+    "code",
+    "codecs",
+    "codeop",
+    "collections",
+    "colorsys",
+    "compileall",
+    "compression",
+    "concurrent",
+    "configparser",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "copyreg",
+    "crypt",
+    "csv",
+    "ctypes",
+    "curses",
+    "dataclasses",
+    "datetime",
+    "dbm",
+    "decimal",
+    "difflib",
+    "dis",
+    "distutils",
+    "doctest",
+    "email",
+    "encodings",
+    "ensurepip",
+    "enum",
+    "errno",
+    "faulthandler",
+    "fcntl",
+    "filecmp",
+    "fileinput",
+    "fnmatch",
+    "fractions",
+    "ftplib",
+    "functools",
+    "gc",
+    "genericpath",
+    "getopt",
+    "getpass",
+    "gettext",
+    "glob",
+    "graphlib",
+    "grp",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "http",
+    "idlelib",
+    "imaplib",
+    "imghdr",
+    "imp",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "keyword",
+    "lib2to3",
+    "linecache",
+    "locale",
+    "logging",
+    "lzma",
+    "mailbox",
+    "mailcap",
+    "marshal",
+    "math",
+    "mimetypes",
+    "mmap",
+    "modulefinder",
+    "msilib",
+    "msvcrt",
+    "multiprocessing",
+    "netrc",
+    "nis",
+    "nntplib",
+    "nt",
+    "ntpath",
+    "nturl2path",
+    "numbers",
+    "opcode",
+    "operator",
+    "optparse",
+    "os",
+    "ossaudiodev",
+    "pathlib",
+    "pdb",
+    "pickle",
+    "pickletools",
+    "pipes",
+    "pkgutil",
+    "platform",
+    "plistlib",
+    "poplib",
+    "posix",
+    "posixpath",
+    "pprint",
+    "profile",
+    "pstats",
+    "pty",
+    "pwd",
+    "py_compile",
+    "pyclbr",
+    "pydoc",
+    "pydoc_data",
+    "pyexpat",
+    "queue",
+    "quopri",
+    "random",
+    "re",
+    "readline",
+    "reprlib",
+    "resource",
+    "rlcompleter",
+    "runpy",
+    "sched",
+    "secrets",
+    "select",
+    "selectors",
+    "shelve",
+    "shlex",
+    "shutil",
+    "signal",
+    "site",
+    "smtpd",
+    "smtplib",
+    "sndhdr",
+    "socket",
+    "socketserver",
+    "spwd",
+    "sqlite3",
+    "sre_compile",
+    "sre_constants",
+    "sre_parse",
+    "ssl",
+    "stat",
+    "statistics",
+    "string",
+    "stringprep",
+    "struct",
+    "subprocess",
+    "sunau",
+    "symtable",
+    "sys",
+    "sysconfig",
+    "syslog",
+    "tabnanny",
+    "tarfile",
+    "telnetlib",
+    "tempfile",
+    "termios",
+    "textwrap",
+    "this",
+    "threading",
+    "time",
+    "timeit",
+    "tkinter",
+    "token",
+    "tokenize",
+    "tomllib",
+    "trace",
+    "traceback",
+    "tracemalloc",
+    "tty",
+    "turtle",
+    "turtledemo",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest",
+    "urllib",
+    "uu",
+    "uuid",
+    "venv",
+    "warnings",
+    "wave",
+    "weakref",
+    "webbrowser",
+    "winreg",
+    "winsound",
+    "wsgiref",
+    "xdrlib",
+    "xml",
+    "xmlrpc",
+    "zipapp",
+    "zipfile",
+    "zipimport",
+    "zlib",
+    "zoneinfo",
+];

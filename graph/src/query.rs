@@ -1,0 +1,445 @@
+//! Questions to a graph: what a name denotes, who calls it, what it needs, how two things connect.
+//!
+//! Answers are data, sorted and complete; cutting them for a reader is the business of whoever shows
+//! them.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    facts::Kind,
+    graph::{CallEdge, EntityId, FileId, Graph, NameIndex, Tier, Use},
+};
+
+/// What a name denotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// One thing.
+    Found(EntityId),
+    /// Several, sorted.
+    Ambiguous(Vec<EntityId>),
+    /// Nothing.
+    Missing,
+}
+
+/// Which way edges are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// From users to what they use.
+    Forward,
+    /// From what is used to its users.
+    Backward,
+}
+
+/// Something reached, and from how far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reached {
+    /// Number of edges.
+    pub depth: u32,
+    /// What was reached.
+    pub id: EntityId,
+    /// How sure the last edge is.
+    pub tier: Tier,
+}
+
+/// A graph with what its queries need at hand.
+#[derive(Debug)]
+pub struct Queries<'g> {
+    graph: &'g Graph,
+    names: NameIndex,
+    out: Vec<Vec<u32>>,
+    into: Vec<Vec<u32>>,
+}
+
+impl<'g> Queries<'g> {
+    /// Prepares a graph for queries.
+    pub fn new(graph: &'g Graph) -> Self {
+        let mut out = vec![Vec::new(); graph.entities.len()];
+        let mut into = vec![Vec::new(); graph.entities.len()];
+        for (at, edge) in (0u32..).zip(&graph.calls) {
+            out[edge.caller.0 as usize].push(at);
+            into[edge.callee.0 as usize].push(at);
+        }
+        Self { graph, names: NameIndex::new(graph), out, into }
+    }
+
+    /// The graph asked.
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    /// Definitions by name.
+    pub fn names(&self) -> &NameIndex {
+        &self.names
+    }
+
+    /// Resolves a name: exactly first (dotted name, or path of a module), then by suffix.
+    ///
+    /// `path.py::Class::method` and `module:Class.method` are understood too.
+    pub fn find(&self, name: &str) -> Lookup {
+        let graph = self.graph;
+        let module = graph.modules.iter().find(|module| module.path == name);
+        if let Some(module) = module {
+            return Lookup::Found(module.entity);
+        }
+        if let Some((path, inner)) = name.split_once("::") {
+            let dotted = inner.replace("::", ".");
+            let dotted = dotted.split('[').next().unwrap_or(&dotted).to_owned();
+            let candidates: Vec<EntityId> = graph
+                .ids()
+                .filter(|&id| {
+                    let module = graph.module(graph.entity(id).module);
+                    let fits = module.path == path || module.path.ends_with(&format!("/{path}"));
+                    fits && graph.qualified(id) == format!("{}.{dotted}", module.name)
+                })
+                .collect();
+            return one_of(candidates);
+        }
+        let dotted = name.replace(':', ".");
+        let last = dotted.rsplit('.').next().unwrap_or(&dotted);
+        let mut candidates: Vec<EntityId> = self.names.named(last).to_vec();
+        candidates.extend(graph.modules.iter().filter_map(|module| {
+            let fits = module.name == dotted
+                || module.name.ends_with(&format!(".{dotted}"))
+                || module.path.ends_with(&format!("/{name}"));
+            fits.then_some(module.entity)
+        }));
+        let named: Vec<(EntityId, String)> =
+            candidates.into_iter().map(|id| (id, graph.qualified(id))).collect();
+        let exact: Vec<EntityId> =
+            named.iter().filter(|(_, full)| *full == dotted).map(|&(id, _)| id).collect();
+        if !exact.is_empty() {
+            return one_of(exact);
+        }
+        let suffix = format!(".{dotted}");
+        one_of(
+            named.iter().filter(|(_, full)| full.ends_with(&suffix)).map(|&(id, _)| id).collect(),
+        )
+    }
+
+    /// Call edges that leave a definition.
+    pub fn calls_from(&self, id: EntityId) -> impl Iterator<Item = &'g CallEdge> + '_ {
+        self.out[id.0 as usize].iter().map(|&at| &self.graph.calls[at as usize])
+    }
+
+    /// Call edges that reach a definition.
+    pub fn calls_to(&self, id: EntityId) -> impl Iterator<Item = &'g CallEdge> + '_ {
+        self.into[id.0 as usize].iter().map(|&at| &self.graph.calls[at as usize])
+    }
+
+    /// Everything that calls a definition (or is called by it), to a depth. A class stands for its
+    /// methods as well.
+    pub fn calls(&self, id: EntityId, way: Way, depth: u32) -> Vec<Reached> {
+        self.reach(id, depth, |at, found| {
+            for member in self.with_members(at) {
+                match way {
+                    Way::Forward => found.extend(self.calls_from(member).map(|edge| edge.callee)),
+                    Way::Backward => found.extend(self.calls_to(member).map(|edge| edge.caller)),
+                }
+            }
+        })
+    }
+
+    /// Callers and callees that only fit by name, one edge away.
+    pub fn possible(&self, id: EntityId, way: Way) -> Vec<EntityId> {
+        let graph = self.graph;
+        let mut found = FxHashSet::default();
+        match way {
+            Way::Forward => {
+                let from = graph.sites.partition_point(|site| site.caller < id);
+                for site in graph.sites[from..].iter().take_while(|site| site.caller == id) {
+                    if site.callees.is_empty() {
+                        found.extend(graph.possible(site, &self.names));
+                    }
+                }
+            }
+            Way::Backward => {
+                let entity = graph.entity(id);
+                let class = graph.entity(entity.parent);
+                let constructor = matches!(entity.name.as_str(), "__init__" | "__new__")
+                    && class.kind == Kind::Class;
+                let name = if constructor { &class.name } else { &entity.name };
+                for site in graph.sites.iter().filter(|site| &site.name == name) {
+                    if site.callees.is_empty() && graph.possible(site, &self.names).contains(&id) {
+                        found.insert(site.caller);
+                    }
+                }
+            }
+        }
+        let mut found: Vec<EntityId> = found.into_iter().collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// A shortest chain of calls from one definition to another, both included; empty without one.
+    /// Classes stand for their methods at both ends.
+    pub fn path(&self, from: EntityId, to: EntityId) -> Vec<EntityId> {
+        let goals: FxHashSet<EntityId> = self.with_members(to).into_iter().collect();
+        let mut before: FxHashMap<EntityId, EntityId> = FxHashMap::default();
+        let mut queue: VecDeque<EntityId> = self.with_members(from).into();
+        let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
+        while let Some(at) = queue.pop_front() {
+            for edge in self.calls_from(at) {
+                let next = edge.callee;
+                if starts.contains(&next) || before.contains_key(&next) {
+                    continue;
+                }
+                before.insert(next, at);
+                if goals.contains(&next) {
+                    let mut path = vec![next];
+                    let mut step = next;
+                    while let Some(&earlier) = before.get(&step) {
+                        path.push(earlier);
+                        step = earlier;
+                    }
+                    path.reverse();
+                    return path;
+                }
+                queue.push_back(next);
+            }
+        }
+        Vec::new()
+    }
+
+    /// Modules that a module imports (or that import it), to a depth.
+    pub fn modules(&self, of: FileId, way: Way, depth: u32) -> Vec<(u32, FileId)> {
+        let graph = self.graph;
+        let reached = self.reach(graph.module(of).entity, depth, |at, found| {
+            let module = graph.entity(at).module;
+            found.extend(graph.imports.iter().filter_map(|edge| {
+                let (near, far) = match way {
+                    Way::Forward => (edge.from, edge.to),
+                    Way::Backward => (edge.to, edge.from),
+                };
+                (near == module).then(|| graph.module(far).entity)
+            }));
+        });
+        reached.into_iter().map(|r| (r.depth, graph.entity(r.id).module)).collect()
+    }
+
+    /// Everything that a definition needs: what it uses or calls, bases included, to a depth.
+    pub fn dependencies(&self, id: EntityId, way: Way, depth: u32) -> Vec<Reached> {
+        let graph = self.graph;
+        let mut within: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
+        for used in &graph.uses {
+            let (near, far) = match way {
+                Way::Forward => (used.within, used.target),
+                Way::Backward => (used.target, used.within),
+            };
+            within.entry(near).or_default().push(far);
+        }
+        self.reach(id, depth, |at, found| {
+            for member in self.with_members(at) {
+                if let Some(used) = within.get(&member) {
+                    found.extend(used.iter().copied().filter(|&far| !self.inside(far, at)));
+                }
+                match way {
+                    Way::Forward => found.extend(self.calls_from(member).map(|edge| edge.callee)),
+                    Way::Backward => found.extend(self.calls_to(member).map(|edge| edge.caller)),
+                }
+            }
+            for &(class, base) in &graph.bases {
+                match way {
+                    Way::Forward if class == at => found.push(base),
+                    Way::Backward if base == at => found.push(class),
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    /// Where a definition is used, in order of place.
+    pub fn uses(&self, of: EntityId) -> Vec<Use> {
+        let uses = &self.graph.uses;
+        let from = uses.partition_point(|used| used.target < of);
+        uses[from..].iter().take_while(|used| used.target == of).copied().collect()
+    }
+
+    /// Classes that derive from a class, directly or not.
+    pub fn subclasses(&self, of: EntityId) -> Vec<EntityId> {
+        let mut found: Vec<EntityId> = self
+            .graph
+            .bases
+            .iter()
+            .filter(|&&(_, base)| base == of)
+            .map(|&(class, _)| class)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The definition that a line stands in, the innermost.
+    pub fn at_line(&self, module: FileId, line: u32) -> EntityId {
+        let graph = self.graph;
+        let mut best = graph.module(module).entity;
+        let end = graph
+            .modules
+            .get(module.0 as usize + 1)
+            .map_or(graph.entities.len(), |m| m.entity.0 as usize);
+        for at in best.0 as usize..end {
+            let entity = &graph.entities[at];
+            let size = entity.end_line - entity.line;
+            let known = graph.entity(best);
+            if entity.line <= line && line <= entity.end_line && size <= known.end_line - known.line
+            {
+                best = EntityId(u32::try_from(at).unwrap_or(u32::MAX));
+            }
+        }
+        best
+    }
+
+    fn with_members(&self, id: EntityId) -> Vec<EntityId> {
+        let mut members = vec![id];
+        if self.graph.entity(id).kind == Kind::Class {
+            members.extend(self.graph.children(id));
+        }
+        members
+    }
+
+    fn inside(&self, id: EntityId, around: EntityId) -> bool {
+        let mut at = id;
+        loop {
+            if at == around {
+                return true;
+            }
+            let parent = self.graph.entity(at).parent;
+            if parent == at {
+                return false;
+            }
+            at = parent;
+        }
+    }
+
+    fn reach(
+        &self,
+        from: EntityId,
+        depth: u32,
+        next: impl Fn(EntityId, &mut Vec<EntityId>),
+    ) -> Vec<Reached> {
+        let mut seen = FxHashSet::default();
+        seen.insert(from);
+        let mut reached = Vec::new();
+        let mut edge = vec![from];
+        for depth in 1..=depth {
+            let mut found = Vec::new();
+            for &at in &edge {
+                next(at, &mut found);
+            }
+            found.sort_unstable();
+            found.dedup();
+            found.retain(|&id| seen.insert(id));
+            if found.is_empty() {
+                break;
+            }
+            reached.extend(found.iter().map(|&id| Reached { depth, id, tier: Tier::Certain }));
+            edge = found;
+        }
+        reached
+    }
+}
+
+fn one_of(mut candidates: Vec<EntityId>) -> Lookup {
+    candidates.sort_unstable();
+    candidates.dedup();
+    match candidates.as_slice() {
+        [] => Lookup::Missing,
+        [only] => Lookup::Found(*only),
+        _ => Lookup::Ambiguous(candidates),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: &[(&str, &str)] = &[
+        (
+            "app.py",
+            "from shapes import Square\n\ndef main():\n    return Square(2).area()\n\nmain()\n",
+        ),
+        (
+            "shapes.py",
+            "class Shape:\n    def area(self):\n        return self.size()\n    def size(self): pass\n\n\
+             class Square(Shape):\n    def __init__(self, side):\n        self.side = side\n    \
+             def size(self):\n        return square(self.side)\n\ndef square(x):\n    return x * x\n",
+        ),
+    ];
+
+    fn check(ask: impl Fn(&Queries<'_>) -> Vec<EntityId>, expected: &[&str]) {
+        let graph = Graph::of_sources(SHAPES.iter().copied());
+        let queries = Queries::new(&graph);
+        let names: Vec<String> = ask(&queries).into_iter().map(|id| graph.qualified(id)).collect();
+        assert_eq!(names, expected);
+    }
+
+    fn find(queries: &Queries<'_>, name: &str) -> EntityId {
+        match queries.find(name) {
+            Lookup::Found(id) => id,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    fn ids(reached: Vec<Reached>) -> Vec<EntityId> {
+        reached.into_iter().map(|reached| reached.id).collect()
+    }
+
+    #[test]
+    fn names_resolve_exactly_then_by_suffix() {
+        check(|q| vec![find(q, "shapes.Square.size")], &["shapes.Square.size"]);
+        check(|q| vec![find(q, "Square.size")], &["shapes.Square.size"]);
+        check(|q| vec![find(q, "shapes.py::Square::size")], &["shapes.Square.size"]);
+        check(|q| vec![find(q, "app.py")], &["app"]);
+        check(
+            |q| match q.find("size") {
+                Lookup::Ambiguous(ids) => ids,
+                other => panic!("{other:?}"),
+            },
+            &["shapes.Shape.size", "shapes.Square.size"],
+        );
+        check(|q| if q.find("nothing") == Lookup::Missing { vec![] } else { panic!() }, &[]);
+    }
+
+    #[test]
+    fn calls_are_followed_both_ways() {
+        check(
+            |q| ids(q.calls(find(q, "main"), Way::Forward, 1)),
+            &["shapes.Shape.area", "shapes.Square.__init__"],
+        );
+        check(
+            |q| ids(q.calls(find(q, "square"), Way::Backward, 9)),
+            &["shapes.Square.size", "shapes.Shape.area", "app.main", "app"],
+        );
+        check(
+            |q| q.path(find(q, "app.py"), find(q, "square")),
+            &["app", "app.main", "shapes.Shape.area", "shapes.Square.size", "shapes.square"],
+        );
+    }
+
+    #[test]
+    fn classes_modules_and_uses_are_known() {
+        check(|q| q.subclasses(find(q, "Shape")), &["shapes.Square"]);
+        check(
+            |q| {
+                let graph = q.graph();
+                let app = graph.entity(find(q, "app.py")).module;
+                q.modules(app, Way::Forward, 1)
+                    .into_iter()
+                    .map(|(_, m)| graph.module(m).entity)
+                    .collect()
+            },
+            &["shapes"],
+        );
+        check(
+            |q| q.uses(find(q, "square")).into_iter().map(|u| u.within).collect(),
+            &["shapes.Square.size"],
+        );
+        check(
+            |q| ids(q.dependencies(find(q, "Square"), Way::Forward, 1)),
+            &["shapes.Shape", "shapes.square"],
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! Which files of a repository are Python, and what had to be left out.
+//!
+//! Nothing is capped but the size of one file. Whatever cannot be used is reported, never fatal:
+//! pipes, devices, links that leave the repository, files that nobody may read.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::UNIX_EPOCH,
+};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use serde::{Deserialize, Serialize};
+
+/// What the walker takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WalkOptions {
+    /// Larger files are skipped and reported, in bytes.
+    pub largest: u64,
+    /// Whether `.gitignore` and its like are obeyed.
+    pub obey_ignore_files: bool,
+    /// Whether names that start with a dot are entered.
+    pub hidden: bool,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self { largest: 64 << 20, obey_ignore_files: true, hidden: false }
+    }
+}
+
+/// A Python file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Relative path, with `/`.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub modified: i128,
+}
+
+/// A file that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Relative path, with `/`.
+    pub path: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why a file was left out or used only in part.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// It is larger than the limit.
+    #[error("larger than {0} bytes")]
+    TooLarge(u64),
+    /// It is a pipe, a device or a socket.
+    #[error("not a regular file")]
+    NotRegular,
+    /// It is a link to nothing, to itself, or out of the repository.
+    #[error("a link that leads nowhere inside the repository")]
+    Link,
+    /// Its name is not Unicode.
+    #[error("a name that is not unicode")]
+    Name,
+    /// The system refused.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+/// Finds the Python files below a directory, sorted by path.
+///
+/// Stubs (`.pyi`) count only where no source stands beside them.
+pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>) {
+    let found = Mutex::new((Vec::new(), Vec::new()));
+    let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let walker = WalkBuilder::new(root)
+        .hidden(!options.hidden)
+        .ignore(options.obey_ignore_files)
+        .git_ignore(options.obey_ignore_files)
+        .git_exclude(options.obey_ignore_files)
+        .git_global(false)
+        .parents(false)
+        .follow_links(false)
+        .filter_entry(enters)
+        .threads(std::thread::available_parallelism().map_or(1, |count| count.get().min(4)))
+        .build_parallel();
+    walker.run(|| {
+        Box::new(|entry| {
+            let outcome = match entry {
+                Ok(entry) if is_python(entry.path()) => examine(root, &real, &entry, options),
+                Ok(_) => return WalkState::Continue,
+                Err(error) => Some(Err(skipped_walk(root, &error))),
+            };
+            let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            match outcome {
+                Some(Ok(file)) => found.0.push(file),
+                Some(Err(skipped)) => found.1.push(skipped),
+                None => {}
+            }
+            WalkState::Continue
+        })
+    });
+    let (mut files, mut skipped) =
+        found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    files.sort_unstable_by(|left: &FoundFile, right| left.path.cmp(&right.path));
+    skipped.sort_unstable();
+    let sources: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    files.retain(|file| match file.path.strip_suffix('i') {
+        Some(source) if source.ends_with(".py") => {
+            sources.binary_search_by(|path| path.as_str().cmp(source)).is_err()
+        }
+        _ => true,
+    });
+    (files, skipped)
+}
+
+/// Reads a found file, refusing what has become something else since.
+pub(crate) fn read(root: &Path, path: &str, options: &WalkOptions) -> Result<Vec<u8>, SkipReason> {
+    use std::io::Read;
+    let full = root.join(path);
+    let unreadable = |error: std::io::Error| SkipReason::Unreadable(error.to_string());
+    let metadata = fs::metadata(&full).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(SkipReason::NotRegular);
+    }
+    let file = fs::File::open(&full).map_err(unreadable)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    file.take(options.largest.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > options.largest {
+        return Err(SkipReason::TooLarge(options.largest));
+    }
+    Ok(bytes)
+}
+
+/// Directories that hold no source of the repository itself: caches and virtual environments.
+fn enters(entry: &DirEntry) -> bool {
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    if !is_directory || entry.depth() == 0 {
+        return true;
+    }
+    let name = entry.file_name();
+    name != "__pycache__" && name != "node_modules" && !entry.path().join("pyvenv.cfg").exists()
+}
+
+fn is_python(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "py" || extension == "pyi")
+}
+
+fn examine(
+    root: &Path,
+    real: &Path,
+    entry: &DirEntry,
+    options: &WalkOptions,
+) -> Option<Result<FoundFile, Skipped>> {
+    let full = entry.path();
+    let Some(path) = relative(root, full) else {
+        let path = full.strip_prefix(root).unwrap_or(full).to_string_lossy().into_owned();
+        return Some(Err(Skipped { path, reason: SkipReason::Name }));
+    };
+    let refuse = |reason| Some(Err(Skipped { path: path.clone(), reason }));
+    let kind = entry.file_type()?;
+    if kind.is_dir() {
+        return None;
+    }
+    let metadata = if kind.is_symlink() {
+        match fs::canonicalize(full) {
+            Ok(target) if target.starts_with(real) => fs::metadata(full),
+            _ => return refuse(SkipReason::Link),
+        }
+    } else {
+        fs::symlink_metadata(full)
+    };
+    let metadata = match metadata {
+        Ok(metadata) => metadata,
+        Err(error) => return refuse(SkipReason::Unreadable(error.to_string())),
+    };
+    if metadata.is_dir() {
+        return None;
+    }
+    if !metadata.is_file() {
+        return refuse(SkipReason::NotRegular);
+    }
+    if metadata.len() > options.largest {
+        return refuse(SkipReason::TooLarge(options.largest));
+    }
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .and_then(|age| i128::try_from(age.as_nanos()).ok())
+        .unwrap_or(0);
+    Some(Ok(FoundFile { path, size: metadata.len(), modified }))
+}
+
+fn relative(root: &Path, full: &Path) -> Option<String> {
+    let relative: PathBuf = full.strip_prefix(root).ok()?.to_owned();
+    let parts: Option<Vec<&str>> =
+        relative.components().map(|part| part.as_os_str().to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+fn skipped_walk(root: &Path, error: &ignore::Error) -> Skipped {
+    fn path_of(error: &ignore::Error) -> Option<&Path> {
+        match error {
+            ignore::Error::WithPath { path, .. } => Some(path),
+            ignore::Error::WithLineNumber { err, .. } | ignore::Error::WithDepth { err, .. } => {
+                path_of(err)
+            }
+            _ => None,
+        }
+    }
+    let path = path_of(error).map_or_else(String::new, |path| {
+        path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
+    });
+    Skipped { path, reason: SkipReason::Unreadable(error.to_string()) }
+}
