@@ -365,6 +365,8 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
                     self.bind(local, BindingKind::From { module: module.clone(), name }, stmt);
                 }
             }
+            // Deleting a name makes it a function's local, but gives a module nothing.
+            Stmt::Delete(_) => {}
             _ => {
                 if let Some(exported) = exported(stmt) {
                     self.table.exported = Some(exported);

@@ -268,6 +268,7 @@ impl<'a> Program<'a> {
                 return;
             }
             match stmt {
+                Stmt::Delete(_) => {}
                 Stmt::Import(import) => {
                     binds.extend(import.names.iter().map(scope::local_of_import))
                 }

@@ -347,10 +347,12 @@ impl Effects<'_, '_, '_> {
             Stmt::AnnAssign(assign) => self.store(&assign.target),
             Stmt::Delete(delete) => delete.targets.iter().for_each(|target| self.store(target)),
             Stmt::Expr(expr) => {
-                if let Expr::Call(call) = expr.value.as_ref()
-                    && let Expr::Attribute(method) = call.func.as_ref()
-                {
-                    self.base(&method.value);
+                if let Expr::Call(call) = expr.value.as_ref() {
+                    if let Expr::Attribute(method) = call.func.as_ref() {
+                        self.base(&method.value);
+                    }
+                    // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
+                    call.arguments.args.iter().for_each(|argument| self.base(argument));
                 }
             }
             Stmt::Global(global) => {

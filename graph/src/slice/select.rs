@@ -275,8 +275,12 @@ impl<'a> Search<'a, '_> {
                         }
                         None
                     }
-                    None if self.adjustments.side_effects => Some(Reason::SideEffect),
-                    None => None,
+                    None => {
+                        for global in self.given(id, stmt) {
+                            self.waiting.entry(global).or_default().push(id);
+                        }
+                        self.adjustments.side_effects.then_some(Reason::SideEffect)
+                    }
                 }
             }
         }
@@ -398,6 +402,24 @@ impl<'a> Search<'a, '_> {
             }
             self.class_hooks(home, definition, globals, depth + 1);
         }
+    }
+
+    /// Homes of the globals that a call, made for its effect, is given or made on.
+    fn given(&self, id: UnitId, stmt: &Stmt) -> Vec<(ModuleId, Name)> {
+        let mut globals = Vec::new();
+        scope::for_each_statement(std::slice::from_ref(stmt), &mut |stmt| {
+            if let Stmt::Expr(expr) = stmt
+                && let Expr::Call(call) = expr.value.as_ref()
+            {
+                for argument in call.arguments.args.iter() {
+                    self.base(id, argument, &mut globals);
+                }
+                if let Expr::Attribute(method) = call.func.as_ref() {
+                    self.base(id, &method.value, &mut globals);
+                }
+            }
+        });
+        globals
     }
 
     /// Homes of the globals that a module-level statement changes; `None` when it may do anything else.
