@@ -17,6 +17,7 @@ mod module;
 mod outline;
 mod query;
 mod rank;
+mod render;
 mod resolve;
 mod scope;
 mod slice;
@@ -42,6 +43,7 @@ pub use module::{Module, ModuleId, Modules};
 pub use outline::{Capture, Document, OutlineError, OutlineItem, SyntaxProblem};
 pub use query::{Lookup, Queries, Reached, Way};
 pub use rank::PageRank;
+pub use render::{Drawn, dot, page};
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
     Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, SliceError, Sliceable,

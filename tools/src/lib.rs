@@ -12,14 +12,17 @@ mod host;
 mod normalize;
 mod pip;
 mod progress;
+mod relate;
 mod repository;
 mod sandbox;
+mod search;
 mod session;
 mod slice;
 mod snapshot;
 mod tool;
 mod toolset;
 mod trace;
+mod view;
 mod workspace;
 
 pub use archive::{ArchiveError, UnpackLimits, unpack};
@@ -37,11 +40,13 @@ pub use execute::{
 pub use host::Host;
 pub use normalize::{INTERNAL, Normalizer};
 pub use progress::Progress;
+pub use relate::{Relation, relation};
 pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
     Status,
 };
+pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};
 pub use slice::{
     Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError,

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use graph::{Gist, Plan, Trace};
+use graph::{BuildOptions, Gist, Graph, Plan, Trace};
 
 use crate::{
     candidate::{CandidateError, CandidateSpec, Internal, Place, lay_out},
@@ -70,6 +70,8 @@ pub struct GistRun {
 pub struct Findings {
     /// What the command touched on the original, once traced.
     pub trace: Option<Arc<Trace>>,
+    /// The repository as graphs, once something asked for them.
+    pub graph: Option<Arc<Graph>>,
     /// What the command did on the original, once run; normalised.
     pub original: Option<Arc<Execution>>,
     /// The parsed sources of what ran, once something was sliced.
@@ -116,6 +118,13 @@ impl Session {
             hash_seed: self.hash_seed,
             variables: &self.variables,
         }
+    }
+
+    /// The repository as graphs; they are built once, since the repository never changes.
+    pub fn graph(&mut self) -> Arc<Graph> {
+        let root = &self.repository.root;
+        let build = || Arc::new(Graph::build(root, &BuildOptions::default()));
+        Arc::clone(self.findings.graph.get_or_insert_with(build))
     }
 
     /// What the command did on the original and what it touched there; it runs for that once.

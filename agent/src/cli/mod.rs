@@ -7,6 +7,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+mod ask;
 mod cache;
 mod completion;
 mod config;
@@ -14,6 +15,7 @@ mod eval;
 mod exit;
 mod explain;
 mod flags;
+mod graphs;
 mod man;
 mod progress;
 mod run;
@@ -70,6 +72,26 @@ enum Action {
     Eval(eval::Eval),
     /// Show what a command touches in a repository.
     Trace(trace::Trace),
+    /// Show the repository as graphs: JSON, dot, or a page of HTML.
+    Graph(graphs::GraphCommand),
+    /// Rank modules and classes by importance.
+    Rank(graphs::Rank),
+    /// Describe the repository within a number of tokens.
+    Context(graphs::ContextCommand),
+    /// List what calls a definition.
+    Callers(ask::Related),
+    /// List what a definition calls.
+    Callees(ask::Related),
+    /// Show a shortest chain of calls between two definitions.
+    Path(ask::PathBetween),
+    /// List what a definition or module needs.
+    Deps(ask::Deps),
+    /// List the lines that use a definition.
+    Refs(ask::Refs),
+    /// Show the definitions of a file, whatever its state.
+    Outline(ask::Outline),
+    /// Find texts, definitions or syntax.
+    Search(ask::Search),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// List what is kept on disk, or delete it.
@@ -112,9 +134,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.flags(),
         Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
-        Action::Cache(_) | Action::Config(_) | Action::Completion(_) | Action::Man(_) => {
-            Flags::default()
-        }
+        _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
     signals::watch(around.interrupt.clone()).or_exit(Exit::Infrastructure)?;
@@ -122,6 +142,16 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.act(&around),
         Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),
+        Action::Graph(graph) => graph.act(&around),
+        Action::Rank(rank) => rank.act(&around),
+        Action::Context(context) => context.act(&around),
+        Action::Callers(ask) => ask.act(&around, tools::Relation::Callers),
+        Action::Callees(ask) => ask.act(&around, tools::Relation::Callees),
+        Action::Path(ask) => ask.act(&around),
+        Action::Deps(ask) => ask.act(&around),
+        Action::Refs(ask) => ask.act(&around),
+        Action::Outline(ask) => ask.act(&around),
+        Action::Search(ask) => ask.act(&around),
         Action::Config(config) => config.act(&around),
         Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),

@@ -15,8 +15,11 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use crate::{
+    relate::RelateTool,
+    search::SearchTool,
     session::Session,
     tool::{Problem, Reply, Tool, ToolError},
+    view::ViewTool,
 };
 
 /// The tools that a writer has, in the order in which they are offered.
@@ -38,9 +41,12 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 4] = [
+const TOOLS: [(&str, Make); 7] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
+    ("view", || Box::new(ViewTool)),
+    ("search", || Box::new(SearchTool)),
+    ("relate", || Box::new(RelateTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
     ("submit", || Box::new(submit::SubmitTool)),
 ];
@@ -98,7 +104,7 @@ impl Toolset {
 }
 
 /// The schema of a tool's arguments, complete in itself and without descriptions.
-fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -1,0 +1,201 @@
+//! `gistify callers`, `callees`, `path`, `deps`, `refs`, `outline` and `search`: questions to the graphs of
+//! a repository.
+
+use clap::Args;
+use graph::{Document, Texts, Tier, WalkOptions};
+use tools::{Relation, SearchKind, relation, search};
+
+use super::{
+    Exit, Failure, OrExit, graphs::Source, progress::printable, surroundings::Surroundings,
+};
+
+/// A definition of a repository.
+#[derive(Debug, Args)]
+pub struct Related {
+    #[command(flatten)]
+    source: Source,
+    /// A dotted name or a unique ending of one, `path::Class::method`, or the path of a module.
+    name: String,
+    /// How many steps to follow.
+    #[arg(short, long, default_value_t = 1)]
+    depth: u32,
+    /// Leave out what only shares a name.
+    #[arg(long)]
+    certain: bool,
+}
+
+impl Related {
+    pub fn act(self, around: &Surroundings, kind: Relation) -> Result<Exit, Failure> {
+        let asked =
+            Asked { kind, of: &self.name, to: None, depth: self.depth, certain: self.certain };
+        asked.act(around, &self.source)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct PathBetween {
+    #[command(flatten)]
+    source: Source,
+    /// Where the chain of calls starts.
+    from: String,
+    /// Where it ends.
+    to: String,
+}
+
+impl PathBetween {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let to = Some(self.to.as_str());
+        let asked = Asked { kind: Relation::Path, of: &self.from, to, depth: 0, certain: true };
+        asked.act(around, &self.source)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Deps {
+    #[command(flatten)]
+    source: Source,
+    /// A definition, or the path of a module.
+    name: String,
+    /// How many steps to follow.
+    #[arg(short, long, default_value_t = 1)]
+    depth: u32,
+    /// What needs it, in the place of what it needs.
+    #[arg(long)]
+    reverse: bool,
+}
+
+impl Deps {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let module = self.name.ends_with(".py");
+        let kind = match (module, self.reverse) {
+            (true, false) => Relation::Imports,
+            (true, true) => Relation::Importers,
+            (false, false) => Relation::Dependencies,
+            (false, true) => Relation::Dependents,
+        };
+        let asked = Asked { kind, of: &self.name, to: None, depth: self.depth, certain: true };
+        asked.act(around, &self.source)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Refs {
+    #[command(flatten)]
+    source: Source,
+    /// A definition.
+    name: String,
+}
+
+impl Refs {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let kind = Relation::References;
+        let asked = Asked { kind, of: &self.name, to: None, depth: 1, certain: true };
+        asked.act(around, &self.source)
+    }
+}
+
+struct Asked<'a> {
+    kind: Relation,
+    of: &'a str,
+    to: Option<&'a str>,
+    depth: u32,
+    certain: bool,
+}
+
+impl Asked<'_> {
+    fn act(&self, around: &Surroundings, source: &Source) -> Result<Exit, Failure> {
+        let (_, graph) = source.open(around)?;
+        let mut found =
+            relation(&graph, self.kind, self.of, self.to, self.depth).or_exit(Exit::Input)?;
+        found.retain(|related| !self.certain || related.tier == Tier::Certain);
+        if around.json {
+            println!("{}", serde_json::to_string(&found).or_exit(Exit::Infrastructure)?);
+            return Ok(Exit::Success);
+        }
+        for related in &found {
+            let (path, name) = (printable(&related.path), printable(&related.name));
+            let doubt = if related.tier == Tier::Possible { " (possible)" } else { "" };
+            println!("{:2}  {name}  {path}:{}{doubt}", related.depth, related.line);
+        }
+        Ok(Exit::Success)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Outline {
+    #[command(flatten)]
+    source: Source,
+    /// A file, relative to the repository.
+    file: String,
+}
+
+impl Outline {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let (repository, graph) = self.source.open(around)?;
+        if !graph.modules.iter().any(|module| module.path == self.file) {
+            let message = format!("no module {} (paths are relative to the repository)", self.file);
+            return Err(Failure::new(Exit::Input, message));
+        }
+        let texts = Texts::new(&repository.root, WalkOptions::default());
+        let document = Document::new(texts.of(&self.file)).or_exit(Exit::Input)?;
+        let items = document.outline();
+        if around.json {
+            println!("{}", serde_json::to_string(&items).or_exit(Exit::Infrastructure)?);
+            return Ok(Exit::Success);
+        }
+        for item in items {
+            let indent = "  ".repeat(item.depth as usize);
+            println!("{:5}-{:<5} {indent}{}", item.line, item.end_line, printable(&item.signature));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Search {
+    #[command(flatten)]
+    source: Source,
+    /// What to look for: a text, in any case, unless another kind is asked for.
+    pattern: String,
+    /// The pattern is a regular expression.
+    #[arg(long, group = "kind")]
+    regex: bool,
+    /// The pattern is a part of a definition's name.
+    #[arg(long, group = "kind")]
+    symbol: bool,
+    /// The pattern is a tree-sitter query.
+    #[arg(long, group = "kind")]
+    query: bool,
+    /// Only in files whose path begins with this.
+    #[arg(long, default_value = "", value_name = "PATH")]
+    under: String,
+    /// How many hits to list.
+    #[arg(short, long, default_value_t = 100)]
+    limit: usize,
+}
+
+impl Search {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let (repository, graph) = self.source.open(around)?;
+        let texts = Texts::new(&repository.root, WalkOptions::default());
+        let kind = match (self.regex, self.symbol, self.query) {
+            (true, ..) => SearchKind::Regex,
+            (_, true, _) => SearchKind::Symbol,
+            (.., true) => SearchKind::Query,
+            _ => SearchKind::Keyword,
+        };
+        let found = search(&graph, &texts, kind, &self.pattern, &self.under, self.limit)
+            .or_exit(Exit::Usage)?;
+        if around.json {
+            println!("{}", serde_json::to_string(&found).or_exit(Exit::Infrastructure)?);
+            return Ok(Exit::Success);
+        }
+        for hit in &found.hits {
+            println!("{}:{}: {}", printable(&hit.path), hit.line, printable(&hit.text));
+        }
+        if found.left_out > 0 {
+            println!("{} more (raise --limit)", found.left_out);
+        }
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,200 @@
+//! `gistify graph`, `rank` and `context`: the repository as graphs, what matters in it, and what to
+//! tell a model of it.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+use graph::{
+    BuildOptions, ContextOptions, Drawn, Focus, Graph, GraphCache, History, RankOptions, Ranking,
+    Texts, WalkOptions,
+};
+use tools::Repository;
+
+use super::{
+    Exit, Failure, OrExit,
+    progress::{Progress, printable},
+    surroundings::Surroundings,
+};
+use crate::record::replace;
+
+/// A repository to look at.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
+    repository: String,
+}
+
+/// Where a ranking looks from.
+#[derive(Debug, Args)]
+pub struct Looking {
+    /// Rank by nearness to files or words; can be given more than once.
+    #[arg(long, value_name = "FILE_OR_WORD")]
+    focus: Vec<String>,
+}
+
+impl Source {
+    /// The repository and its graph, from the cache where it has it.
+    ///
+    /// # Errors
+    /// The repository cannot be had.
+    pub fn open(&self, around: &Surroundings) -> Result<(Repository, Graph), Failure> {
+        let progress = Progress::new(around.talk);
+        let sandbox = around.sandbox();
+        let repository = around.repository(&self.repository, &sandbox, &progress)?;
+        progress.say("read the repository");
+        let cache = GraphCache::new(around.cache.join("graphs"));
+        let (graph, report, kept) = cache.build(&repository.root, &BuildOptions::default());
+        progress.clear();
+        if let Err(error) = kept {
+            progress.say(&format!("{error}"));
+        }
+        for skipped in &graph.skipped {
+            progress.say(&format!("left out {}: {}", printable(&skipped.path), skipped.reason));
+        }
+        progress.say(&format!("{} files, {} parsed", report.files, report.parsed));
+        progress.clear();
+        Ok((repository, graph))
+    }
+}
+
+impl Looking {
+    fn rank(&self, graph: &Graph) -> Ranking {
+        // What names a file of the repository is one; everything else is a word.
+        let (files, words) = self.focus.iter().cloned().partition(|focus| {
+            let file = focus.split("::").next().unwrap_or(focus);
+            graph.modules.iter().any(|module| module.path == file)
+        });
+        let files = Vec::<String>::into_iter(files)
+            .map(|file| file.split("::").next().unwrap_or(&file).to_owned())
+            .collect();
+        let options = RankOptions { focus: Focus { files, words }, ..RankOptions::default() };
+        graph::rank(graph, &History::default(), &options)
+    }
+}
+
+/// Forms of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Everything, for programs.
+    Json,
+    /// Imports between modules, for Graphviz.
+    Dot,
+    /// Calls between definitions, for Graphviz.
+    DotCalls,
+    /// One page with a search, for people.
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub struct GraphCommand {
+    #[command(flatten)]
+    source: Source,
+    /// What to write.
+    #[arg(short, long, value_enum, default_value = "json")]
+    format: Form,
+    /// Write there instead of to standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl GraphCommand {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let (_, graph) = self.source.open(around)?;
+        let text = match self.format {
+            Form::Json => serde_json::to_string(&graph).or_exit(Exit::Infrastructure)?,
+            Form::Dot => graph::dot(&graph, Drawn::Modules),
+            Form::DotCalls => graph::dot(&graph, Drawn::Calls),
+            Form::Html => {
+                let ranking = graph::rank(&graph, &History::default(), &RankOptions::default());
+                graph::page(&graph, &ranking)
+            }
+        };
+        match &self.output {
+            Some(path) => replace(path, text.as_bytes()).or_exit(Exit::Infrastructure)?,
+            None => println!("{}", printable(text.trim_end())),
+        }
+        Ok(Exit::Success)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Rank {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    looking: Looking,
+    /// How many modules and classes to list.
+    #[arg(short, long, default_value_t = 20)]
+    limit: usize,
+}
+
+impl Rank {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let (_, graph) = self.source.open(around)?;
+        let mut ranking = self.looking.rank(&graph);
+        let (modules, classes) = (ranking.modules.len(), ranking.classes.len());
+        ranking.modules.truncate(self.limit);
+        ranking.classes.truncate(self.limit);
+        let path = |id| printable(&graph.module(id).path);
+        let name = |id| printable(&graph.qualified(id));
+        if around.json {
+            let named = serde_json::json!({
+                "modules": ranking.modules.iter().map(|m| serde_json::json!({
+                    "path": graph.module(m.id).path, "score": m.score, "features": m.features,
+                })).collect::<Vec<_>>(),
+                "classes": ranking.classes.iter().map(|c| serde_json::json!({
+                    "name": graph.qualified(c.id), "score": c.score,
+                })).collect::<Vec<_>>(),
+            });
+            println!("{named}");
+            return Ok(Exit::Success);
+        }
+        println!("modules ({} of {modules})", ranking.modules.len());
+        for module in &ranking.modules {
+            println!("{:8.4}  {}", module.score, path(module.id));
+        }
+        println!("classes ({} of {classes})", ranking.classes.len());
+        for class in &ranking.classes {
+            println!("{:8.4}  {}", class.score, name(class.id));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ContextCommand {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    looking: Looking,
+    /// Tokens at most (o200k).
+    #[arg(long, default_value_t = 8_000, value_name = "N")]
+    token_budget: usize,
+    /// A map of signatures in the place of the four blocks.
+    #[arg(long)]
+    map: bool,
+}
+
+impl ContextCommand {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let (repository, graph) = self.source.open(around)?;
+        let ranking = self.looking.rank(&graph);
+        let texts = Texts::new(&repository.root, WalkOptions::default());
+        let made = if self.map {
+            graph::map(&graph, &ranking, &texts, self.token_budget)
+        } else {
+            let readme = ["README.md", "README.rst", "README.txt", "README"]
+                .iter()
+                .find_map(|name| fs::read_to_string(repository.root.join(name)).ok())
+                .unwrap_or_default();
+            let options = ContextOptions { budget: self.token_budget, ..ContextOptions::default() };
+            graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options)
+        };
+        if around.json {
+            println!("{}", serde_json::to_string(&made).or_exit(Exit::Infrastructure)?);
+        } else {
+            print!("{}", printable(&made.text));
+        }
+        Ok(Exit::Success)
+    }
+}

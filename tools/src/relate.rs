@@ -1,0 +1,229 @@
+//! How definitions relate: callers, callees, chains of calls, dependencies, uses, subclasses.
+//!
+//! Asks the graph and cuts the answer; the graph itself is the business of that crate.
+
+use graph::{EntityId, Graph, Lookup, Queries, Tier, Way};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    session::Session,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    toolset::schema,
+};
+
+/// A question about a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// What calls it.
+    Callers,
+    /// What it calls.
+    Callees,
+    /// A shortest chain of calls to something else.
+    Path,
+    /// What it uses.
+    Dependencies,
+    /// What uses it.
+    Dependents,
+    /// Modules that its module imports.
+    Imports,
+    /// Modules that import its module.
+    Importers,
+    /// Lines that use it.
+    References,
+    /// Classes derived from it.
+    Subclasses,
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Related {
+    /// Dotted name.
+    pub name: String,
+    /// Relative path of its file.
+    pub path: String,
+    /// Its line, or the line of the use.
+    pub line: u32,
+    /// Steps from the start.
+    pub depth: u32,
+    /// How sure the relation is.
+    pub tier: Tier,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RelateError {
+    /// Nothing has this name.
+    #[error("nothing is named {0} (names are dotted; search for symbols to find one)")]
+    Missing(String),
+    /// Several things have.
+    #[error("{name} is ambiguous (it may be {})", .candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Some of what it may mean.
+        candidates: Vec<String>,
+    },
+    /// A path needs both ends.
+    #[error("the key to is missing (a path leads somewhere)")]
+    NoGoal,
+}
+
+/// Candidates that are listed for an ambiguous name.
+const CANDIDATES: usize = 12;
+
+/// Resolves a name.
+///
+/// # Errors
+/// It denotes nothing, or several things.
+pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<EntityId, RelateError> {
+    match queries.find(name) {
+        Lookup::Found(id) => Ok(id),
+        Lookup::Missing => Err(RelateError::Missing(name.to_owned())),
+        Lookup::Ambiguous(ids) => {
+            let mut candidates: Vec<String> =
+                ids.iter().take(CANDIDATES).map(|&id| queries.graph().qualified(id)).collect();
+            if ids.len() > CANDIDATES {
+                candidates.push(format!("{} others", ids.len() - CANDIDATES));
+            }
+            Err(RelateError::Ambiguous { name: name.to_owned(), candidates })
+        }
+    }
+}
+
+/// Answers a question in full, nearest first.
+///
+/// # Errors
+/// A name denotes nothing or several things.
+pub fn relation(
+    graph: &Graph,
+    relation: Relation,
+    of: &str,
+    to: Option<&str>,
+    depth: u32,
+) -> Result<Vec<Related>, RelateError> {
+    let queries = Queries::new(graph);
+    let id = resolve(&queries, of)?;
+    let certain = |depth: u32, id: EntityId| related(graph, depth, id, Tier::Certain);
+    let reached = |found: Vec<graph::Reached>| -> Vec<Related> {
+        found.into_iter().map(|reached| certain(reached.depth, reached.id)).collect()
+    };
+    let with_possible = |way: Way| {
+        let mut found = reached(queries.calls(id, way, depth));
+        let possible = queries.possible(id, way);
+        found.extend(possible.into_iter().map(|id| related(graph, 1, id, Tier::Possible)));
+        found
+    };
+    let modules = |way: Way| -> Vec<Related> {
+        let found = queries.modules(graph.entity(id).module, way, depth);
+        found.into_iter().map(|(depth, at)| certain(depth, graph.module(at).entity)).collect()
+    };
+    Ok(match relation {
+        Relation::Callers => with_possible(Way::Backward),
+        Relation::Callees => with_possible(Way::Forward),
+        Relation::Path => {
+            let goal = resolve(&queries, to.ok_or(RelateError::NoGoal)?)?;
+            (0u32..).zip(queries.path(id, goal)).map(|(at, id)| certain(at, id)).collect()
+        }
+        Relation::Dependencies => reached(queries.dependencies(id, Way::Forward, depth)),
+        Relation::Dependents => reached(queries.dependencies(id, Way::Backward, depth)),
+        Relation::Imports => modules(Way::Forward),
+        Relation::Importers => modules(Way::Backward),
+        Relation::References => queries
+            .uses(id)
+            .into_iter()
+            .map(|used| Related { line: used.line, ..certain(1, used.within) })
+            .collect(),
+        Relation::Subclasses => {
+            queries.subclasses(id).into_iter().map(|id| certain(1, id)).collect()
+        }
+    })
+}
+
+fn related(graph: &Graph, depth: u32, id: EntityId, tier: Tier) -> Related {
+    let entity = graph.entity(id);
+    Related {
+        name: graph.qualified(id),
+        path: graph.module(entity.module).path.clone(),
+        line: entity.keyword_line,
+        depth,
+        tier,
+    }
+}
+
+/// Asks how things relate.
+#[derive(Debug, Default)]
+pub struct RelateTool;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    relation: Relation,
+    of: String,
+    to: Option<String>,
+    depth: Option<u32>,
+    limit: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    found: usize,
+    left_out: usize,
+    answers: Vec<Related>,
+}
+
+impl Tool for RelateTool {
+    fn name(&self) -> &'static str {
+        "relate"
+    }
+
+    fn group(&self) -> Group {
+        Group::Search
+    }
+
+    fn schema(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let asked: Arguments = arguments(given)?;
+        let graph = session.graph();
+        let depth = asked.depth.unwrap_or(1);
+        let mut answers = relation(&graph, asked.relation, &asked.of, asked.to.as_deref(), depth)
+            .map_err(|error| Problem::NotFound.because(error))?;
+        let found = answers.len();
+        answers.truncate(asked.limit.unwrap_or(60).min(500));
+        Reply::of(&Answer { found, left_out: found - answers.len(), answers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Relation, of: &str, to: Option<&str>, expected: &[&str]) {
+        let graph = Graph::of_sources([
+            ("a.py", "from b import f\ndef g():\n    return f()\ng()\n"),
+            ("b.py", "def f():\n    return h()\ndef h(): pass\nclass C:\n    def g(self): pass\n"),
+        ]);
+        let lines = match relation(&graph, kind, of, to, 2) {
+            Ok(found) => {
+                found.iter().map(|r| format!("{} {}:{}", r.name, r.path, r.line)).collect()
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn relations_are_answered() {
+        check(Relation::Callers, "f", None, &["a.g a.py:2", "a a.py:1"]);
+        check(Relation::Path, "a.g", Some("h"), &["a.g a.py:2", "b.f b.py:1", "b.h b.py:3"]);
+        check(Relation::References, "b.f", None, &["a.g a.py:3"]);
+        check(Relation::Importers, "b.py", None, &["a a.py:1"]);
+        check(Relation::Callees, "g", None, &["g is ambiguous (it may be a.g, b.C.g)"]);
+        check(Relation::Path, "a.g", None, &["the key to is missing (a path leads somewhere)"]);
+    }
+}

@@ -1,0 +1,224 @@
+//! Where things stand in a repository: texts, regular expressions, definitions, syntax.
+//!
+//! Reads the files that the graph knows, in the order of their paths. Nothing runs, and nothing outside
+//! the repository is read.
+
+use graph::{Document, Graph, Kind, OutlineError, Texts, WalkOptions};
+use regex::RegexBuilder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    session::Session,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    toolset::schema,
+};
+
+/// How a pattern is meant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchKind {
+    /// A text, in any case.
+    #[default]
+    Keyword,
+    /// A regular expression.
+    Regex,
+    /// A part of a definition's name, in any case.
+    Symbol,
+    /// A tree-sitter query.
+    Query,
+}
+
+/// A place that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hit {
+    /// Relative path.
+    pub path: String,
+    /// 1-based line.
+    pub line: u32,
+    /// The line's text, or what is defined there.
+    pub text: String,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Searched {
+    /// All hits that there are; with a query, those of the files looked at.
+    pub found: usize,
+    /// Hits that are not listed.
+    pub left_out: usize,
+    /// The first hits.
+    pub hits: Vec<Hit>,
+}
+
+/// Why a search could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The pattern is no regular expression.
+    #[error("parse pattern: {0}")]
+    Pattern(#[from] regex::Error),
+    /// The pattern is no query.
+    #[error(transparent)]
+    Query(#[from] OutlineError),
+}
+
+/// Bytes of a line that are shown.
+const SHOWN: usize = 200;
+/// Size of a compiled expression at most, in bytes.
+const COMPILED: usize = 4 << 20;
+
+/// Searches the files of a graph below a path.
+///
+/// # Errors
+/// The pattern is none of its kind.
+pub fn search(
+    graph: &Graph,
+    texts: &Texts,
+    kind: SearchKind,
+    pattern: &str,
+    under: &str,
+    limit: usize,
+) -> Result<Searched, SearchError> {
+    let mut searched = Searched { found: 0, left_out: 0, hits: Vec::new() };
+    let mut add = |path: &str, line: u32, text: &str| {
+        searched.found += 1;
+        if searched.hits.len() < limit {
+            let text = cut(text.trim_end());
+            searched.hits.push(Hit { path: path.to_owned(), line, text: text.to_owned() });
+        } else {
+            searched.left_out += 1;
+        }
+    };
+    let files = graph.modules.iter().filter(|module| module.path.starts_with(under));
+    match kind {
+        SearchKind::Keyword | SearchKind::Regex => {
+            let pattern = match kind {
+                SearchKind::Keyword => regex::escape(pattern),
+                _ => pattern.to_owned(),
+            };
+            let expression = RegexBuilder::new(&pattern)
+                .case_insensitive(kind == SearchKind::Keyword)
+                .size_limit(COMPILED)
+                .build()?;
+            for module in files {
+                for (line, text) in (1u32..).zip(texts.of(&module.path).lines()) {
+                    if expression.is_match(text) {
+                        add(&module.path, line, text);
+                    }
+                }
+            }
+        }
+        SearchKind::Symbol => {
+            let wanted = pattern.to_lowercase();
+            for id in graph.ids() {
+                let entity = graph.entity(id);
+                let module = graph.module(entity.module);
+                let defined = matches!(entity.kind, Kind::Class | Kind::Function);
+                if defined
+                    && module.path.starts_with(under)
+                    && entity.name.to_lowercase().contains(&wanted)
+                {
+                    add(&module.path, entity.keyword_line, &graph.qualified(id));
+                }
+            }
+        }
+        SearchKind::Query => {
+            // A query that is none is an error even where there are no files.
+            Document::new("")?.query(pattern, 1)?;
+            for module in files {
+                let Ok(document) = Document::new(texts.of(&module.path)) else { continue };
+                let (captures, _) = document.query(pattern, limit.saturating_add(1))?;
+                for capture in captures {
+                    let text = &document.text()[capture.bytes.clone()];
+                    let text = text.lines().next().unwrap_or("");
+                    add(&module.path, capture.line, &format!("@{} {text}", capture.name));
+                }
+            }
+        }
+    }
+    Ok(searched)
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(SHOWN);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Finds things in the repository.
+#[derive(Debug, Default)]
+pub struct SearchTool;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    #[serde(default)]
+    kind: SearchKind,
+    #[serde(default)]
+    under: String,
+    limit: Option<usize>,
+}
+
+impl Tool for SearchTool {
+    fn name(&self) -> &'static str {
+        "search"
+    }
+
+    fn group(&self) -> Group {
+        Group::Search
+    }
+
+    fn schema(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let asked: Arguments = arguments(given)?;
+        let graph = session.graph();
+        let texts = Texts::new(&session.repository.root, WalkOptions::default());
+        let limit = asked.limit.unwrap_or(50).min(500);
+        let found = search(&graph, &texts, asked.kind, &asked.pattern, &asked.under, limit)
+            .map_err(|error| Problem::BadArguments.because(error))?;
+        Reply::of(&found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: SearchKind, pattern: &str, expected: &[&str]) {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a.py"), "class Alpha:\n    def run(self): pass\n")
+            .unwrap();
+        std::fs::write(directory.path().join("b.py"), "import a\n\na.Alpha().run()\n").unwrap();
+        let graph = Graph::build(directory.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(directory.path(), WalkOptions::default());
+        let lines = match search(&graph, &texts, kind, pattern, "", 3) {
+            Ok(found) => found
+                .hits
+                .iter()
+                .map(|hit| format!("{}:{} {}", hit.path, hit.line, hit.text))
+                .collect(),
+            Err(error) => vec![error.to_string().lines().next().unwrap_or("").to_owned()],
+        };
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn each_kind_finds_its_own() {
+        check(SearchKind::Keyword, "ALPHA", &["a.py:1 class Alpha:", "b.py:3 a.Alpha().run()"]);
+        check(SearchKind::Regex, r"run\(\)", &["b.py:3 a.Alpha().run()"]);
+        check(SearchKind::Symbol, "ru", &["a.py:2 a.Alpha.run"]);
+        check(
+            SearchKind::Query,
+            "(call) @c",
+            &["b.py:3 @c a.Alpha().run()", "b.py:3 @c a.Alpha()"],
+        );
+        check(SearchKind::Regex, "(", &["parse pattern: regex parse error:"]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Parts of the repository as a model reads them: trees, outlines, numbered lines, one definition.
+//!
+//! Shows files that the graph knows and other regular files below the root; a path that leads out is
+//! refused. Every answer is bounded and says what was cut.
+
+use std::{fs, path::Path};
+
+use graph::{
+    Document, Graph, Kind, Level, Lookup, Queries, Texts, TreeNode, WalkOptions, module_tree,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    relate::resolve,
+    session::Session,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    toolset::schema,
+};
+
+/// Lines of one answer at most.
+const LINES: usize = 400;
+/// Bytes of one answer at most.
+const BYTES: usize = 32_000;
+/// Larger files than this are not shown, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// Shows a part of the repository.
+#[derive(Debug, Default)]
+pub struct ViewTool;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
+struct Arguments {
+    target: String,
+    outline: bool,
+    first: Option<u32>,
+    last: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct View {
+    path: String,
+    text: String,
+    left_out: usize,
+}
+
+impl Tool for ViewTool {
+    fn name(&self) -> &'static str {
+        "view"
+    }
+
+    fn group(&self) -> Group {
+        Group::View
+    }
+
+    fn schema(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let asked: Arguments = arguments(given)?;
+        let root = session.repository.root.clone();
+        let graph = session.graph();
+        let texts = Texts::new(&root, WalkOptions::default());
+        Reply::of(&view(&graph, &texts, &asked)?)
+    }
+}
+
+fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolError> {
+    let root = texts.root();
+    let target = asked.target.trim_end_matches('/').trim_start_matches("./");
+    if let Some(full) = inside(root, target) {
+        if full.is_dir() {
+            return Ok(bounded(target, directory(graph, texts, target)));
+        }
+        let text = match graph.modules.iter().any(|module| module.path == target) {
+            true => texts.of(target),
+            false => plain(&full).map_err(|error| Problem::Failed.because(error))?,
+        };
+        if asked.outline {
+            let document =
+                Document::new(text.as_str()).map_err(|error| Problem::Failed.because(error))?;
+            let lines = document.outline().into_iter().map(|item| {
+                let indent = "  ".repeat(item.depth as usize);
+                format!("{}-{}: {indent}{}", item.line, item.end_line, item.signature)
+            });
+            return Ok(bounded(target, lines));
+        }
+        let first = asked.first.unwrap_or(1).max(1);
+        let last = asked.last.unwrap_or(u32::MAX);
+        return Ok(bounded(target, numbered(&text, first, last)));
+    }
+    let queries = Queries::new(graph);
+    let id = match queries.find(target) {
+        Lookup::Found(id) => id,
+        _ => resolve(&queries, target).map_err(|error| Problem::NotFound.because(error))?,
+    };
+    let entity = graph.entity(id);
+    let path = &graph.module(entity.module).path;
+    let text = texts.of(path);
+    if asked.outline && matches!(entity.kind, Kind::Class | Kind::Module) {
+        let tree = module_tree(graph, entity.module, &text);
+        let mut lines = Vec::new();
+        outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
+        return Ok(bounded(path, lines));
+    }
+    Ok(bounded(path, numbered(&text, entity.line, entity.end_line)))
+}
+
+/// The file or directory that a path names, if it is below the root and not reached over a link out.
+fn inside(root: &Path, target: &str) -> Option<std::path::PathBuf> {
+    let real = fs::canonicalize(root).ok()?;
+    let full = fs::canonicalize(root.join(target)).ok()?;
+    let metadata = fs::metadata(&full).ok()?;
+    let shown = metadata.is_dir() || metadata.is_file() && metadata.len() <= LARGEST;
+    (shown && full.starts_with(real)).then_some(full)
+}
+
+fn plain(full: &Path) -> Result<String, String> {
+    let bytes = fs::read(full).map_err(|error| format!("read {}: {error}", full.display()))?;
+    match bytes.iter().take(8_000).any(|&byte| byte == 0) {
+        true => Err(format!("{} is not text", full.display())),
+        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+fn directory(graph: &Graph, texts: &Texts, under: &str) -> Vec<String> {
+    let prefix = if under.is_empty() { String::new() } else { format!("{under}/") };
+    (0u32..)
+        .zip(&graph.modules)
+        .filter(|(_, module)| module.path.starts_with(&prefix))
+        .map(|(at, module)| {
+            let tree = module_tree(graph, graph::FileId(at), &texts.of(&module.path));
+            let doc = if tree.doc.is_empty() { String::new() } else { format!("  # {}", tree.doc) };
+            format!("{} ({} lines){doc}", module.path, module.measures.lines)
+        })
+        .collect()
+}
+
+fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<String>) {
+    for child in &node.children {
+        let (first, last) = child.lines;
+        let shown = first >= within.0 && last <= within.1;
+        if shown {
+            let indent = "  ".repeat(depth);
+            lines.push(format!("{first}-{last}: {indent}{}", child.signature));
+        }
+        if child.level != Level::Function || shown {
+            outline(child, depth + usize::from(shown), within, lines);
+        }
+    }
+}
+
+fn numbered(text: &str, first: u32, last: u32) -> Vec<String> {
+    (1u32..)
+        .zip(text.lines())
+        .filter(|(line, _)| (first..=last).contains(line))
+        .map(|(line, text)| format!("{line:5} {text}"))
+        .collect()
+}
+
+fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
+    let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0 };
+    for (at, line) in lines.into_iter().enumerate() {
+        if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {
+            view.left_out += 1;
+            continue;
+        }
+        view.text.push_str(&line);
+        view.text.push('\n');
+    }
+    view
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(target: &str, outline: bool, expected: &str) {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("repo");
+        fs::create_dir(&root).unwrap();
+        fs::write(outer.path().join("secret.txt"), "secret").unwrap();
+        let text = "'''Doc.'''\nclass A:\n    def f(self):\n        return 1\n";
+        fs::write(root.join("a.py"), text).unwrap();
+        fs::write(root.join("notes.txt"), "hello\n").unwrap();
+        let graph = Graph::build(&root, &graph::BuildOptions::default());
+        let texts = Texts::new(&root, WalkOptions::default());
+        let asked = Arguments { target: target.to_owned(), outline, ..Arguments::default() };
+        let shown = match view(&graph, &texts, &asked) {
+            Ok(view) => view.text,
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn parts_are_shown() {
+        check("", false, "a.py (4 lines)  # Doc.\n");
+        check("notes.txt", false, "    1 hello\n");
+        check("a.py", true, "2-4: class A\n3-4:   def f(self)\n");
+        check("A.f", false, "    3     def f(self):\n    4         return 1\n");
+        check("a.A", true, "2-4: class A\n3-4:   def f(self)\n");
+    }
+
+    #[test]
+    fn s17_paths_do_not_lead_out() {
+        let refused =
+            "nothing is named ../secret.txt (names are dotted; search for symbols to find one)";
+        check("../secret.txt", false, refused);
+    }
+}
