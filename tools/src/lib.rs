@@ -43,8 +43,8 @@ pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};
 pub use sandbox::{
-    Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
-    Status,
+    Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Promise, Request, Sandbox,
+    SandboxError, Status,
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};

@@ -1,9 +1,11 @@
 //! Runs requests on this machine, each in a session of its own under a supervisor.
 //!
-//! It enforces the request's limits on the whole process tree and leaves no process behind. It does
-//! not hide the machine's files or network from the program.
+//! It enforces the request's limits on the whole process tree and leaves no process behind. How much
+//! of the machine a program sees is chosen when the sandbox is made, and is never less than that:
+//! where the isolation cannot be had, nothing runs.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CString, OsStr},
     fs::File,
     io::{self, Read},
@@ -11,28 +13,128 @@ use std::{
         fd::AsRawFd,
         unix::{ffi::OsStrExt, process::ExitStatusExt},
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitStatus,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
-    Captured, Finished, Interrupt, Limits, Request, Sandbox, SandboxError, Status,
+    Captured, Finished, Interrupt, Limits, Network, Request, Sandbox, SandboxError, Status,
+    bubblewrap,
     capture::Capture,
+    cgroup::{Groups, Hierarchy},
+    filter,
     supervise::{self, Launch, Report, StartError, Supervisor},
     usage,
+    view::view,
 };
+use crate::host::{Host, is_executable};
 
 /// Runs requests on this machine.
 #[derive(Debug, Clone, Default)]
 pub struct LocalSandbox {
     interrupt: Interrupt,
+    isolation: Isolation,
+}
+
+/// How much of the machine a program sees.
+#[derive(Debug, Clone, Default)]
+enum Isolation {
+    /// All that the user sees.
+    #[default]
+    None,
+    /// What its request names, in namespaces that bubblewrap makes.
+    Bubblewrap(Arc<Walls>),
+}
+
+/// What is the same for every request.
+#[derive(Debug)]
+struct Walls {
+    program: PathBuf,
+    filters: Vec<Vec<u8>>,
+    groups: Option<Hierarchy>,
+    /// Whether the number of files in memory can be limited; known after the first run.
+    limits_files: bool,
+}
+
+/// Something that a sandbox promises, and whether this machine lets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promise {
+    /// What is promised.
+    pub what: &'static str,
+    /// Whether it holds here.
+    pub holds: bool,
 }
 
 impl LocalSandbox {
-    /// A sandbox whose requests end when `interrupt` is triggered.
+    /// A sandbox without isolation: limits are enforced, but the program sees what the user sees.
+    /// Its requests end when `interrupt` is triggered.
     pub fn new(interrupt: Interrupt) -> LocalSandbox {
-        LocalSandbox { interrupt }
+        LocalSandbox { interrupt, isolation: Isolation::None }
+    }
+
+    /// A sandbox whose programs see only what their requests name, besides the system's own files:
+    /// other files, the network and other processes do not exist for them.
+    ///
+    /// # Errors
+    /// When bubblewrap is missing or cannot make namespaces here; the error says what to do.
+    pub fn isolated(host: &Host, interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
+        let usual = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].map(PathBuf::from);
+        let found =
+            usual.into_iter().find(|path| is_executable(path)).or_else(|| host.find("bwrap"));
+        LocalSandbox::isolated_by(found.as_deref().unwrap_or(Path::new("bwrap")), interrupt)
+    }
+
+    /// The same, with this bubblewrap.
+    ///
+    /// # Errors
+    /// When it is missing or cannot make namespaces here.
+    pub fn isolated_by(
+        bubblewrap: &Path,
+        interrupt: Interrupt,
+    ) -> Result<LocalSandbox, SandboxError> {
+        let program = bubblewrap.to_path_buf();
+        let unavailable = |program: &Path, reason: String| SandboxError::Unavailable {
+            program: program.to_path_buf(),
+            reason,
+        };
+        if !is_executable(&program) {
+            let reason = "there is no such program (install bubblewrap)".to_owned();
+            return Err(unavailable(&program, reason));
+        }
+        let filters = filter::filters();
+        let filters = filters.map_err(|error| unavailable(&program, error.to_string()))?;
+        let groups = Hierarchy::find();
+        let mut walls = Walls { program, filters, groups, limits_files: false };
+        walls.limits_files = try_out(&walls)?;
+        Ok(LocalSandbox { interrupt, isolation: Isolation::Bubblewrap(Arc::new(walls)) })
+    }
+
+    /// What this sandbox promises here, beyond limits of time and output and that nothing survives.
+    pub fn promises(&self) -> Vec<Promise> {
+        let walls = match &self.isolation {
+            Isolation::None => None,
+            Isolation::Bubblewrap(walls) => Some(walls),
+        };
+        let groups = walls.and_then(|walls| walls.groups.as_ref());
+        // The kernel counts the processes of everyone but root.
+        // SAFETY: geteuid has no preconditions.
+        let counted = walls.is_some() && unsafe { libc::geteuid() } != 0
+            || groups.is_some_and(Hierarchy::limits_processes);
+        [
+            ("other files, processes and sockets are hidden", walls.is_some()),
+            ("there is no network but a loopback of its own", walls.is_some()),
+            ("dangerous system calls are refused", walls.is_some()),
+            ("the kernel refuses too many processes", counted),
+            ("the kernel limits the memory of all processes together", groups.is_some()),
+            (
+                "files in memory are limited in number",
+                walls.is_some_and(|walls| walls.limits_files),
+            ),
+        ]
+        .map(|(what, holds)| Promise { what, holds })
+        .to_vec()
     }
 }
 
@@ -53,20 +155,97 @@ impl Sandbox for LocalSandbox {
                 max_rss: 0,
             });
         }
-        let start_error = |source| SandboxError::Start { program: request.program.clone(), source };
-        let launch = launch(request).map_err(start_error)?;
-        let supervisor = supervise::start(&launch).map_err(|error| match error {
-            StartError::Program(source) => start_error(source),
-            StartError::Directory(source) => start_error(io::Error::new(
-                source.kind(),
-                format!("enter {}: {source}", request.cwd.display()),
-            )),
-            StartError::Ours(source) => io_error(request, source),
-        })?;
-        Watch::new(supervisor, request.limits, &self.interrupt, started)
-            .and_then(Watch::finish)
-            .map_err(|source| io_error(request, source))
+        let walls = match &self.isolation {
+            Isolation::None => None,
+            Isolation::Bubblewrap(walls) => Some(&**walls),
+        };
+        run_in(request, walls, &self.interrupt, started).map(|(finished, _)| finished)
     }
+}
+
+/// Runs a program that does nothing; says whether the number of files in memory is limited.
+fn try_out(walls: &Walls) -> Result<bool, SandboxError> {
+    let program = ["/bin/true", "/usr/bin/true", "/bin/sh"].map(PathBuf::from);
+    let request = Request {
+        program: program.into_iter().find(|path| path.exists()).unwrap_or_default(),
+        args: vec![],
+        cwd: PathBuf::from("/"),
+        env: BTreeMap::new(),
+        readable: vec![],
+        writable: vec![],
+        network: Network::Loopback,
+        limits: Limits {
+            wall: Duration::from_secs(30),
+            cpu: Duration::from_secs(10),
+            memory: 256 << 20,
+            processes: 8,
+            output: 4096,
+            file: 4096,
+        },
+    };
+    let (_, report) = run_in(&request, Some(walls), &Interrupt::new(), Instant::now())?;
+    Ok(report.remounted)
+}
+
+fn run_in(
+    request: &Request,
+    walls: Option<&Walls>,
+    interrupt: &Interrupt,
+    started: Instant,
+) -> Result<(Finished, Report), SandboxError> {
+    let start_error = |source| SandboxError::Start { program: request.program.clone(), source };
+    let (launch, groups) = match walls {
+        None => (launch(request), None),
+        Some(walls) => {
+            let groups = walls.groups.as_ref().map(|place| Groups::make(place, &request.limits));
+            let groups = groups.transpose().map_err(|source| io_error(request, source))?;
+            (boxed_launch(request, walls), groups)
+        }
+    };
+    let mut launch = launch.map_err(start_error)?;
+    if let Some(groups) = &groups {
+        launch.groups = groups.doors().map_err(|source| io_error(request, source))?;
+        launch.group_paths = groups.paths().filter_map(|path| CString::new(path).ok()).collect();
+    }
+    let supervisor = supervise::start(&launch).map_err(|error| match error {
+        StartError::Program(source) => start_error(source),
+        StartError::Directory(source) => start_error(io::Error::new(
+            source.kind(),
+            format!("enter {}: {source}", request.cwd.display()),
+        )),
+        StartError::Ours(source) => io_error(request, source),
+    })?;
+    // What the supervisor borrowed is its own now; open copies would keep memory alive.
+    drop(launch);
+    let watch = Watch::new(supervisor, request.limits, groups, interrupt, started);
+    let (finished, report) =
+        watch.and_then(Watch::finish).map_err(|source| io_error(request, source))?;
+    let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
+    if by_itself && !report.entered {
+        return Err(not_entered(request, &finished));
+    }
+    Ok((finished, report))
+}
+
+/// What bubblewrap's complaint means.
+fn not_entered(request: &Request, finished: &Finished) -> SandboxError {
+    let text = finished.stderr.text();
+    let line = text.lines().rev().find_map(|line| line.strip_prefix("bwrap: "));
+    let line = line.unwrap_or("bwrap failed");
+    let program = request.program.clone();
+    if line.starts_with("execvp ") {
+        let reason = line.rsplit(": ").next().unwrap_or(line);
+        return SandboxError::Start { program, source: io::Error::other(reason.to_owned()) };
+    }
+    if line.starts_with("Can't chdir") {
+        return SandboxError::Start { program, source: io::Error::other(line.to_owned()) };
+    }
+    let reason = format!(
+        "bubblewrap fails: {line} (namespaces for users must be allowed: see \
+         kernel.unprivileged_userns_clone, user.max_user_namespaces and, on Ubuntu, \
+         kernel.apparmor_restrict_unprivileged_userns)"
+    );
+    SandboxError::Unavailable { program, reason }
 }
 
 /// How often limits are looked at.
@@ -87,6 +266,7 @@ struct Watch<'a> {
     stopped: Option<(Status, Instant)>,
     peak: u64,
     next_look: Instant,
+    groups: Option<Groups>,
 }
 
 /// One output stream: where it comes from while it is open, and what was kept.
@@ -99,6 +279,7 @@ impl<'a> Watch<'a> {
     fn new(
         supervisor: Supervisor,
         limits: Limits,
+        groups: Option<Groups>,
         interrupt: &'a Interrupt,
         started: Instant,
     ) -> io::Result<Watch<'a>> {
@@ -115,10 +296,12 @@ impl<'a> Watch<'a> {
             stopped: None,
             peak: 0,
             next_look: started,
+            groups,
         })
     }
 
-    fn finish(mut self) -> io::Result<Finished> {
+    /// Sees it to its end.
+    fn finish(mut self) -> io::Result<(Finished, Report)> {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let ready = self.wait()?;
@@ -140,25 +323,32 @@ impl<'a> Watch<'a> {
         let Some(report) = report else {
             return Err(io::Error::other("the supervisor was killed"));
         };
-        Ok(Finished {
+        let finished = Finished {
             status: self.status(report),
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
             wall,
             cpu: report.cpu,
             max_rss: report.max_rss.unwrap_or(0).max(self.peak),
-        })
+        };
+        Ok((finished, report))
     }
 
     fn status(&self, report: Report) -> Status {
         if let Some((status, _)) = self.stopped {
             return status;
         }
+        if self.groups.as_ref().is_some_and(Groups::ran_out_of_memory) {
+            return Status::OutOfMemory;
+        }
         if report.cpu > self.limits.cpu {
             return Status::TimedOut;
         }
         let status = ExitStatus::from_raw(report.status);
         match (status.code(), status.signal()) {
+            // Shells and containers tell a signal like this, and nothing else tells it from a code;
+            // so it means the same in every sandbox.
+            (Some(code @ 129..=159), _) => Status::Signaled(code - 128),
             (Some(code), _) => Status::Exited(code),
             (None, signal) => Status::Signaled(signal.unwrap_or(0)),
         }
@@ -216,13 +406,22 @@ impl<'a> Watch<'a> {
     }
 
     fn over_limit(&mut self) -> Option<Status> {
+        if self.groups.as_ref().is_some_and(Groups::ran_out_of_memory) {
+            return Some(Status::OutOfMemory);
+        }
         let usage = usage::sample(self.supervisor.pid);
         self.peak = self.peak.max(usage.peak);
         if usage.cpu > self.limits.cpu {
             return Some(Status::TimedOut);
         }
+        // Where the kernel counts processes it refuses more than that.
+        if usage.processes > self.limits.processes.saturating_mul(2).saturating_add(16) {
+            return Some(Status::Signaled(libc::SIGKILL));
+        }
         // The sum counts shared pages once for each process, so it only raises the suspicion.
-        let suspect = usage.resident > self.limits.memory;
+        let files =
+            if self.groups.is_none() { usage::open_in_memory(self.supervisor.pid) } else { 0 };
+        let suspect = usage.resident + files > self.limits.memory;
         if suspect && usage::proportional(self.supervisor.pid) > self.limits.memory {
             return Some(Status::OutOfMemory);
         }
@@ -281,6 +480,28 @@ fn launch(request: &Request) -> io::Result<Launch> {
         env,
         cwd: absolute(&request.cwd)?,
         rlimits: rlimits(&request.limits),
+        groups: Vec::new(),
+        group_paths: Vec::new(),
+        boxed: None,
+    })
+}
+
+/// Starts bubblewrap, which starts the program. Bubblewrap itself gets no environment: it could be
+/// read from inside.
+fn boxed_launch(request: &Request, made: &Walls) -> io::Result<Launch> {
+    absolute(&request.program)?;
+    absolute(&request.cwd)?;
+    let view = view(request)?;
+    let (args, boxed) = bubblewrap::arguments(request, &view, &made.filters)?;
+    Ok(Launch {
+        program: c_string(made.program.as_os_str())?,
+        args,
+        env: Vec::new(),
+        cwd: CString::from(c"/"),
+        rlimits: rlimits(&request.limits),
+        groups: Vec::new(),
+        group_paths: Vec::new(),
+        boxed: Some(boxed),
     })
 }
 

@@ -3,18 +3,22 @@
 //! A sandbox takes a complete [`Request`] and gives back what happened. It knows nothing of Python,
 //! tasks or gists, and it never runs anything that a request does not name.
 
+mod bubblewrap;
 mod capture;
+mod cgroup;
+mod filter;
 mod interrupt;
 mod local;
 mod supervise;
 mod usage;
+mod view;
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 pub use interrupt::Interrupt;
-pub use local::LocalSandbox;
+pub use local::{LocalSandbox, Promise};
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {

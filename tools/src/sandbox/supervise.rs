@@ -29,6 +29,27 @@ pub(super) struct Launch {
     pub(super) cwd: CString,
     /// Limits of each process: resource and value.
     pub(super) rlimits: Vec<(u32, u64)>,
+    /// Files in which the program writes a `0` to enter a control group, before it starts.
+    pub(super) groups: Vec<OwnedFd>,
+    /// Directories of those groups, removed here when nobody else is left to do so.
+    pub(super) group_paths: Vec<CString>,
+    /// For bubblewrap as the program.
+    pub(super) boxed: Option<Boxed>,
+}
+
+/// What bubblewrap needs beside its arguments. While it waits for the text of its last file, the
+/// supervisor sets the limits that it cannot set itself.
+#[derive(Debug)]
+pub(super) struct Boxed {
+    /// Become the descriptors from [`FIRST_EXTRA`] on.
+    pub(super) descriptors: Vec<OwnedFd>,
+    /// How many processes there may be inside.
+    pub(super) processes: u64,
+    /// Directories in memory, as they are called while bubblewrap sets up, and the options that
+    /// they are mounted with again.
+    pub(super) remounts: Vec<(CString, CString)>,
+    /// What is read at [`LAST_TEXT`].
+    pub(super) last_text: Vec<u8>,
 }
 
 /// A running supervisor. Dropping it kills whatever still runs.
@@ -50,6 +71,10 @@ pub(super) struct Report {
     /// Largest resident size of one process, where it is above the size that the process had as a
     /// copy of ours.
     pub(super) max_rss: Option<u64>,
+    /// Whether the real program was started; bubblewrap may have failed before.
+    pub(super) entered: bool,
+    /// Whether the directories in memory were mounted again.
+    pub(super) remounted: bool,
 }
 
 /// Why a program did not start.
@@ -80,21 +105,33 @@ pub(super) fn start(launch: &Launch) -> Result<Supervisor, StartError> {
     let pointers = |strings: &[CString]| -> Vec<*const c_char> {
         strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
     };
-    let plan = Plan {
-        launch,
-        args: &pointers(&launch.args),
-        env: &pointers(&launch.env),
-        descriptors: [
-            null.as_raw_fd(),
-            stdout_write.as_raw_fd(),
-            stderr_write.as_raw_fd(),
-            report_write.as_raw_fd(),
-            control_read.as_raw_fd(),
-            started_write.as_raw_fd(),
-        ],
-    };
+    let mut places = [-1; PLACES];
+    let mut put = |place: RawFd, file: RawFd| places[place as usize] = file;
+    put(0, null.as_raw_fd());
+    put(1, stdout_write.as_raw_fd());
+    put(2, stderr_write.as_raw_fd());
+    put(REPORT, report_write.as_raw_fd());
+    put(CONTROL, control_read.as_raw_fd());
+    put(STARTED, started_write.as_raw_fd());
+    let mut pipes = Vec::new();
+    if let Some(boxed) = &launch.boxed {
+        let (status, status_write) = pipe()?;
+        let (text_read, text) = pipe()?;
+        put(STATUS_READ, status.as_raw_fd());
+        put(STATUS, status_write.as_raw_fd());
+        put(LAST_TEXT, text_read.as_raw_fd());
+        put(TEXT_WRITE, text.as_raw_fd());
+        for (place, file) in (FIRST_EXTRA..).zip(&boxed.descriptors) {
+            put(place, file.as_raw_fd());
+        }
+        pipes.extend([status, status_write, text_read, text]);
+    }
+    for (place, file) in (FIRST_GROUP..).zip(&launch.groups) {
+        put(place, file.as_raw_fd());
+    }
+    let plan = Plan { launch, args: &pointers(&launch.args), env: &pointers(&launch.env), places };
     let pid = plan.fork_supervisor()?;
-    drop((stdout_write, stderr_write, report_write, control_read, started_write));
+    drop((stdout_write, stderr_write, report_write, control_read, started_write, pipes));
     let supervisor = Supervisor {
         pid,
         control: Some(control),
@@ -148,7 +185,7 @@ impl Drop for Supervisor {
 
 /// How long a dropped supervisor is waited for.
 const GRACE_MILLISECONDS: c_int = 20_000;
-const REPORT_BYTES: usize = 4 * 8;
+const REPORT_BYTES: usize = 6 * 8;
 const STEP_DIRECTORY: c_int = 1;
 const STEP_PROGRAM: c_int = 2;
 const STEP_SUPERVISOR: c_int = 3;
@@ -157,14 +194,28 @@ const STEP_SUPERVISOR: c_int = 3;
 const REPORT: RawFd = 3;
 const CONTROL: RawFd = 4;
 const STARTED: RawFd = 5;
+const STATUS_READ: RawFd = 6;
+const TEXT_WRITE: RawFd = 7;
+/// Where control groups are entered.
+const FIRST_GROUP: RawFd = 8;
+/// The first descriptor that bubblewrap inherits.
+const FIRST_INHERITED: RawFd = 11;
+/// Bubblewrap tells here how it goes.
+pub(super) const STATUS: RawFd = 11;
+/// Bubblewrap reads here the text of its last file.
+pub(super) const LAST_TEXT: RawFd = 12;
+/// The first of [`Boxed::descriptors`].
+pub(super) const FIRST_EXTRA: RawFd = 13;
+pub(super) const MOST_EXTRAS: usize = 16;
+const PLACES: usize = FIRST_EXTRA as usize + MOST_EXTRAS;
 
 /// Everything the supervisor needs, allocated before the fork.
 struct Plan<'a> {
     launch: &'a Launch,
     args: &'a [*const c_char],
     env: &'a [*const c_char],
-    /// What becomes descriptor 0, 1, 2 and so on.
-    descriptors: [RawFd; 6],
+    /// What becomes descriptor 0, 1, 2 and so on; -1 for none.
+    places: [RawFd; PLACES],
 }
 
 impl Plan<'_> {
@@ -204,6 +255,8 @@ impl Plan<'_> {
             libc::sigemptyset(&mut signals);
             libc::sigaddset(&mut signals, libc::SIGCHLD);
             let ended = libc::signalfd(-1, &signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            // Out of the way of the places that are closed below.
+            let ended = libc::fcntl(ended, libc::F_DUPFD_CLOEXEC, PLACES as c_int);
             if ended < 0 {
                 fail(STEP_SUPERVISOR);
             }
@@ -216,6 +269,13 @@ impl Plan<'_> {
                 fail(STEP_SUPERVISOR);
             }
             libc::close(STARTED);
+            for place in FIRST_GROUP..PLACES as c_int {
+                libc::close(place);
+            }
+            let remounted = match &self.launch.boxed {
+                Some(boxed) => self.complete(boxed),
+                None => false,
+            };
             // The streams end when the program's tree has closed them, not when we do.
             libc::dup2(0, 1);
             libc::dup2(0, 2);
@@ -224,13 +284,20 @@ impl Plan<'_> {
             let mut used: libc::rusage = mem::zeroed();
             libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
             let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
-            let report: [i64; 4] = [
+            let entered = self.launch.boxed.is_none() || says_exit_code(STATUS_READ);
+            let report: [i64; 6] = [
                 i64::from(status),
                 micros(used.ru_utime) + micros(used.ru_stime),
                 used.ru_maxrss,
                 own.ru_maxrss,
+                i64::from(entered),
+                i64::from(remounted),
             ];
-            libc::write(REPORT, report.as_ptr().cast(), REPORT_BYTES);
+            if libc::write(REPORT, report.as_ptr().cast(), REPORT_BYTES) < 0 {
+                for path in &self.launch.group_paths {
+                    libc::rmdir(path.as_ptr());
+                }
+            }
             libc::_exit(0)
         }
     }
@@ -238,23 +305,48 @@ impl Plan<'_> {
     /// Puts the descriptors in their places and closes all others.
     unsafe fn place_descriptors(&self) -> bool {
         unsafe {
-            let mut raised = [-1; 6];
-            let above = self.descriptors.len() as c_int;
-            for (descriptor, raised) in self.descriptors.iter().zip(&mut raised) {
-                *raised = libc::fcntl(*descriptor, libc::F_DUPFD_CLOEXEC, above);
-                if *raised < 0 {
-                    return false;
+            let mut raised = [-1; PLACES];
+            let above = PLACES as c_int;
+            for (descriptor, raised) in self.places.iter().zip(&mut raised) {
+                if *descriptor >= 0 {
+                    *raised = libc::fcntl(*descriptor, libc::F_DUPFD_CLOEXEC, above);
+                    if *raised < 0 {
+                        return false;
+                    }
                 }
             }
             for (place, &descriptor) in raised.iter().enumerate() {
                 let place = place as c_int;
-                let flags = if place > 2 { libc::O_CLOEXEC } else { 0 };
-                if libc::dup3(descriptor, place, flags) < 0 {
+                let inherited = place <= 2 || place >= FIRST_INHERITED;
+                let flags = if inherited { 0 } else { libc::O_CLOEXEC };
+                if descriptor < 0 {
+                    libc::close(place);
+                } else if libc::dup3(descriptor, place, flags) < 0 {
                     return false;
                 }
             }
             close_from(above);
             true
+        }
+    }
+
+    /// Sets what bubblewrap cannot set, then lets it go on. Says whether the directories in memory
+    /// were mounted again.
+    unsafe fn complete(&self, boxed: &Boxed) -> bool {
+        unsafe {
+            let mut done = false;
+            let inside = read_child(STATUS_READ);
+            if inside > 0 {
+                let limit = libc::rlimit { rlim_cur: boxed.processes, rlim_max: boxed.processes };
+                libc::prlimit(inside, libc::RLIMIT_NPROC, &limit, ptr::null_mut());
+                let text = &boxed.last_text;
+                libc::write(TEXT_WRITE, text.as_ptr().cast(), text.len());
+                if text_is_read() {
+                    done = remount(inside, &boxed.remounts);
+                }
+            }
+            libc::close(TEXT_WRITE);
+            done
         }
     }
 
@@ -268,6 +360,11 @@ impl Plan<'_> {
             }
             libc::close(REPORT);
             libc::close(CONTROL);
+            for place in 0..self.launch.groups.len() as c_int {
+                if libc::write(FIRST_GROUP + place, b"0".as_ptr().cast(), 1) != 1 {
+                    fail(STEP_SUPERVISOR);
+                }
+            }
             prefer_for_the_kernels_killer();
             libc::umask(0o022);
             for &(resource, value) in &self.launch.rlimits {
@@ -283,6 +380,96 @@ impl Plan<'_> {
             libc::execve(self.launch.program.as_ptr(), self.args.as_ptr(), self.env.as_ptr());
             fail(STEP_PROGRAM)
         }
+    }
+}
+
+/// The process that bubblewrap names first, inside its namespaces. Zero if it fails before.
+unsafe fn read_child(status: RawFd) -> i32 {
+    unsafe {
+        let mut pid = 0;
+        let mut byte = 0_u8;
+        while libc::read(status, (&raw mut byte).cast(), 1) == 1 {
+            if byte.is_ascii_digit() {
+                pid = pid * 10 + i32::from(byte - b'0');
+            } else if pid > 0 {
+                return pid;
+            }
+        }
+        0
+    }
+}
+
+/// Whether bubblewrap tells how the program ended; it does so only for one that was started.
+unsafe fn says_exit_code(status: RawFd) -> bool {
+    unsafe {
+        const MARK: &[u8] = b"\"exit-code\"";
+        let mut matched = 0;
+        let mut byte = 0_u8;
+        while libc::read(status, (&raw mut byte).cast(), 1) == 1 {
+            matched =
+                if byte == MARK[matched] { matched + 1 } else { usize::from(byte == MARK[0]) };
+            if matched == MARK.len() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Waits until bubblewrap has read what was written for it. Says no when it is gone, or when we are
+/// to stop.
+unsafe fn text_is_read() -> bool {
+    unsafe {
+        loop {
+            let mut left: c_int = 0;
+            if libc::ioctl(TEXT_WRITE, libc::FIONREAD, &mut left) != 0 || left == 0 {
+                return left == 0;
+            }
+            let mut events = [
+                libc::pollfd { fd: TEXT_WRITE, events: 0, revents: 0 },
+                libc::pollfd { fd: CONTROL, events: libc::POLLIN, revents: 0 },
+            ];
+            libc::poll(events.as_mut_ptr(), 2, 0);
+            if events[0].revents != 0 || events[1].revents != 0 {
+                return false;
+            }
+            libc::usleep(200);
+        }
+    }
+}
+
+/// Mounts directories in memory again with other options, inside the namespaces of a process.
+unsafe fn remount(inside: i32, remounts: &[(CString, CString)]) -> bool {
+    unsafe {
+        let mut path = [0_u8; 40];
+        let mut rest: &mut [u8] = &mut path;
+        let _ = io::Write::write_fmt(&mut rest, format_args!("/proc/{inside}/ns/mnt\0"));
+        let helper = libc::fork();
+        if helper == 0 {
+            // From <linux/nsfs.h>.
+            const NS_GET_USERNS: libc::c_ulong = 0xb701;
+            let mounts = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+            let user = libc::ioctl(mounts, NS_GET_USERNS as _);
+            if libc::setns(user, libc::CLONE_NEWUSER) != 0
+                || libc::setns(mounts, libc::CLONE_NEWNS) != 0
+            {
+                libc::_exit(1);
+            }
+            for (place, options) in remounts {
+                let flags = libc::MS_REMOUNT | libc::MS_NOSUID | libc::MS_NODEV;
+                let kind = c"tmpfs".as_ptr();
+                let options = options.as_ptr().cast();
+                if libc::mount(kind, place.as_ptr(), kind, flags, options) != 0 {
+                    libc::_exit(2);
+                }
+            }
+            libc::_exit(0);
+        }
+        let mut status = -1;
+        if helper > 0 {
+            libc::waitpid(helper, &mut status, 0);
+        }
+        status == 0
     }
 }
 
@@ -443,15 +630,17 @@ fn decode_failure(bytes: [u8; 8]) -> StartError {
 }
 
 fn decode_report(bytes: &[u8; REPORT_BYTES]) -> Report {
-    let mut numbers = [0_i64; 4];
+    let mut numbers = [0_i64; 6];
     for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
         *number = i64::from_ne_bytes(bytes.try_into().unwrap_or_default());
     }
-    let [status, cpu, max_rss, before] = numbers;
+    let [status, cpu, max_rss, before, entered, remounted] = numbers;
     Report {
         status: status as c_int,
         cpu: Duration::from_micros(cpu.max(0) as u64),
         max_rss: (max_rss > before).then_some(max_rss as u64 * 1024),
+        entered: entered != 0,
+        remounted: remounted != 0,
     }
 }
 

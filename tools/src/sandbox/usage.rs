@@ -3,7 +3,7 @@
 //! A sample is a look at a moving thing: processes that end while it is taken are left out, their
 //! CPU time is in their parent's.
 
-use std::{fs, time::Duration};
+use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, time::Duration};
 
 /// What the processes below a root use together. The root itself is not counted.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -39,16 +39,44 @@ pub(super) fn sample(root: i32) -> Usage {
     usage
 }
 
-/// Memory of the tree below `root` in bytes, each shared page counted once.
+/// Memory of the tree below `root` in bytes, each shared page counted once, and files in memory
+/// that are open but not mapped counted too.
 pub(super) fn proportional(root: i32) -> u64 {
-    tree(root).into_iter().filter(|&pid| pid != root).map(proportional_of).sum()
+    let (mut own, mut shared) = (0, 0);
+    let mut files = BTreeMap::new();
+    for pid in tree(root).into_iter().filter(|&pid| pid != root) {
+        match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
+            Ok(text) => {
+                let of_files = kilobytes(&text, "Pss_Shmem:");
+                own += kilobytes(&text, "Pss:").saturating_sub(of_files);
+                shared += of_files;
+            }
+            Err(_) => own += memory(pid).0,
+        }
+        files.extend(files_in_memory(pid));
+    }
+    own + shared.max(files.values().sum())
 }
 
-fn proportional_of(pid: i32) -> u64 {
-    match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
-        Ok(text) => kilobytes(&text, "Pss:"),
-        Err(_) => memory(pid).0,
-    }
+/// Bytes of the nameless files in memory that a tree has open.
+pub(super) fn open_in_memory(root: i32) -> u64 {
+    let pids = tree(root).into_iter().filter(|&pid| pid != root);
+    pids.flat_map(files_in_memory).collect::<BTreeMap<_, _>>().values().sum()
+}
+
+/// By device and inode, so that one file in several processes counts once.
+fn files_in_memory(pid: i32) -> Vec<((u64, u64), u64)> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let in_memory = paths.filter(|path| {
+        let target = fs::read_link(path).unwrap_or_default();
+        target.as_os_str().as_encoded_bytes().starts_with(b"/memfd:")
+    });
+    let sizes = in_memory.filter_map(|path| {
+        let data = fs::metadata(path).ok()?;
+        Some(((data.dev(), data.ino()), data.blocks() * 512))
+    });
+    sizes.collect()
 }
 
 /// The root and all its descendants.

@@ -1,0 +1,133 @@
+//! What of the machine's files a program sees: the system's own, read-only; what the request names;
+//! and directories in memory that are its alone. No home, no `/etc` beyond what programs need to
+//! run, no sockets of services.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{Network, Request};
+
+/// One thing at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// As on this machine.
+    ReadOnly,
+    /// As on this machine, and it may be changed there.
+    Writable,
+    /// A link with this target.
+    Link(PathBuf),
+    /// A file of ours with this text.
+    Text(String),
+    /// An empty directory in memory.
+    Memory,
+}
+
+/// Directories in memory. Each may be filled with so many bytes and so many files.
+const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
+pub(super) const MEMORY_FILES: u64 = 65_536;
+
+/// A file whose text is always ours.
+pub(super) const LAST_FILE: &str = "/etc/group";
+
+/// User and group of the program.
+pub(super) const USER: u32 = 1000;
+
+/// Bytes of each directory in memory.
+pub(super) fn memory_bytes(request: &Request) -> u64 {
+    (request.limits.memory / 4).clamp(16 << 20, 512 << 20)
+}
+
+/// Everything that is seen, each place after those above it.
+pub(super) fn view(request: &Request) -> io::Result<BTreeMap<PathBuf, Seen>> {
+    let mut view = BTreeMap::new();
+    for place in ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"] {
+        add_system(Path::new(place), &mut view);
+    }
+    for name in SETTINGS {
+        add_system(&Path::new("/etc").join(name), &mut view);
+    }
+    for place in ["/sys/devices/system/cpu", "/sys/devices/system/node"] {
+        add_system(Path::new(place), &mut view);
+    }
+    if request.network == Network::Host {
+        add_system(Path::new("/etc/resolv.conf"), &mut view);
+        add_system(Path::new("/etc/hosts"), &mut view);
+    } else {
+        let hosts = "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n";
+        view.insert(PathBuf::from("/etc/hosts"), Seen::Text(hosts.to_owned()));
+    }
+    let users = format!(
+        "root:x:0:0:root:/root:/bin/sh\nuser:x:{USER}:{USER}:user:/tmp:/bin/sh\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
+    );
+    view.insert(PathBuf::from("/etc/passwd"), Seen::Text(users));
+    let groups = format!("root:x:0:\nuser:x:{USER}:\nnogroup:x:65534:\n");
+    for place in MEMORY {
+        view.insert(PathBuf::from(place), Seen::Memory);
+    }
+    for path in &request.readable {
+        if path.is_absolute() && path.exists() {
+            view.insert(path.clone(), Seen::ReadOnly);
+        }
+    }
+    for path in &request.writable {
+        // What a program left in a place where it could write must not choose what is opened here.
+        let real = path.canonicalize().map_err(|error| {
+            io::Error::new(error.kind(), format!("open {}: {error}", path.display()))
+        })?;
+        if real != *path {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{} is reached through a link ({})", path.display(), real.display()),
+            ));
+        }
+        view.insert(path.clone(), Seen::Writable);
+    }
+    view.insert(PathBuf::from(LAST_FILE), Seen::Text(groups));
+    Ok(view)
+}
+
+/// Files in `/etc` that programs need and that tell nothing of the user.
+const SETTINGS: &[&str] = &[
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "fonts",
+    "gai.conf",
+    "host.conf",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "pip.conf",
+    "pki",
+    "protocols",
+    "rpc",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
+];
+
+fn add_system(place: &Path, view: &mut BTreeMap<PathBuf, Seen>) {
+    match fs::read_link(place) {
+        // A link into a directory that is seen anyway stays a link.
+        Ok(target) if target.starts_with("usr") || target.starts_with("/usr") => {
+            view.insert(place.to_path_buf(), Seen::Link(target));
+        }
+        _ if place.exists() => {
+            view.insert(place.to_path_buf(), Seen::ReadOnly);
+        }
+        _ => {}
+    }
+}
