@@ -108,6 +108,9 @@ class _Recorder:
         option = config.option
         if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
             option.numprocesses, option.dist, option.tx = 0, "no", []
+        # A plugin that shuffles tests by the clock would make each run another command.
+        if getattr(option, "randomly_seed", None) == "default":
+            option.randomly_seed, option.randomly_reorganize = 0, False
 
     def pytest_make_collect_report(self, collector):
         outcome = yield
@@ -263,7 +266,7 @@ def _run_module(spec, tracer):
 def _run_script(spec, tracer):
     path = os.path.join(os.getcwd(), spec["target"])
     sys.argv[:] = [spec["target"]] + spec["args"]
-    if os.path.isdir(path):
+    if os.path.isdir(path) or _is_archive(path):
         import runpy
 
         _enter(path)
@@ -284,6 +287,12 @@ def _run_script(spec, tracer):
 
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def _is_archive(path):
+    import zipfile
+
+    return not path.endswith(".py") and zipfile.is_zipfile(path)
 
 
 def _run_console(spec, tracer):

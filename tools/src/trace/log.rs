@@ -320,3 +320,102 @@ fn add_new<T>(known: &mut BTreeMap<String, T>, new: BTreeMap<String, T>) {
         known.entry(name).or_insert(value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads logs, given as (file name, text), and shows what the test is about.
+    fn merged(logs: &[(&str, &str)]) -> Trace {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in logs {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        read(directory.path()).unwrap()
+    }
+
+    fn show(trace: &Trace) -> String {
+        let mut text = String::new();
+        for file in &trace.files {
+            let module_lines: Vec<_> =
+                file.module_lines.iter().map(|l| (l.line, l.start, l.end)).collect();
+            text += &format!(
+                "{} {:?} {:?} import {:?} test {:?} clock {module_lines:?}\n",
+                file.path, file.modules, file.phase, file.import_lines, file.test_lines,
+            );
+        }
+        text
+    }
+
+    const HEADER: &str =
+        r#"h{"python": [3, 13, 0], "tracer": "monitoring", "child": false, "clock": 0}"#;
+    const CHILD: &str =
+        r#"h{"python": [3, 13, 0], "tracer": "monitoring", "child": true, "clock": 0}"#;
+    const FORK: &str =
+        r#"h{"python": [3, 13, 0], "tracer": "monitoring", "child": true, "clock": 2}"#;
+
+    #[test]
+    fn children_come_after_their_parent() {
+        let parent = format!(
+            "{HEADER}\nF0 a.py\nN0 0 a\nl0 1\nm0 1 1\nl0 3\nm0 2 3\ne0 1:2 3:4\nL0 2\n\0\0"
+        );
+        let child = format!(
+            "{CHILD}\nF0 b.py\nN0 1 __main__\nL0 1\nm0 1 1\nF1 a.py\nN1 1 a\nL1 1\nm1 2 1\nL1 9\n\
+             m1 3 9\ne1 1:3 9:4\ne0 1:5\n"
+        );
+        let fork = format!("{FORK}\nF0 a.py\nL0 5\nm0 3 5\n");
+        // The name of a log begins with the time of its start.
+        let trace = merged(&[("1-p.000", &parent), ("2-c.000", &child), ("3-f.000", &fork)]);
+        assert_eq!(
+            show(&trace),
+            "a.py [\"a\"] Import import [1, 3] test [1, 2, 5, 9] \
+             clock [(1, 1, 2), (3, 2, 4), (5, 12, 13), (9, 8, 9)]\n\
+             b.py [\"__main__\"] Test import [] test [1] clock [(1, 6, 10)]\n"
+        );
+        assert_eq!(trace.python, (3, 13, 0));
+    }
+
+    #[test]
+    fn what_is_cut_or_garbled_is_skipped() {
+        let log = format!("{HEADER}\nF0 a.py\nl0 1\nl0 x\nl7 3\nz\n\nl0\nq0 5\nl0 4\nl0 12");
+        let more = "l0 6\n\u{fffd}l0 7\ns{\"modules\": {\nl0 8\n\0\0l0 9\n";
+        let trace =
+            merged(&[("1-p.000", &log), ("1-p.001", more), ("tests-began", ""), ("x.000", "")]);
+        assert_eq!(
+            show(&trace),
+            "a.py [] Import import [1, 4, 6, 8] test [] clock []\n",
+            "and the record that was being written is not `l0 1`"
+        );
+        assert_eq!(show(&merged(&[])), "");
+    }
+
+    #[test]
+    fn an_unwatched_condition_takes_what_was_executed() {
+        let log = format!("{HEADER}\nF0 a.py\nl0 1\nl0 2\nL0 3\nb0 1 2\np0 1 3\np0 2 9\n");
+        let trace = merged(&[("1-p.000", &log)]);
+        assert_eq!(trace.files[0].branches, [(1, 2), (1, 3)]);
+    }
+
+    #[test]
+    fn mentions_are_those_of_internal_names() {
+        let log = format!(
+            "{HEADER}\nF0 a.py\nl0 1\n\
+             g{{\"names\": [\"f\", \"other\", \"__doc__\"], \"imports\": [\"a\", \"os\"]}}\n\
+             s{{\"modules\": {{\"a\": {{\"path\": \"a.py\", \"names\": \
+             {{\"f\": {{\"other\": \"int\"}}, \"__doc__\": {{\"other\": \"str\"}}}}}}}}}}\n"
+        );
+        let trace = merged(&[("1-p.000", &log)]);
+        assert_eq!(trace.generated.names, ["f"]);
+        assert_eq!(trace.generated.imports, ["a"]);
+    }
+
+    #[test]
+    fn a_log_that_was_replaced_is_lost_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = format!("{HEADER}\nF0 a.py\nl0 1\n");
+        fs::write(directory.path().join("1-p.000"), log).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", directory.path().join("1-p.001")).unwrap();
+        fs::create_dir(directory.path().join("2-c.000")).unwrap();
+        assert_eq!(show(&read(directory.path()).unwrap()).lines().count(), 1);
+    }
+}

@@ -2,6 +2,13 @@
 //!
 //! It owns the tracer's settings and the reading of its logs. What a trace means is for the `graph`
 //! crate to say. Nothing is installed in the interpreter that is traced.
+//!
+//! What it cannot see: children that are started without the environment of their parent, or with
+//! `-I`, `-E` or `-S`; below 3.12 also threads that `threading` did not start, and what follows an
+//! exception of the recursion limit, until the program imports, opens or lists something or the next
+//! phase of a test begins (such an exception may hit the tracer itself, which ends all tracing). On
+//! 3.12 and 3.13 a condition that went one way 64 times is no longer watched: its other way counts as
+//! taken if the lines there were executed.
 
 mod log;
 

@@ -263,7 +263,8 @@ class Tracer:
 
     def function(self, file, code):
         name = code.co_name
-        if code.co_flags & _CO_OPTIMIZED and name[:1] != "<":
+        # Class bodies are not optimised; annotations are functions of their own from 3.14 on.
+        if code.co_flags & _CO_OPTIMIZED and name[:1] != "<" and name != "__annotate__":
             key = (code.co_firstlineno, name)
             if key not in file.functions:
                 file.functions.add(key)

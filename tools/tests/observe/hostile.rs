@@ -120,6 +120,33 @@ def test_threads():
 }
 
 #[test]
+fn a_child_keeps_its_own_hook() {
+    let project = Project::new(
+        r#"
+#- hook/sitecustomize.py
+import builtins
+builtins.hooked = 1
+#- lib.py
+def report():
+    import os, sys
+    print(hooked, [entry for entry in sys.path if entry.endswith("hook")])
+#- test_a.py
+import os, subprocess, sys
+def test_a():
+    variables = dict(os.environ)
+    variables["PYTHONPATH"] += os.pathsep + os.path.abspath("hook")
+    words = [sys.executable, "-c", "import lib; lib.report()"]
+    out = subprocess.run(words, env=variables, stdout=subprocess.PIPE, check=True).stdout
+    assert out.decode() == "1 ['%s']\n" % os.path.abspath("hook")
+"#,
+    );
+    traced(&project, "python -m pytest test_a.py", |version, status, trace| {
+        assert_eq!(status, Status::Exited(0), "{version}");
+        ran(trace, "lib.py", [1, 2, 3]);
+    });
+}
+
+#[test]
 fn objects_are_never_asked_for_anything() {
     let project = Project::new(
         r#"
