@@ -15,6 +15,7 @@ mod scorers;
 mod solver;
 mod source_map;
 mod store;
+mod supply;
 mod support;
 mod task;
 mod tokens;
@@ -41,4 +42,5 @@ pub use scorers::{
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
 pub use store::{Record, StoreError, read, write};
+pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
