@@ -212,17 +212,19 @@ impl Cache {
         // A lock of ours on an entry that somebody removed by hand would be waited for for ever.
         self.let_go(&directory);
         let lock = self.lock_file(kind, key)?;
-        self.wait(&directory, || lock.try_lock())?;
-        if !directory.join(MARK).is_file() {
+        let mark = directory.join(MARK);
+        // Whoever made it meanwhile holds on to it, and then there is nothing to wait for.
+        self.wait(&directory, || if mark.is_file() { Ok(()) } else { lock.try_lock() })?;
+        if !mark.is_file() {
             // A process that was killed may have left a part.
             remove_tree(&directory);
             let content = directory.join(CONTENT);
             fs::create_dir_all(&content).map_err(at(&content))?;
             let made = make(&content).and_then(|()| {
-                let mark = Mark { format: FORMAT, label: label.to_owned() };
-                let mark =
-                    serde_json::to_vec(&mark).map_err(|error| at(&directory)(error.into()))?;
-                Ok(write_whole(&directory.join(MARK), &mark)?)
+                let entry = Mark { format: FORMAT, label: label.to_owned() };
+                let entry =
+                    serde_json::to_vec(&entry).map_err(|error| at(&directory)(error.into()))?;
+                Ok(write_whole(&mark, &entry)?)
             });
             if let Err(error) = made {
                 remove_tree(&directory);

@@ -3,7 +3,10 @@
 use std::{
     fs,
     path::Path,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Barrier,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -50,6 +53,27 @@ fn an_entry_is_made_once() {
         }
     });
     assert_eq!(made.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn whoever_waited_for_an_entry_does_not_wait_until_it_is_let_go() {
+    let temporary = tempfile::tempdir().unwrap();
+    // One for two threads of a process, and one for another process; all live until the end.
+    let (one, other) = (open(temporary.path()), open(temporary.path()));
+    let barrier = Barrier::new(3);
+    thread::scope(|scope| {
+        for cache in [&one, &one, &other] {
+            scope.spawn(|| {
+                barrier.wait();
+                let made = |content: &Path| -> Result<(), CacheError> {
+                    thread::sleep(Duration::from_millis(200));
+                    fs::write(content.join("file"), "x").unwrap();
+                    Ok(())
+                };
+                assert!(cache.get_or_make(KIND, "key", "", made).unwrap().join("file").exists());
+            });
+        }
+    });
 }
 
 #[test]
