@@ -68,11 +68,6 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Where the trajectory goes.
-    pub fn trajectory(&self) -> PathBuf {
-        self.path.join("trajectory.jsonl")
-    }
-
     /// Writes a file, whole or not at all.
     ///
     /// # Errors

@@ -1,27 +1,40 @@
 //! A writer of gists: the loop with a model, tools and prompts, as the settings say.
 //!
-//! It puts the parts together and runs them once for each session. It judges nothing.
+//! It puts the parts together and runs them once for each session, whether for one user or for the
+//! bench. It judges nothing.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use eval::Effort;
+use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
 use serde_json::Value;
-use tools::{Group, Session, Tool, Toolset, UnknownTool};
+use tools::{
+    Findings, Group, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
+};
 
 use crate::{
     agent::Agent,
     config::Settings,
     model::{Model, UnknownModel, model_named},
+    outcome::Outcome,
     prompt::{PromptError, Prompts},
     trajectory::{End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, now},
 };
 
 /// Writes gists, one session at a time; several threads may share it.
-#[derive(Debug)]
 pub struct Writer {
+    name: String,
     settings: Settings,
     prompts: Prompts,
+    sandbox: Arc<dyn Sandbox>,
 }
+
+/// Where a session's record goes in the directory that is given for it.
+pub const TRAJECTORY: &str = "trajectory.jsonl";
 
 /// Why a writer cannot work.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +61,7 @@ impl Writer {
     ///
     /// # Errors
     /// The settings name a model, tool or prompt that there is not.
-    pub fn new(settings: Settings) -> Result<Self, WriterError> {
+    pub fn new(settings: Settings, sandbox: Arc<dyn Sandbox>) -> Result<Self, WriterError> {
         let directory = &settings.writer.prompts;
         let prompts =
             Prompts::load(Some(directory.as_path()).filter(|path| *path != Path::new("")))?;
@@ -56,8 +69,16 @@ impl Writer {
         for tool in toolset.iter() {
             prompts.describe(tool)?;
         }
-        model_named(&settings.writer.model)?;
-        Ok(Self { settings, prompts })
+        let name = model_named(&settings.writer.model)?.name().to_owned();
+        Ok(Self { name, settings, prompts, sandbox })
+    }
+
+    /// A session on a task, with nothing found out yet.
+    ///
+    /// # Errors
+    /// There is no place for its directories.
+    pub fn session(&self, context: &TaskContext<'_>) -> Result<Session, WorkspaceError> {
+        session(context, &self.settings, Arc::clone(&self.sandbox))
     }
 
     /// Works on a session to its end and records it in a new file; the gist, where there is one, is
@@ -116,6 +137,24 @@ impl Writer {
         }
     }
 
+    fn try_attempt(&self, context: &TaskContext<'_>) -> Result<Attempt, String> {
+        let mut session = self.session(context).map_err(|error| error.to_string())?;
+        let record = context.record.join(TRAJECTORY);
+        let end = self
+            .write(&mut session, &record, Box::new(|_| {}))
+            .map_err(|error| error.to_string())?;
+        let gist = session.findings.gist.as_ref();
+        Ok(Attempt {
+            gist: gist.map(|gist| gist.text.clone()).ok_or_else(|| end.outcome.to_string()),
+            source_map: gist.map(SourceMap::of),
+            outcome: end.outcome.to_string(),
+            infrastructure: matches!(end.outcome, Outcome::Fatal { .. }),
+            trajectory: Some(record),
+            effort: self.effort(&end, &session),
+            writer: self.abilities(),
+        })
+    }
+
     fn start(&self, session: &Session, model: &dyn Model) -> Start {
         let (major, minor, micro) = session.environment.version;
         let versions = BTreeMap::from([
@@ -135,4 +174,47 @@ impl Writer {
             settings: serde_json::to_value(&self.settings).unwrap_or(Value::Null),
         }
     }
+}
+
+impl Solver for Writer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn attempt(&self, context: &TaskContext<'_>) -> Attempt {
+        self.try_attempt(context).unwrap_or_else(|reason| Attempt {
+            gist: Err(reason.clone()),
+            source_map: None,
+            outcome: reason,
+            infrastructure: true,
+            trajectory: None,
+            effort: Effort::default(),
+            writer: self.abilities(),
+        })
+    }
+}
+
+/// A session on a task, within the bounds of the settings.
+///
+/// # Errors
+/// There is no place for its directories.
+pub fn session(
+    context: &TaskContext<'_>,
+    settings: &Settings,
+    sandbox: Arc<dyn Sandbox>,
+) -> Result<Session, WorkspaceError> {
+    Ok(Session {
+        workspace: Workspace::create(context.scratch)?,
+        repository: context.repository.clone(),
+        environment: context.environment.clone(),
+        command: context.command.clone(),
+        place: context.place,
+        sandbox,
+        limits: context.limits,
+        hash_seed: 0,
+        variables: BTreeMap::new(),
+        interrupt: context.interrupt.clone(),
+        deadline: Instant::now() + Duration::from_secs_f64(settings.session.seconds),
+        findings: Findings::default(),
+    })
 }

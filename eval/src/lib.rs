@@ -15,7 +15,6 @@ mod scorers;
 mod solver;
 mod source_map;
 mod store;
-mod supply;
 mod support;
 mod task;
 mod tokens;
@@ -40,7 +39,6 @@ pub use scorers::{
     IdleLine, MissingLine, PassRate, Reason, Size, TestScore, What, execution, existence,
 };
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
-pub use source_map::{SOURCE_MAP_VERSION, SourceMap};
+pub use source_map::SourceMap;
 pub use store::{Record, StoreError, read, write};
-pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};

@@ -38,7 +38,7 @@ struct Rules {
 
 impl Cache {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let store = around.cache()?;
+        let store = around.store()?;
         match self.action {
             Action::List => list(&store, around.json),
             Action::Prune(rules) => prune(&store, &rules, around.json),

@@ -19,6 +19,11 @@ impl Flags {
         self.text(flag, key, value.and_then(Path::to_str));
     }
 
+    /// A flag that takes a number.
+    pub fn number(&mut self, flag: &'static str, key: &'static str, value: Option<u32>) {
+        self.0.extend(value.map(|value| (flag, key, value.into())));
+    }
+
     /// Puts them on top of other settings.
     ///
     /// # Errors

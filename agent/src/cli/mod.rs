@@ -8,6 +8,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod ask;
+mod bench;
 mod cache;
 mod completion;
 mod config;
@@ -20,6 +21,7 @@ mod man;
 mod progress;
 mod run;
 mod signals;
+mod suites;
 mod surroundings;
 mod target;
 mod trace;
@@ -92,6 +94,8 @@ enum Action {
     Outline(ask::Outline),
     /// Find texts, definitions or syntax.
     Search(ask::Search),
+    /// Run suites of tasks and print the tables.
+    Bench(bench::Bench),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// List what is kept on disk, or delete it.
@@ -132,6 +136,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
 fn act(cli: Cli) -> Result<Exit, Failure> {
     let flags = match &cli.action {
         Action::Run(run) => run.flags(),
+        Action::Bench(bench) => bench.flags(),
         Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
         _ => Flags::default(),
@@ -140,6 +145,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     signals::watch(around.interrupt.clone()).or_exit(Exit::Infrastructure)?;
     match cli.action {
         Action::Run(run) => run.act(&around),
+        Action::Bench(bench) => bench.act(&around),
         Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),
         Action::Graph(graph) => graph.act(&around),

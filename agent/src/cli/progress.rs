@@ -44,6 +44,15 @@ impl Progress {
         }
     }
 
+    /// Says something that stays on the screen.
+    pub fn line(&self, what: &str) {
+        match self.talk {
+            Talk::Quiet => {}
+            Talk::Plain | Talk::Verbose => eprintln!("{}", printable(what)),
+            Talk::Bar => self.bar.println(printable(what)),
+        }
+    }
+
     /// Says something about what is being done, for those who asked for it.
     pub fn detail(&self, what: &str) {
         if self.talk == Talk::Verbose {

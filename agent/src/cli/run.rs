@@ -1,6 +1,9 @@
 //! `gistify run`: from a repository and a command to a gist, judged.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ::eval::{SourceMap, Submission};
 use clap::Args;
@@ -20,7 +23,7 @@ use crate::{
     outcome::Outcome,
     record::{RunDirectory, replace},
     trajectory::End,
-    writer::Writer,
+    writer::{TRAJECTORY, Writer},
 };
 
 #[derive(Debug, Args)]
@@ -52,12 +55,14 @@ impl Run {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let output = &around.settings.gist.output;
         writable(output, self.force)?;
-        let writer = Writer::new(around.settings.clone()).or_exit(Exit::Usage)?;
+        let sandbox = Arc::new(around.sandbox());
+        let writer = Writer::new(around.settings.clone(), sandbox).or_exit(Exit::Usage)?;
         let progress = Progress::new(around.talk);
         let opened = self.target.open(around, &progress)?;
         let record = record(self.run_dir.as_deref(), around)?;
-        let mut session = opened.session(around)?;
-        let end = writer.write(&mut session, &record.trajectory(), progress.watch());
+        let context = opened.context(around, record.path());
+        let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
+        let end = writer.write(&mut session, &record.path().join(TRAJECTORY), progress.watch());
         progress.clear();
         let end = end.or_exit(Exit::Infrastructure)?;
         let findings = &session.findings;
@@ -67,7 +72,8 @@ impl Run {
         let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
         let source_map = SourceMap::of(gist);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        record.write_json("source-map.json", &source_map).or_exit(Exit::Infrastructure)?;
+        let map = record.path().join("source-map.json");
+        ::eval::write(&map, &source_map).or_exit(Exit::Infrastructure)?;
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
@@ -124,7 +130,7 @@ fn writable(output: &Path, force: bool) -> Result<(), Failure> {
 }
 
 /// The directory that keeps the run's record.
-fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirectory, Failure> {
+pub fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirectory, Failure> {
     match wanted {
         Some(path) => RunDirectory::create_at(path).or_exit(Exit::Input),
         None => RunDirectory::create_in(&around.state.join("runs")).or_exit(Exit::Infrastructure),

@@ -9,12 +9,13 @@ use std::{
     io::{self, IsTerminal},
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use clap::ColorChoice;
 use tools::{
-    Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository, RepositoryError,
-    Sandbox,
+    Artifact, Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
+    RepositoryError, Sandbox,
 };
 
 use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress};
@@ -34,6 +35,8 @@ pub struct Surroundings {
     pub color: bool,
     /// Where things are kept that can be made again.
     pub cache: PathBuf,
+    /// The cache there, once it is used: what it gave out is not removed while it lives.
+    opened: OnceLock<Cache>,
     /// Where the records of runs are kept.
     pub state: PathBuf,
     /// Where programs are, and how packages are fetched.
@@ -89,6 +92,7 @@ impl Surroundings {
             json: global.json,
             talk: talk(global),
             color: colored(global.color),
+            opened: OnceLock::new(),
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
             host: Host::from_variables(variables),
@@ -110,8 +114,18 @@ impl Surroundings {
     ///
     /// # Errors
     /// It cannot be used.
-    pub fn cache(&self) -> Result<Cache, Failure> {
-        Cache::open(&self.cache, self.interrupt.clone()).or_exit(Exit::Infrastructure)
+    pub fn store(&self) -> Result<&Cache, Failure> {
+        if let Some(cache) = self.opened.get() {
+            return Ok(cache);
+        }
+        let cache =
+            Cache::open(&self.cache, self.interrupt.clone()).or_exit(Exit::Infrastructure)?;
+        Ok(self.opened.get_or_init(|| cache))
+    }
+
+    /// Where reference runs are kept.
+    pub fn references(&self) -> PathBuf {
+        self.cache.join("references")
     }
 
     /// A repository as the user names it.
@@ -124,13 +138,28 @@ impl Surroundings {
         sandbox: &dyn Sandbox,
         progress: &Progress,
     ) -> Result<Repository, Failure> {
+        self.release(named, None, None, sandbox, progress)
+    }
+
+    /// The same; of a release the very file, or the one for a version of Python.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn release(
+        &self,
+        named: &str,
+        artifact: Option<&Artifact>,
+        python: Option<(u8, u8)>,
+        sandbox: &dyn Sandbox,
+        progress: &Progress,
+    ) -> Result<Repository, Failure> {
         let options = OpenOptions {
-            cache: &self.cache()?,
+            cache: self.store()?,
             sandbox,
             host: &self.host,
             interrupt: &self.interrupt,
-            artifact: None,
-            python: None,
+            artifact,
+            python,
             refresh: false,
             progress: &|sign| progress.sign(sign),
         };

@@ -2,17 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use ::eval::{
-    Effort, EvalError, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, evaluate,
+    Effort, EvalError, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, Task,
+    TaskContext, evaluate,
 };
 use clap::Args;
 use tools::{
-    Command, Environment, Findings, LocalSandbox, Repository, Session, Workspace,
+    Command, Environment, EnvironmentError, LocalSandbox, ProvisionRequest, Repository, Workspace,
     default_interpreter, find_interpreters,
 };
 
@@ -39,6 +39,8 @@ pub struct Target {
 
 /// What a target stands for.
 pub struct Opened {
+    /// As the records name it.
+    pub task: Task,
     /// The repository.
     pub repository: Repository,
     /// What its command runs with.
@@ -47,6 +49,20 @@ pub struct Opened {
     pub command: Command,
     /// What runs things.
     pub sandbox: Arc<LocalSandbox>,
+    /// Where what runs has its directories.
+    pub scratch: PathBuf,
+}
+
+/// A gist to be judged, and what is known of its writing.
+pub struct Judged<'a> {
+    /// The gist.
+    pub submission: Submission,
+    /// Where its lines come from.
+    pub source_map: Option<&'a SourceMap>,
+    /// What its writer had.
+    pub writer: ::eval::Writer,
+    /// What writing it cost.
+    pub effort: Option<Effort>,
 }
 
 impl Target {
@@ -70,29 +86,36 @@ impl Target {
             words => Command::from_words(words.to_vec()),
         };
         let command = command.or_exit(Exit::Input)?;
+        let scratch = around.scratch()?;
         let sandbox = Arc::new(around.sandbox());
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, progress)?;
-        let python = match around.settings.environment.python.as_str() {
-            "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
-                Failure::new(
-                    Exit::Environment,
-                    "no interpreter: the repository has no .venv and the PATH no python3 \
-                     (name one with --python)",
-                )
-            })?,
-            wanted => interpreter(wanted, around)?,
-        };
-        let environment = Environment::of_interpreter(&python, &repository.root, &*sandbox)
-            .or_exit(Exit::Environment)?;
+        let release = self.repository.starts_with("pypi:");
+        let environment = environment(&repository, release, around, &sandbox, progress)?;
         if command.is_pytest() {
-            environment.require_pytest().or_exit(Exit::Environment)?;
+            environment.require_pytest().map_err(of_environment)?;
         }
-        Ok(Opened { repository, environment, command, sandbox })
+        let task = Task::of_command(&self.repository, &command.to_string());
+        Ok(Opened { task, repository, environment, command, sandbox, scratch })
     }
 }
 
 impl Opened {
+    /// What a writer is told of it.
+    pub fn context<'a>(&'a self, around: &'a Surroundings, record: &'a Path) -> TaskContext<'a> {
+        TaskContext {
+            task: &self.task,
+            repository: &self.repository,
+            environment: &self.environment,
+            command: &self.command,
+            place: around.settings.gist.place,
+            limits: around.settings.command.limits(),
+            record,
+            scratch: &self.scratch,
+            interrupt: &around.interrupt,
+        }
+    }
+
     /// Judges a gist of it.
     ///
     /// # Errors
@@ -103,7 +126,7 @@ impl Opened {
         workspace: &Workspace,
         judged: &Judged<'_>,
     ) -> Result<Evaluation, Failure> {
-        let references = around.cache.join("references");
+        let references = around.references();
         let spec = EvaluateSpec {
             original: ReferenceSpec {
                 sandbox: &*self.sandbox,
@@ -115,7 +138,7 @@ impl Opened {
                 workspace,
                 cache: Some(&references),
             },
-            task: &self.command.to_string(),
+            task: &self.task.id,
             place: around.settings.gist.place,
             submission: &judged.submission,
             source_map: judged.source_map,
@@ -132,41 +155,48 @@ impl Opened {
             error => around.stopped(error),
         })
     }
-
-    /// A session on it.
-    ///
-    /// # Errors
-    /// There is no place for its directories.
-    pub fn session(&self, around: &Surroundings) -> Result<Session, Failure> {
-        let settings = &around.settings;
-        let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
-        Ok(Session {
-            repository: self.repository.clone(),
-            environment: self.environment.clone(),
-            command: self.command.clone(),
-            place: settings.gist.place,
-            sandbox: Arc::clone(&self.sandbox) as _,
-            workspace,
-            limits: settings.command.limits(),
-            hash_seed: 0,
-            variables: Default::default(),
-            interrupt: around.interrupt.clone(),
-            deadline: Instant::now() + Duration::from_secs_f64(settings.session.seconds),
-            findings: Findings::default(),
-        })
-    }
 }
 
-/// A gist to be judged, and what is known of its writing.
-pub struct Judged<'a> {
-    /// The gist.
-    pub submission: Submission,
-    /// Where its lines come from.
-    pub source_map: Option<&'a SourceMap>,
-    /// What its writer had.
-    pub writer: ::eval::Writer,
-    /// What writing it cost.
-    pub effort: Option<Effort>,
+/// What the commands of a repository run with: an interpreter of the user's for a directory or a
+/// revision, an environment of ours for a release, unless the user names an interpreter for it.
+fn environment(
+    repository: &Repository,
+    release: bool,
+    around: &Surroundings,
+    sandbox: &LocalSandbox,
+    progress: &Progress,
+) -> Result<Environment, Failure> {
+    let settings = &around.settings.environment;
+    let wanted = settings.python.as_str();
+    let version = version(wanted);
+    if release && (wanted.is_empty() || version.is_some()) {
+        let request = ProvisionRequest {
+            repository,
+            host: &around.host,
+            python: version,
+            lock: Some(settings.lock.as_path()).filter(|lock| !lock.as_os_str().is_empty()),
+            pythonpath: None,
+            rebuild: false,
+        };
+        let cache = around.store()?;
+        let sign = |sign: tools::Progress<'_>| progress.sign(sign);
+        return Environment::provision(&request, cache, sandbox, &sign).map_err(of_environment);
+    }
+    let python = match wanted {
+        "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
+            let message = "no interpreter: the repository has no .venv and the PATH no python3 \
+                           (name one with --python)";
+            Failure::new(Exit::Environment, message)
+        })?,
+        wanted => interpreter(wanted, around)?,
+    };
+    Environment::of_interpreter(&python, &repository.root, sandbox).map_err(of_environment)
+}
+
+/// A version of Python, where that is what was given: `3.12`.
+pub fn version(wanted: &str) -> Option<(u8, u8)> {
+    let (major, minor) = wanted.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// The interpreter that a path, a version or a program's name means.
@@ -182,11 +212,27 @@ fn interpreter(wanted: &str, around: &Surroundings) -> Result<PathBuf, Failure> 
     let elsewhere = || {
         find_interpreters(&around.host)
             .into_iter()
-            .find(|path| path.file_name().is_some_and(|file| *file == *name))
+            .filter_map(|path| Some(path.parent()?.join(&name)))
+            .find(|path| path.exists())
     };
     around.host.find(&name).or_else(elsewhere).ok_or_else(|| {
         let message =
             format!("no interpreter {name} on the PATH (name one by its path with --python)");
         Failure::new(Exit::Environment, message)
     })
+}
+
+fn of_environment(error: EnvironmentError) -> Failure {
+    let exit = match &error {
+        EnvironmentError::Interrupted
+        | EnvironmentError::Cache(tools::CacheError::Interrupted { .. }) => Exit::Interrupted,
+        EnvironmentError::Io { .. } | EnvironmentError::Cache(_) | EnvironmentError::Sandbox(_) => {
+            Exit::Infrastructure
+        }
+        _ => Exit::Environment,
+    };
+    match exit {
+        Exit::Interrupted => Failure::new(exit, "interrupted"),
+        exit => Failure { exit, error: error.into() },
+    }
 }

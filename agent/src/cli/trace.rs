@@ -13,7 +13,7 @@ use super::{
     surroundings::Surroundings,
     target::Target,
 };
-use crate::record::replace;
+use crate::{record::replace, writer::session};
 
 #[derive(Debug, Args)]
 pub struct Trace {
@@ -36,7 +36,9 @@ impl Trace {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = Progress::new(around.talk);
         let opened = self.target.open(around, &progress)?;
-        let mut session = opened.session(around)?;
+        let context = opened.context(around, &opened.scratch);
+        let mut session = session(&context, &around.settings, opened.sandbox.clone())
+            .or_exit(Exit::Infrastructure)?;
         progress.say("trace");
         let traced = session.traced();
         progress.clear();
