@@ -294,7 +294,8 @@ fn attempt_and_judge(
         Ok(text) => {
             store::write_bytes(&record.join(tools::GIST_NAME), text.as_bytes())?;
             if let Some(map) = &attempt.source_map {
-                store::write(&record.join("source_map.json"), map)?;
+                let text = serde_json::to_vec(map).expect("paths and numbers serialise");
+                store::write_bytes(&record.join("source-map.json"), &text)?;
             }
             Submission::Written(text)
         }

@@ -24,6 +24,8 @@ const LARGEST: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub struct Codebase {
     files: Vec<CodeFile>,
+    /// Path to the number of its file.
+    numbers: FxHashMap<String, u32>,
     /// Block, then key, to the places where such a line stands.
     index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
     /// Files that could not be read, with the reason.
@@ -105,7 +107,21 @@ impl Codebase {
 
     /// The file at a path.
     pub fn file(&self, path: &str) -> Option<&CodeFile> {
-        self.files.iter().find(|file| file.path == path)
+        self.numbers.get(path).map(|&number| &self.files[number as usize])
+    }
+
+    /// The lines of all blocks of a name, by file, each in source order.
+    pub fn block(&self, block: &str) -> Vec<(&CodeFile, Vec<&Line>)> {
+        let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
+        let mut places: Vec<Place> = places.copied().collect();
+        places.sort_unstable_by_key(|place| (place.file, place.line));
+        let by_file = places.chunk_by(|a, b| a.file == b.file);
+        by_file
+            .map(|part| {
+                let lines = part.iter().map(|&place| self.line(place)).collect();
+                (&self.files[part[0].file as usize], lines)
+            })
+            .collect()
     }
 
     /// Whether any file has a block of this name.
@@ -160,6 +176,7 @@ impl Codebase {
                 keys.entry(line.key).or_default().push(Place { file: number, line: at });
             }
         }
+        self.numbers.insert(file.path.clone(), number);
         self.files.push(file);
     }
 }

@@ -52,7 +52,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         let suspects = if block.is_empty() {
             top_level(support, &bound, &lines)
         } else {
-            in_block(support, &files, block, &lines)
+            in_block(support, block, &lines)
         };
         if suspects.is_empty() {
             continue;
@@ -66,7 +66,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         } else if block.is_empty() {
             top_level(support, &bound, &renamed)
         } else {
-            in_block(support, &files, block, &renamed)
+            in_block(support, block, &renamed)
         };
         findings.extend(suspects);
     }
@@ -115,34 +115,17 @@ fn top_level(
     findings
 }
 
-fn in_block(
-    support: &Support<'_>,
-    files: &[&CodeFile],
-    block: &str,
-    lines: &[(usize, &Line)],
-) -> Vec<Finding> {
-    let holds = |file: &&&CodeFile| file.outline.lines.iter().any(|line| line.block == block);
-    if !files.iter().any(|file| holds(&file)) {
+fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec<Finding> {
+    let originals = support.codebase.block(block);
+    if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
-    let candidates = support.codebase.files().iter().filter(|file| {
+    let candidates = originals.iter().filter(|(file, _)| {
         support.files.contains(&file.path) || !support.executed.lines(&file.path).is_empty()
     });
-    let mut best: Option<Vec<Finding>> = None;
-    for file in candidates {
-        let original: Vec<&Line> =
-            file.outline.lines.iter().filter(|line| line.block == block).collect();
-        if original.is_empty() {
-            continue;
-        }
-        let strict = support.files.contains(&file.path);
-        let found = compare(support, file, &original, lines, strict);
-        if best.as_ref().is_none_or(|best| found.len() < best.len()) {
-            best = Some(found);
-        }
-    }
-    best.unwrap_or_default()
+    let compared = candidates.map(|(file, original)| compare(support, file, original, lines));
+    compared.min_by_key(Vec::len).unwrap_or_default()
 }
 
 /// What a gist's block has that the original's has not, and what it lacks that the original executed.
@@ -151,8 +134,8 @@ fn compare(
     file: &CodeFile,
     original: &[&Line],
     lines: &[(usize, &Line)],
-    strict: bool,
 ) -> Vec<Finding> {
+    let strict = support.files.contains(&file.path);
     let block = &original[0].block;
     let imported: BTreeSet<&str> = original
         .iter()

@@ -502,7 +502,10 @@ impl Namer<'_, '_> {
         self.flat.insert((name.clone(), winner.clone()), name.clone());
         let mut record = vec![(self.describe(winner), name.to_string())];
         for loser in things.iter().filter(|thing| **thing != winner) {
-            let flat = self.loser_name(name, loser);
+            // An import that only early code uses can stand as it is, before the winner takes over.
+            let early = matches!(loser, Thing::External(..))
+                && uses.iter().filter(|one| one.thing == **loser).all(|one| !one.late);
+            let flat = if early { name.clone() } else { self.loser_name(name, loser) };
             record.push((self.describe(loser), flat.to_string()));
             self.flat.insert((name.clone(), (*loser).clone()), flat);
         }
@@ -594,7 +597,8 @@ impl Namer<'_, '_> {
             .iter()
             .filter(|event| match &event.thing {
                 Thing::Own(..) | Thing::Builtin(_) => true,
-                // An import that lost is emitted under its other name.
+                // An import that lost is emitted under its other name, if it has one.
+                Thing::External(..) => self.flat(name, &event.thing) == *name,
                 thing => Some(thing) == winner.as_ref(),
             })
             .map(|event| (event.moment, event.thing.clone()))
@@ -666,12 +670,12 @@ impl Namer<'_, '_> {
                     let moment = self.selection.program.get(one.unit).moment;
                     match self.active(name, moment) {
                         Some(active) if active == &one.thing => text = name.clone(),
-                        None => text = name.clone(),
+                        None if matches!(one.thing, Thing::Own(..)) => text = name.clone(),
                         Some(_) if &flat == name => {
                             // The winner, before it was bound again: only its alias still leads there.
                             text = self.alias_of_winner(name, &one.thing);
                         }
-                        Some(_) => {}
+                        Some(_) | None => {}
                     }
                 }
                 if &text == name {
@@ -722,6 +726,14 @@ impl Namer<'_, '_> {
             }
             Thing::Gist if &flat != name => {
                 self.naming.gist_names.insert(flat);
+            }
+            Thing::External(..) if &flat == name => {
+                let alias = self.alias_of_winner(name, thing);
+                if let Some(unit) = self.import_of(name, thing) {
+                    let moment = self.selection.program.get(unit).moment;
+                    let key = (unit, name.clone());
+                    self.naming.imports.entry(key).or_default().push((alias, moment));
+                }
             }
             Thing::Own(..)
             | Thing::Gist

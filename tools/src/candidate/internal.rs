@@ -31,7 +31,7 @@ pub struct Internal {
 
 impl Internal {
     /// Splits the files of `original`, a copy of the traced repository. `entries` are the files that the
-    /// command itself names: its test modules or its script.
+    /// command itself names: its test modules, or, where `are_tests` is false, the program that it runs.
     ///
     /// # Errors
     /// When a directory of the copy cannot be read; with its path.
@@ -39,12 +39,15 @@ impl Internal {
         trace: &Trace,
         original: &Path,
         entries: &[String],
+        are_tests: bool,
     ) -> Result<Self, (std::path::PathBuf, io::Error)> {
         let files = files(original)?;
         let patterns = pytest_config::python_files(original);
         let is_entry = |path: &str| entries.iter().any(|entry| entry == path);
         let is_test = |path: &str| {
-            is_entry(path) || name(path) == "conftest.py" || pytest_config::matches(&patterns, path)
+            are_tests && is_entry(path)
+                || name(path) == "conftest.py"
+                || pytest_config::matches(&patterns, path)
         };
 
         let mut internal = Self::default();
@@ -78,7 +81,7 @@ impl Internal {
             }
         }
 
-        let test_files: Vec<&str> = if entries.is_empty() {
+        let test_files: Vec<&str> = if entries.is_empty() || !are_tests {
             ran.iter().copied().filter(|path| is_test(path)).collect()
         } else {
             entries.iter().map(String::as_str).collect()
@@ -117,7 +120,7 @@ impl Internal {
             // A test module that something reads and nothing runs is data, as a linter's tests have it.
             let test =
                 is_test(path) && (executed || !data.contains(path.as_str()) || is_entry(path));
-            if executed || in_library || test {
+            if executed || in_library || test || is_entry(path) {
                 internal.removed.insert(path.clone());
             }
             if test || executed && (in_tests || beside_tests(path, &test_files)) && !in_library {

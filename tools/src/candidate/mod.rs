@@ -9,7 +9,7 @@ mod pytest_config;
 use std::{
     collections::BTreeSet,
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use graph::Trace;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use internal::Internal;
 
-use crate::command::Command;
+use crate::command::{Command, Program};
 
 /// What to lay out, and where.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ impl Internal {
     /// When a directory of the copy cannot be read.
     pub fn of(trace: &Trace, original: &Path, command: &Command) -> Result<Self, CandidateError> {
         let entries = entries(trace, original, command);
-        Self::of_entries(trace, original, &entries)
+        Self::of_entries(trace, original, &entries, are_tests(command))
             .map_err(|(path, source)| CandidateError::Read { path, source })
     }
 }
@@ -146,7 +146,7 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
             .and_then(|text| gone.cleaned(name, &text));
         match cleaned {
             Some(text) => fs::write(&to, text).map_err(write(&to))?,
-            None => copy(&from, &to)?,
+            None => copy(&from, &to, path)?,
         }
         kept.insert(path.clone());
     }
@@ -195,6 +195,17 @@ fn entries(trace: &Trace, original: &Path, command: &Command) -> Vec<String> {
     entries
 }
 
+/// Whether the files that a command names hold tests; the modules of doctests are the library itself.
+fn are_tests(command: &Command) -> bool {
+    match command.program() {
+        Program::Pytest | Program::PytestModule => {
+            command.args().iter().all(|arg| arg != "--doctest-modules")
+        }
+        Program::Module(name) => name == "unittest",
+        Program::Script(_) | Program::Console(_) => false,
+    }
+}
+
 fn gone<'a>(spec: &CandidateSpec<'a>) -> pytest_config::Gone<'a> {
     let mut gone = pytest_config::Gone {
         tops: spec.internal.tops.iter().map(String::as_str).collect(),
@@ -215,19 +226,33 @@ fn gone<'a>(spec: &CandidateSpec<'a>) -> pytest_config::Gone<'a> {
 
 /// Copies a file or a link. A link that leads out of the repository is left out: nothing there may
 /// reach the original.
-fn copy(from: &Path, to: &Path) -> Result<(), CandidateError> {
+fn copy(from: &Path, to: &Path, path: &str) -> Result<(), CandidateError> {
     let read = |source| CandidateError::Read { path: from.to_path_buf(), source };
     let write = |source| CandidateError::Write { path: to.to_path_buf(), source };
     let metadata = fs::symlink_metadata(from).map_err(read)?;
     if metadata.is_symlink() {
         let target = fs::read_link(from).map_err(read)?;
-        if target.is_relative() {
+        if stays_inside(path, &target) {
             std::os::unix::fs::symlink(target, to).map_err(write)?;
         }
     } else if metadata.is_file() {
         fs::copy(from, to).map_err(write)?;
     }
     Ok(())
+}
+
+/// Whether a link at a relative path leads to a place below the same root, by its words alone.
+fn stays_inside(path: &str, target: &Path) -> bool {
+    let mut depth = path.matches('/').count();
+    for part in target.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::CurDir => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn is_bytecode(path: &str) -> bool {

@@ -33,11 +33,12 @@ pub struct Difference {
 pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> {
     let found =
         |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
+            let same = shared_lines(&left, &right);
             Some(Difference {
                 what: what.to_owned(),
                 case: case.map(str::to_owned),
-                original: shown(&left),
-                gist: shown(&right),
+                original: shown(&left[same..]),
+                gist: shown(&right[same..]),
                 raised: raised.cloned(),
             })
         };

@@ -1,0 +1,9 @@
+//! The evaluator judged: by gists whose scores were counted by hand, by gists that cheat or break, and by
+//! mutations whose effect an independent run of pytest decides.
+
+mod bed;
+mod failing;
+mod mutations;
+mod refusals;
+mod shop;
+mod table;
