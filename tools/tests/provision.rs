@@ -39,7 +39,7 @@ impl Setting {
         let interrupt = Interrupt::new();
         Setting {
             cache: Cache::open(&directory.path().join("cache"), interrupt.clone()).unwrap(),
-            sandbox: LocalSandbox::new(interrupt.clone()),
+            sandbox: sandbox(&interrupt),
             interrupt,
             host,
             directory,
@@ -138,6 +138,15 @@ impl Setting {
     }
 }
 
+/// The isolated sandbox where it can be had: then nothing of the user's home is there to build with.
+fn sandbox(interrupt: &Interrupt) -> LocalSandbox {
+    let host = Host::from_variables(std::env::vars());
+    LocalSandbox::isolated(&host, interrupt.clone()).unwrap_or_else(|error| {
+        println!("without isolation: {error}");
+        LocalSandbox::new(interrupt.clone())
+    })
+}
+
 /// Calls a test with pip, and with uv where it is installed.
 fn with_each_installer(test: impl Fn(Option<&Path>)) {
     test(None);
@@ -225,7 +234,12 @@ fn requirements_are_resolved_with_pytest() {
         for name in ["gistify_first", "gistify_second", "gistify_tested", "pytest", "pluggy"] {
             assert!(installed.contains(&name.to_owned()), "{name} {installed:?}");
         }
-        assert!(!installed.contains(&"own".to_owned()), "{installed:?}");
+        // Its version is known, its code is not there.
+        assert!(installed.contains(&"own".to_owned()), "{installed:?}");
+        let script = "import importlib.metadata as m, importlib.util as u\n\
+                      print(m.version('own'), u.find_spec('own'), bool(u.find_spec('gistify_tested')))";
+        let output = Command::new(&environment.python).args(["-I", "-c", script]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "1 None True\n");
         assert!(environment.version < (3, 13, 0));
         environment.require_pytest().unwrap();
         setting.assert_clean();
@@ -261,10 +275,37 @@ fn a_build_says_what_is_needed() {
         }
         let installed = installed(&environment.unwrap());
         assert!(installed.contains(&"gistify_first".to_owned()), "{installed:?}");
-        assert!(!installed.contains(&"own".to_owned()));
         assert!(!repository.root.join("written-by-the-build").exists());
         setting.assert_clean();
     });
+}
+
+#[test]
+fn a_build_sees_nothing_of_the_user() {
+    let setting = Setting::offline(None);
+    let isolated = LocalSandbox::isolated(&setting.host, Interrupt::new());
+    if let Err(error) = isolated {
+        println!("skipped: {error}");
+        return;
+    }
+    let home = std::env::var("HOME").unwrap_or("/root".to_owned());
+    let Ok(canary) = tempfile::Builder::new().prefix(".canary").tempfile_in(&home) else {
+        println!("skipped: the home directory cannot be written");
+        return;
+    };
+    let backend = format!(
+        "import os\n\
+         home = os.path.expanduser('~')\n\
+         raise Exception('seen %s %s %s' % (\n\
+         \x20   os.path.exists('{}'), home == '{home}', os.environ.get('GISTIFY_TEST_SECRET')))\n",
+        canary.path().display()
+    );
+    let metadata = ("PKG-INFO", "Metadata-Version: 2.1\nName: curious\nVersion: 1.0\n");
+    setting.sdist("curious", &[BACKEND, ("backend.py", &backend), metadata]);
+    let repository = setting.repository(&[CODE]);
+    let lock = setting.lock("curious==1.0\n");
+    let error = setting.provision(&repository, None, Some(&lock)).unwrap_err().to_string();
+    assert!(error.contains("seen False False None"), "{error}");
 }
 
 #[test]

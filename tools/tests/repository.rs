@@ -35,7 +35,7 @@ impl Setting {
         let interrupt = Interrupt::new();
         Setting {
             cache: Cache::open(&directory.path().join("cache"), interrupt.clone()).unwrap(),
-            sandbox: LocalSandbox::new(interrupt.clone()),
+            sandbox: sandbox(&interrupt),
             host: Host::from_variables(std::env::vars()),
             interrupt,
             artifact: None,
@@ -80,6 +80,15 @@ impl Setting {
         }
         assert!(self.cache.list().unwrap().iter().all(|entry| entry.complete));
     }
+}
+
+/// The isolated sandbox where it can be had.
+fn sandbox(interrupt: &Interrupt) -> LocalSandbox {
+    let host = Host::from_variables(std::env::vars());
+    LocalSandbox::isolated(&host, interrupt.clone()).unwrap_or_else(|error| {
+        println!("without isolation: {error}");
+        LocalSandbox::new(interrupt.clone())
+    })
 }
 
 /// A server of files over HTTP; each answer may be given a few times only.

@@ -15,6 +15,8 @@ use super::layout::{at, ini_section, ini_values, read, read_toml, strings};
 pub(super) struct Metadata {
     /// The name under which it would be installed.
     pub(super) name: Option<String>,
+    /// Its version, where it is known without a build.
+    pub(super) version: Option<String>,
     /// Versions of Python, as a specifier.
     pub(super) requires_python: Option<String>,
     /// What it needs; that of extras with a marker on `extra`.
@@ -75,6 +77,7 @@ fn of_headers(text: &str) -> Metadata {
         let value = value.trim().to_owned();
         match key {
             "Name" => metadata.name = Some(value),
+            "Version" => metadata.version = Some(value),
             "Requires-Python" => metadata.requires_python = Some(value),
             "Requires-Dist" => metadata.requires.push(value),
             "Provides-Extra" => {
@@ -111,6 +114,7 @@ fn of_project(project: &Table, settings: &str, root: &Path) -> Metadata {
     let left = of_settings(settings, root);
     let mut metadata = Metadata {
         name: text("name"),
+        version: text("version"),
         requires_python: text("requires-python"),
         requires: strings(project.get("dependencies")).map(str::to_owned).collect(),
         ..Metadata::default()
@@ -139,6 +143,8 @@ fn of_settings(settings: &str, root: &Path) -> Metadata {
     let one = |section, key| ini_values(settings, section, key).into_iter().next();
     let mut metadata = Metadata {
         name: one("metadata", "name"),
+        // `attr:` and `file:` say where a build finds it.
+        version: one("metadata", "version").filter(|version| !version.contains(':')),
         requires_python: one("options", "python_requires"),
         requires: ini_values(settings, "options", "install_requires"),
         ..Metadata::default()
@@ -162,6 +168,7 @@ fn of_settings(settings: &str, root: &Path) -> Metadata {
 fn of_poetry(poetry: &Table) -> Metadata {
     let mut metadata = Metadata {
         name: poetry.get("name").and_then(Value::as_str).map(str::to_owned),
+        version: poetry.get("version").and_then(Value::as_str).map(str::to_owned),
         ..Metadata::default()
     };
     if let Some(Value::Table(dependencies)) = poetry.get("dependencies") {
@@ -356,6 +363,7 @@ mod tests {
     fn shown(metadata: &Metadata) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(metadata.name.iter().map(|name| format!("name {name}")));
+        lines.extend(metadata.version.iter().map(|version| format!("version {version}")));
         lines.extend(metadata.requires_python.iter().map(|text| format!("python {text}")));
         lines.extend(metadata.requires.iter().cloned());
         lines.extend(metadata.extras.iter().map(|extra| format!("extra {extra}")));
@@ -378,10 +386,11 @@ mod tests {
 
     #[test]
     fn archives_carry_metadata() {
-        let headers = "Metadata-Version: 2.1\nName: a\nRequires-Python: >=3.8\n\
+        let headers = "Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Python: >=3.8\n\
                        Requires-Dist: b>=1; extra == \"x\"\nRequires-Dist: c\nProvides-Extra: x\n\n\
                        Requires-Dist: text\n";
-        let expected = ["name a", "python >=3.8", "b>=1; extra == \"x\"", "c", "extra x"];
+        let expected =
+            ["name a", "version 1", "python >=3.8", "b>=1; extra == \"x\"", "c", "extra x"];
         check(&[("PKG-INFO", headers)], &expected);
         check(&[("a-1.dist-info/METADATA", headers), ("a/PKG-INFO", "x")], &expected);
         check(

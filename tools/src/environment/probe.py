@@ -30,6 +30,7 @@ print(json.dumps({
     "version": list(sys.version_info[:3]),
     "prefixes": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
     "path": [entry for entry in sys.path if entry],
+    "packages": sysconfig.get_paths()["purelib"],
     "libraries": sysconfig.get_config_var("LIBDIR") or "",
     "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
     "pytest": version_of("pytest"),

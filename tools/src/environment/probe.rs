@@ -20,6 +20,8 @@ pub(crate) struct Probe {
     pub(crate) version: (u8, u8, u8),
     pub(crate) prefixes: Vec<PathBuf>,
     pub(crate) path: Vec<PathBuf>,
+    /// Where packages are installed.
+    pub(crate) packages: PathBuf,
     pub(crate) libraries: PathBuf,
     /// How its compiled modules end, such as `.cpython-311-x86_64-linux-gnu.so`.
     pub(crate) extension_suffix: String,

@@ -81,8 +81,12 @@ pub(super) fn provision(
     let requires_python = metadata.requires_python.clone().unwrap_or_default();
     let name = metadata.name.clone().unwrap_or_default();
     let extensions = extension_suffixes(&repository.root).join(" ");
+    let version = metadata.version.clone().unwrap_or_default();
     let entry = match &lock {
-        Some(lock) => key(&name, &["lock", lock, &python, &requires_python, &name, &extensions]),
+        Some(lock) => {
+            let parts = [lock, &python, &requires_python, &name, &version, &extensions];
+            key(&name, &parts.map(String::as_str))
+        }
         None => key(&name, &["resolved", &repository.fingerprint, &python]),
     };
     let short = repository.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -163,13 +167,21 @@ impl Provisioning<'_> {
             }
         }
         .and_then(|finished| self.checked(finished, "the virtual environment"))?;
+        let built = match (lock, self.metadata.dynamic) {
+            (None, true) => Some(self.build_metadata(&installer, &python, &base)?),
+            _ => None,
+        };
+        let metadata = built.as_ref().unwrap_or(self.metadata);
         let wanted = match lock {
             Some(lock) => lock.to_owned(),
-            None => self.resolve(&installer, &python, &base, &base_probe)?.join("\n"),
+            None => self.resolve(metadata, &base, &base_probe)?.join("\n"),
         };
         self.install(&installer, &python, &base, &wanted, lock.is_some())?;
-        self.remove_own_package(&installer, &python, &base)?;
+        let kept = self.remove_own_package(&installer, &python, &base)?;
         let made = probe(&python, self.sandbox)?;
+        if !kept {
+            tell_version(&made.packages, metadata)?;
+        }
         let environment = Environment {
             readable: super::readable(&python, &made, self.scratch),
             python,
@@ -229,8 +241,7 @@ impl Provisioning<'_> {
     /// The requirements of the repository and its tests.
     fn resolve(
         &self,
-        installer: &Installer,
-        python: &Path,
+        metadata: &Metadata,
         base: &Path,
         base_probe: &Probe,
     ) -> Result<Vec<String>, EnvironmentError> {
@@ -240,12 +251,7 @@ impl Provisioning<'_> {
             python: base.to_path_buf(),
             reason: error.to_string(),
         })?;
-        let root = &self.request.repository.root;
-        if !self.metadata.dynamic {
-            return Ok(requirements(root, self.metadata, &markers));
-        }
-        let built = self.build_metadata(installer, python, base)?;
-        Ok(requirements(root, &built, &markers))
+        Ok(requirements(&self.request.repository.root, metadata, &markers))
     }
 
     /// Lets the repository's own build say what it needs; it works on a copy.
@@ -266,6 +272,7 @@ impl Provisioning<'_> {
         #[derive(Deserialize)]
         struct Built {
             name: String,
+            version: String,
             #[serde(default)]
             requires_dist: Vec<String>,
             #[serde(default)]
@@ -296,6 +303,7 @@ impl Provisioning<'_> {
         let mut metadata = self.metadata.clone();
         if let Some(installed) = report.install.into_iter().next() {
             metadata.name = Some(installed.metadata.name);
+            metadata.version = Some(installed.metadata.version);
             metadata.requires = installed.metadata.requires_dist;
             metadata.extras = installed.metadata.provides_extra.into_iter().collect();
         }
@@ -336,25 +344,28 @@ impl Provisioning<'_> {
     }
 
     /// A dependency may have brought the repository's own package with it. A run must see only the
-    /// copy, unless pytest itself is made of it.
+    /// copy, unless pytest itself is made of it. Says whether it stays.
     fn remove_own_package(
         &self,
         installer: &Installer,
         python: &Path,
         base: &Path,
-    ) -> Result<(), EnvironmentError> {
+    ) -> Result<bool, EnvironmentError> {
         #[derive(Deserialize)]
         struct Own {
             installed: bool,
             needed: bool,
         }
-        let Some(name) = &self.metadata.name else { return Ok(()) };
-        let Ok(name) = PackageName::from_str(name) else { return Ok(()) };
+        let Some(name) = &self.metadata.name else { return Ok(false) };
+        let Ok(name) = PackageName::from_str(name) else { return Ok(false) };
         let mut args = strings(&["-I", "-c", include_str!("own_package.py")]);
         args.push(name.to_string().into());
         let finished = self.run(python, args, base)?;
-        let own = serde_json::from_slice(&finished.stdout.bytes);
-        let Ok(Own { installed: true, needed: false }) = own else { return Ok(()) };
+        match serde_json::from_slice(&finished.stdout.bytes) {
+            Ok(Own { installed: true, needed: false }) => {}
+            Ok(Own { installed, needed: _ }) => return Ok(installed),
+            Err(_) => return Ok(false),
+        }
         self.say(&format!("removing {name}, which a dependency brought"));
         let (program, mut args) = match installer {
             Installer::Uv(uv) => {
@@ -366,7 +377,8 @@ impl Provisioning<'_> {
         };
         args.push(name.to_string().into());
         let finished = self.run(program, args, base)?;
-        self.checked(finished, &format!("the environment without {name}"))
+        self.checked(finished, &format!("the environment without {name}"))?;
+        Ok(false)
     }
 
     /// Runs a program with the network, and with nothing of the user's but what downloads need.
@@ -402,7 +414,9 @@ impl Provisioning<'_> {
         env.extend(own.map(|(name, value)| (name.to_owned(), value)));
         let mut readable = host.named_paths();
         readable.extend(link_chain(base));
-        readable.extend(program.parent().map(Path::to_path_buf));
+        if !program.starts_with(self.into) {
+            readable.extend(program.parent().map(Path::to_path_buf));
+        }
         Ok(self.sandbox.run(&Request {
             program: program.to_path_buf(),
             args,
@@ -500,6 +514,31 @@ impl Provisioning<'_> {
     fn say(&self, step: &str) {
         (self.progress)(Progress::Step(step));
     }
+}
+
+/// Leaves metadata of the repository, and no code, among the packages: many a package asks for its
+/// own version when it is imported.
+fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentError> {
+    let (Some(name), Some(version)) = (&metadata.name, &metadata.version) else { return Ok(()) };
+    let (Ok(name), Ok(version)) = (PackageName::from_str(name), Version::from_str(version)) else {
+        return Ok(());
+    };
+    let file_name = name.to_string().replace('-', "_");
+    let directory = packages.join(format!("{file_name}-{version}.dist-info"));
+    if directory.exists() {
+        return Ok(());
+    }
+    fs::create_dir(&directory).map_err(at(&directory))?;
+    let mut text = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
+    let one_line = |line: &&String| !line.contains(['\n', '\r']);
+    for line in metadata.requires.iter().filter(one_line) {
+        text += &format!("Requires-Dist: {line}\n");
+    }
+    for (file, text) in [("METADATA", &*text), ("INSTALLER", "gistify\n"), ("RECORD", "")] {
+        let path = directory.join(file);
+        fs::write(&path, text).map_err(at(&path))?;
+    }
+    Ok(())
 }
 
 /// The requirement that an installer's log blames.
