@@ -3,19 +3,14 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use ::eval::{
-    BenchEvent, BenchSpec, Evaluation, Format, TaskOutcome, TaskResult, bench, summarize,
+    BenchEvent, BenchSpec, CachedSupply, Evaluation, Format, Known, TaskOutcome, TaskResult, bench,
+    summarize,
 };
 use clap::{Args, ValueEnum};
 
 use super::{
-    Exit, Failure, OrExit,
-    flags::Flags,
-    progress::Progress,
-    run::record,
-    suites::{Shelf, Suites},
-    surroundings::Surroundings,
-    target::version,
-    verdict,
+    Exit, Failure, OrExit, flags::Flags, progress::Progress, run::record, suites::Suites,
+    surroundings::Surroundings, target::version, verdict,
 };
 use crate::writer::Writer;
 
@@ -79,18 +74,20 @@ impl Bench {
         fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;
         record.write_json("settings.json", settings).or_exit(Exit::Infrastructure)?;
         let progress = Progress::new(around.talk);
-        let shelf = Shelf {
-            suites: &suites,
-            around,
-            sandbox: sandbox.clone(),
-            progress: &progress,
+        let supply = CachedSupply {
+            cache: around.store()?,
+            sandbox: &*sandbox,
+            host: &around.host,
+            interrupt: &around.interrupt,
             python: self.version(around)?,
-            locks,
+            locks: &|name| suites.lock(name, &locks),
+            progress: &|sign| progress.sign(sign),
+            known: Known::default(),
         };
         let results = bench(&BenchSpec {
             tasks: &suites.tasks,
             solver: &writer,
-            supply: &shelf,
+            supply: &supply,
             sandbox: &*sandbox,
             limits: settings.command.limits(),
             variables: &Default::default(),

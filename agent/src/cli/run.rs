@@ -72,8 +72,7 @@ impl Run {
         let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
         let source_map = SourceMap::of(gist);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        let map = record.path().join("source-map.json");
-        ::eval::write(&map, &source_map).or_exit(Exit::Infrastructure)?;
+        record.write_json("source-map.json", &source_map).or_exit(Exit::Infrastructure)?;
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }

@@ -1,34 +1,21 @@
-//! Suites by name, and what their tasks run on: releases from the index, environments from locks.
+//! Suites and their locks by name: those that are in the program, and files of the user's.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use ::eval::{Suite, Supplied, Supply, Task};
+use ::eval::{Suite, Task};
 use include_dir::{Dir, include_dir};
-use tools::{Artifact, Environment, LocalSandbox, ProvisionRequest};
 
-use super::{
-    Exit, Failure, OrExit, progress::Progress, surroundings::Surroundings, target::version,
-};
+use super::{Exit, Failure, OrExit};
+use crate::record::replace;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/suites");
-
-/// Where the files of a suite are.
-#[derive(Debug, Clone)]
-enum Place {
-    Embedded,
-    Directory(PathBuf),
-}
 
 /// The suites of a bench.
 pub struct Suites {
     /// Their tasks, in order.
     pub tasks: Vec<Task>,
-    /// Where the files of each are, by name.
-    places: Vec<(String, Place)>,
+    /// Where the files of the user's suites are.
+    directories: Vec<PathBuf>,
 }
 
 impl Suites {
@@ -38,112 +25,38 @@ impl Suites {
     /// # Errors
     /// There is none of one name, or it is no suite.
     pub fn read(names: &[String], directory: &Path) -> Result<Self, Failure> {
-        let mut suites = Self { tasks: Vec::new(), places: Vec::new() };
+        let mut suites = Self { tasks: Vec::new(), directories: Vec::new() };
         for name in names {
             let own = directory.join(format!("{name}.toml"));
-            let (suite, place) = if name.ends_with(".toml") {
-                of_file(Path::new(name))?
-            } else if !directory.as_os_str().is_empty() && own.exists() {
-                of_file(&own)?
-            } else {
-                let Some(text) = embedded(&format!("{name}.toml")) else {
+            let file = match name.ends_with(".toml") {
+                true => Some(PathBuf::from(name)),
+                false => Some(own).filter(|own| own.exists() && !directory.as_os_str().is_empty()),
+            };
+            let suite = match (&file, embedded(&format!("{name}.toml"))) {
+                (Some(path), _) => Suite::read(path),
+                (None, Some(text)) => Suite::parse(name, text),
+                (None, None) => {
                     let message =
                         format!("no suite {name:?} (there are {}, or name a file)", known());
                     return Err(Failure::new(Exit::Usage, message));
-                };
-                (Suite::parse(name, text).or_exit(Exit::Input)?, Place::Embedded)
+                }
             };
-            suites.places.push((suite.name.clone(), place));
-            suites.tasks.extend(suite.tasks);
+            suites.directories.extend(file.and_then(|path| Some(path.parent()?.to_owned())));
+            suites.tasks.extend(suite.or_exit(Exit::Input)?.tasks);
         }
         Ok(suites)
     }
 
-    /// The text of a file that a task names.
-    fn text(&self, task: &Task, name: &str) -> Result<String, String> {
-        let place = self.places.iter().find(|(suite, _)| *suite == task.suite);
-        match place.map(|(_, place)| place) {
-            Some(Place::Directory(directory)) => {
-                let path = directory.join(name);
-                fs::read_to_string(&path)
-                    .map_err(|error| format!("read lock {}: {error}", path.display()))
-            }
-            _ => embedded(name)
-                .map(str::to_owned)
-                .ok_or_else(|| format!("no lock {name} among the embedded suites")),
+    /// A lock by its name in a suite, as a file: the embedded ones are put into a directory first.
+    pub fn lock(&self, name: &str, directory: &Path) -> Option<PathBuf> {
+        let own = self.directories.iter().map(|directory| directory.join(name));
+        if let Some(path) = own.into_iter().find(|path| path.is_file()) {
+            return Some(path);
         }
+        let path = directory.join(name.replace('/', "-"));
+        replace(&path, embedded(name)?.as_bytes()).ok()?;
+        Some(path)
     }
-}
-
-/// Makes the repositories and environments of tasks available, in the cache.
-pub struct Shelf<'a> {
-    /// The suites.
-    pub suites: &'a Suites,
-    /// Whose cache it is.
-    pub around: &'a Surroundings,
-    /// Runs installers.
-    pub sandbox: Arc<LocalSandbox>,
-    /// Hears how it goes.
-    pub progress: &'a Progress,
-    /// A version of Python in the place of the tasks' own.
-    pub python: Option<(u8, u8)>,
-    /// Where lock files are put for the installer.
-    pub locks: PathBuf,
-}
-
-impl Shelf<'_> {
-    /// The lock of a task, as a file. For a Python that is not the task's own the file of that version
-    /// counts, where there is one: `NAME-3.13.txt` beside `NAME.txt`.
-    fn lock(&self, task: &Task) -> Result<Option<PathBuf>, String> {
-        let Some(name) = &task.lock else { return Ok(None) };
-        let stem = name.trim_end_matches(".txt");
-        let special = self.python.map(|(major, minor)| format!("{stem}-{major}.{minor}.txt"));
-        let special = special.and_then(|name| Some((self.suites.text(task, &name).ok()?, name)));
-        let (text, name) = match special {
-            Some(found) => found,
-            None => (self.suites.text(task, name)?, name.clone()),
-        };
-        let path = self.locks.join(format!("{}-{}", task.suite, name.replace('/', "-")));
-        crate::record::replace(&path, text.as_bytes()).map_err(|error| error.to_string())?;
-        Ok(Some(path))
-    }
-}
-
-impl Supply for Shelf<'_> {
-    fn supply(&self, task: &Task) -> Result<Supplied, String> {
-        let told = |failure: Failure| failure.told();
-        let python = self.python.or_else(|| version(&task.python));
-        let artifact = Artifact { file: task.artifact.clone(), sha256: task.sha256.clone() };
-        let artifact = Some(&artifact).filter(|artifact| !artifact.file.is_empty());
-        let named = match task.version.as_str() {
-            "" => task.repo.clone(),
-            version => format!("pypi:{}=={version}", task.repo),
-        };
-        let repository = self
-            .around
-            .release(&named, artifact, python, &*self.sandbox, self.progress)
-            .map_err(told)?;
-        let lock = self.lock(task)?;
-        let request = ProvisionRequest {
-            repository: &repository,
-            host: &self.around.host,
-            python,
-            lock: lock.as_deref(),
-            pythonpath: Some(&task.pythonpath),
-            rebuild: false,
-        };
-        let cache = self.around.store().map_err(told)?;
-        let sign = |sign: tools::Progress<'_>| self.progress.sign(sign);
-        let environment = Environment::provision(&request, cache, &*self.sandbox, &sign)
-            .map_err(|error| error.to_string())?;
-        Ok(Supplied { repository, environment })
-    }
-}
-
-fn of_file(path: &Path) -> Result<(Suite, Place), Failure> {
-    let suite = Suite::read(path).or_exit(Exit::Input)?;
-    let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-    Ok((suite, Place::Directory(directory)))
 }
 
 fn embedded(name: &str) -> Option<&'static str> {

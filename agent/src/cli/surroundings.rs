@@ -14,11 +14,11 @@ use std::{
 
 use clap::ColorChoice;
 use tools::{
-    Artifact, Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
-    RepositoryError, Sandbox,
+    Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository, RepositoryError,
+    Sandbox,
 };
 
-use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress};
+use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress, target};
 use crate::config::{Config, Settings};
 
 /// The surroundings of one run of the program.
@@ -138,28 +138,13 @@ impl Surroundings {
         sandbox: &dyn Sandbox,
         progress: &Progress,
     ) -> Result<Repository, Failure> {
-        self.release(named, None, None, sandbox, progress)
-    }
-
-    /// The same; of a release the very file, or the one for a version of Python.
-    ///
-    /// # Errors
-    /// It cannot be had.
-    pub fn release(
-        &self,
-        named: &str,
-        artifact: Option<&Artifact>,
-        python: Option<(u8, u8)>,
-        sandbox: &dyn Sandbox,
-        progress: &Progress,
-    ) -> Result<Repository, Failure> {
         let options = OpenOptions {
             cache: self.store()?,
             sandbox,
             host: &self.host,
             interrupt: &self.interrupt,
-            artifact,
-            python,
+            artifact: None,
+            python: target::version(&self.settings.environment.python),
             refresh: false,
             progress: &|sign| progress.sign(sign),
         };
