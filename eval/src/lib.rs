@@ -40,7 +40,7 @@ pub use scorers::{
     IdleLine, MissingLine, PassRate, Reason, Size, TestScore, What, execution, existence,
 };
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
-pub use source_map::{SOURCE_MAP_VERSION, SourceMap};
+pub use source_map::SourceMap;
 pub use store::{Record, StoreError, read, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};

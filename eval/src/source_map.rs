@@ -6,29 +6,23 @@
 use graph::{Gist, GistLine, Origin, Place};
 use serde::{Deserialize, Serialize};
 
-/// Version of the persisted form.
-pub const SOURCE_MAP_VERSION: u32 = 1;
+use crate::store::Record;
 
 /// Origins of a gist's physical lines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceMap {
-    /// Format version, [`SOURCE_MAP_VERSION`].
-    pub version: u32,
     /// One entry a line of the gist.
     pub lines: Vec<GistLine>,
 }
 
-impl Default for SourceMap {
-    fn default() -> Self {
-        Self { version: SOURCE_MAP_VERSION, lines: Vec::new() }
-    }
+impl Record for SourceMap {
+    const VERSION: u32 = 1;
 }
 
 impl SourceMap {
     /// The map of a gist that the slicer wrote.
     pub fn of(gist: &Gist) -> Self {
-        Self { lines: gist.lines.clone(), ..Self::default() }
+        Self { lines: gist.lines.clone() }
     }
 
     /// Whether the writer calls a 1-based line glue.

@@ -220,6 +220,10 @@ fn special_names(
             }
             let text = match reference.name.as_str() {
                 "__file__" => file_expression(gist_path, module.path()),
+                "__path__" if module.is_package => {
+                    let directory = module.path().trim_end_matches("/__init__.py");
+                    format!("[{}]", file_expression(gist_path, directory))
+                }
                 "__name__" if adjustments.module_names && module.name != "__main__" => {
                     format!("{:?}", module.name)
                 }
