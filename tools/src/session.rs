@@ -16,7 +16,7 @@ use crate::{
     candidate::{CandidateError, CandidateSpec, Internal, Place, lay_out},
     command::Command,
     environment::Environment,
-    execute::{ExecuteError, Execution, RunSpec, execute},
+    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
     normalize::Normalizer,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
@@ -74,6 +74,8 @@ pub struct Findings {
     pub graph: Option<Arc<Graph>>,
     /// What the command did on the original, once run; normalised.
     pub original: Option<Arc<Execution>>,
+    /// Why the command gives nothing to reproduce, where that was seen.
+    pub unusable: Option<Unusable>,
     /// The parsed sources of what ran, once something was sliced.
     pub slicer: Option<Slicer>,
     /// CPU time that slicing took, parsing excluded, once something was sliced.
@@ -138,21 +140,38 @@ impl Session {
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
-        let result = trace_run(&spec).map_err(ToolError::from).and_then(|(original, trace)| {
+        let run = trace_run(&spec);
+        let unusable =
+            run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
+        let result = run.map_err(ToolError::from).and_then(|(original, trace)| {
             let internal = Internal::of(&trace, &directory, &self.command)?;
             let normalizer = Normalizer::of_run(&directory, &scratch, &internal, None);
             Ok((normalizer.execution(&original), trace))
         });
         self.workspace.discard(&directory);
         self.workspace.discard(&scratch);
+        if let Some(unusable) = unusable {
+            return Err(self.refuse(unusable));
+        }
         let (original, trace) = result?;
         if original.status == Status::Interrupted {
             return Err(ToolError::Fatal("the traced run was interrupted".to_owned()));
+        }
+        let limit = self.limits.wall;
+        if let Err(unusable) = usable_trace(&original, &trace, &self.command, limit) {
+            return Err(self.refuse(unusable));
         }
         let (original, trace) = (Arc::new(original), Arc::new(trace));
         self.findings.original = Some(Arc::clone(&original));
         self.findings.trace = Some(Arc::clone(&trace));
         Ok((original, trace))
+    }
+
+    /// Remembers that there is nothing to reproduce.
+    fn refuse(&mut self, unusable: Unusable) -> ToolError {
+        let refusal = Problem::Failed.because(&unusable);
+        self.findings.unusable = Some(unusable);
+        refusal
     }
 
     /// What the command does on the gist as it stands.

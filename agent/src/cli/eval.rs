@@ -1,11 +1,8 @@
 //! `gistify eval`: the verdict on a gist that exists, whoever wrote it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use ::eval::{SOURCE_MAP_VERSION, SourceMap, Submission, Writer, read_gist};
+use ::eval::{Submission, Writer, read_gist};
 use clap::Args;
 use serde_json::json;
 use tools::Workspace;
@@ -42,7 +39,8 @@ impl Eval {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let gist = read_gist(&self.gist).or_exit(Exit::Input)?;
-        let source_map = self.source_map.as_deref().map(source_map).transpose()?;
+        let source_map =
+            self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
         let progress = Progress::new(around.talk);
         let opened = self.target.open(around, &progress)?;
         let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
@@ -64,20 +62,5 @@ impl Eval {
             false => print!("{}", verdict(&evaluation, around.color)),
         }
         Ok(verdict::exit(&evaluation))
-    }
-}
-
-/// Reads a source map.
-fn source_map(path: &Path) -> Result<SourceMap, Failure> {
-    let wrong = |reason: String| {
-        Failure::new(Exit::Input, format!("read source map {}: {reason}", path.display()))
-    };
-    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let map: SourceMap = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    match map.version {
-        SOURCE_MAP_VERSION => Ok(map),
-        version => {
-            Err(wrong(format!("version {version} (this program reads {SOURCE_MAP_VERSION})")))
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use ::eval::{SourceMap, Submission};
 use clap::Args;
 use serde_json::json;
-use tools::{GIST_NAME, Session, usable};
+use tools::{GIST_NAME, Session};
 
 use super::{
     Exit, Failure, OrExit,
@@ -72,7 +72,8 @@ impl Run {
         let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
         let source_map = SourceMap::of(gist);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        record.write_json("source-map.json", &source_map).or_exit(Exit::Infrastructure)?;
+        let map = record.path().join("source-map.json");
+        ::eval::write(&map, &source_map).or_exit(Exit::Infrastructure)?;
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
@@ -138,11 +139,9 @@ pub fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirecto
 
 /// Why a session has no gist.
 fn without_gist(session: &Session, end: &End) -> Failure {
-    let original = session.findings.original.as_deref();
-    let unusable = original.map(|run| usable(run, &session.command, session.limits.wall));
-    match (&end.outcome, unusable) {
+    match (&end.outcome, &session.findings.unusable) {
         (Outcome::Interrupted, _) => Failure::new(Exit::Interrupted, "interrupted"),
-        (_, Some(Err(error))) => Failure { exit: Exit::Input, error: error.into() },
+        (_, Some(unusable)) => Failure { exit: Exit::Input, error: unusable.clone().into() },
         (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),
         (outcome, _) => Failure::new(Exit::NotFaithful, format!("no gist: {outcome}")),
     }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use graph::{FileTrace, Trace as Traced};
-use tools::usable;
 
 use super::{
     Exit, Failure, OrExit,
@@ -42,8 +41,10 @@ impl Trace {
         progress.say("trace");
         let traced = session.traced();
         progress.clear();
-        let (execution, trace) = traced.map_err(|error| around.stopped(error))?;
-        usable(&execution, &opened.command, session.limits.wall).or_exit(Exit::Input)?;
+        let (_, trace) = traced.map_err(|error| match session.findings.unusable.take() {
+            Some(unusable) => Failure { exit: Exit::Input, error: unusable.into() },
+            None => around.stopped(error),
+        })?;
         if let Some(path) = &self.output {
             let json = serde_json::to_vec(&*trace).or_exit(Exit::Infrastructure)?;
             replace(path, &json).or_exit(Exit::Infrastructure)?;

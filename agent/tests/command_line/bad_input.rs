@@ -82,6 +82,20 @@ fn commands_that_do_not_end() {
 }
 
 #[test]
+fn commands_that_cannot_start() {
+    let user = User::new();
+    user.repository("small", SMALL);
+    check(&user, &run("small", &["no-such-tool", "x"]), 3, &["no-such-tool", "cannot start"]);
+    for command in [
+        &["python", "none.py"][..],
+        &["python", "-m", "none"],
+        &["python", "-m", "json.tool", "-h"],
+    ] {
+        check(&user, &run("small", command), 3, &[command[1], "runs no file of the repository"]);
+    }
+}
+
+#[test]
 fn interpreters_that_are_none() {
     let user = User::new();
     user.repository("small", SMALL);

@@ -23,7 +23,7 @@ use crate::{
 
 pub(crate) use launch::{make_empty, run, scratch_error, write};
 pub(crate) use record::open_regular;
-pub use usable::{Unusable, usable};
+pub use usable::{Unusable, usable, usable_trace};
 
 /// A command to run, and everything that it runs with.
 #[derive(Clone, Copy)]

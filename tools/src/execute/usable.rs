@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use super::Execution;
+use graph::Trace;
+
+use super::{ExecuteError, Execution};
 use crate::{command::Command, sandbox::Status};
 
 /// Why a command gives nothing to reproduce.
@@ -18,6 +20,22 @@ pub enum Unusable {
         command: String,
         /// What pytest says.
         reason: String,
+    },
+    /// Its program is not there.
+    #[error("command {command} cannot start: {reason}")]
+    CannotStart {
+        /// The command.
+        command: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// It has nothing to do with the repository.
+    #[error("command {command} runs no file of the repository (it ends with {end})")]
+    RunsNothing {
+        /// The command.
+        command: String,
+        /// The end of what it prints.
+        end: String,
     },
     /// It does not end by itself.
     #[error("command {command} does not end within {} s (raise command.seconds or command.cpu_seconds)", .limit.as_secs_f64())]
@@ -43,6 +61,15 @@ pub enum Unusable {
     },
 }
 
+impl Unusable {
+    /// What keeps a command from starting, where that is why it could not be run.
+    pub fn of_error(error: &ExecuteError, command: &Command) -> Option<Self> {
+        let (command, reason) = (command.to_string(), error.to_string());
+        matches!(error, ExecuteError::NoProgram { .. })
+            .then_some(Unusable::CannotStart { command, reason })
+    }
+}
+
 /// Fails where a run of the original gives nothing to reproduce.
 ///
 /// # Errors
@@ -63,12 +90,33 @@ pub fn usable(execution: &Execution, command: &Command, limit: Duration) -> Resu
     }
 }
 
-/// What pytest says of a run without tests.
+/// Fails where a traced run ran nothing that could be in a gist.
+///
+/// # Errors
+/// As for [`usable`], or [`Unusable::RunsNothing`].
+pub fn usable_trace(
+    execution: &Execution,
+    trace: &Trace,
+    command: &Command,
+    limit: Duration,
+) -> Result<(), Unusable> {
+    usable(execution, command, limit)?;
+    match trace.files.is_empty() {
+        true => Err(Unusable::RunsNothing { command: command.to_string(), end: last(execution) }),
+        false => Ok(()),
+    }
+}
+
+/// The first error that pytest prints, or else the last line.
 fn reason(execution: &Execution) -> String {
-    let lines = || execution.stderr.lines().chain(execution.stdout.lines()).map(str::trim);
-    let error = lines().find_map(|line| line.strip_prefix("ERROR: "));
-    error
-        .or_else(|| lines().rfind(|line| !line.is_empty()))
-        .unwrap_or("it prints nothing")
-        .to_owned()
+    let error = lines(execution).find_map(|line| line.strip_prefix("ERROR: "));
+    error.map_or_else(|| last(execution), str::to_owned)
+}
+
+fn last(execution: &Execution) -> String {
+    lines(execution).filter(|line| !line.is_empty()).last().unwrap_or("no output").to_owned()
+}
+
+fn lines(execution: &Execution) -> impl Iterator<Item = &str> {
+    execution.stdout.lines().chain(execution.stderr.lines()).map(str::trim)
 }

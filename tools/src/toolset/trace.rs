@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::{outcomes::Outcomes, schema};
 use crate::{
-    execute::usable,
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    tool::{Group, Reply, Tool, ToolError, arguments},
 };
 
 /// Traces the original; its trace and execution are then in the session.
@@ -63,8 +62,6 @@ impl Tool for TraceTool {
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let bounds: Arguments = arguments(given)?;
         let (execution, trace) = session.traced()?;
-        usable(&execution, &session.command, session.limits.wall)
-            .map_err(|error| Problem::Failed.because(error))?;
         let mut files: Vec<&FileTrace> = trace.files.iter().collect();
         files.sort_by_key(|file| first_touched(file));
         let more_files = files.len().saturating_sub(bounds.files);
