@@ -27,7 +27,7 @@ pub(crate) fn assemble(
     let program = Program { layout: &layout, files: facts };
     let mut linked = Linked::new(&program);
     let solution = solve(&mut linked);
-    let mut graph = Graph { skipped, ..Graph::default() };
+    let mut graph = Graph { skipped, complete: solution.complete, ..Graph::default() };
     nodes(&linked, &mut graph);
     graph.imports = imports(&linked);
     calls(&linked, &solution, &mut graph);

@@ -173,6 +173,9 @@ pub struct Graph {
     pub uses: Vec<Use>,
     /// Classes and what they derive from, nearest first.
     pub bases: Vec<(EntityId, EntityId)>,
+    /// Whether values were followed to the end; if not, some certain calls are missing, which is what
+    /// happens where too much flows everywhere.
+    pub complete: bool,
     /// Files that were left out or read only in part.
     pub skipped: Vec<Skipped>,
 }

@@ -24,6 +24,8 @@ pub(crate) struct Layout {
     directories: FxHashMap<String, u32>,
     directory_names: Vec<String>,
     roots: Vec<String>,
+    /// Packages outside any other by name; more than one says nothing.
+    tops: FxHashMap<String, Vec<u32>>,
     paths: Vec<String>,
 }
 
@@ -54,6 +56,12 @@ impl Layout {
             }
         }
         layout.roots = layout.import_roots(projects);
+        for (directory, &file) in &layout.packages {
+            if !layout.packages.contains_key(parent(directory)) {
+                let name = directory.rsplit('/').next().unwrap_or(directory);
+                layout.tops.entry(name.to_owned()).or_default().push(file);
+            }
+        }
         layout
     }
 
@@ -178,7 +186,15 @@ impl Layout {
             }
         }
         let namespace = roots().find_map(|root| self.step(root, name));
-        if is_standard(name) { None } else { namespace }
+        if is_standard(name) {
+            return None;
+        }
+        // Somebody may put its directory on the path at run time, as tests do with their samples.
+        let alone = || match self.tops.get(name).map(Vec::as_slice) {
+            Some(&[file]) => Some(Found::File(file)),
+            _ => None,
+        };
+        namespace.or_else(alone)
     }
 
     fn step(&self, directory: &str, name: &str) -> Option<Found> {

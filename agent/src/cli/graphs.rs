@@ -51,6 +51,9 @@ impl Source {
         for skipped in &graph.skipped {
             progress.say(&format!("left out {}: {}", printable(&skipped.path), skipped.reason));
         }
+        if !graph.complete {
+            progress.say("values were not followed to the end: some calls are missing");
+        }
         progress.say(&format!("{} files, {} parsed", report.files, report.parsed));
         progress.clear();
         Ok((repository, graph))

@@ -2,15 +2,15 @@
 
 use ruff_python_ast::{
     Decorator, ExceptHandler, Expr, Pattern, Stmt, StmtAssign, StmtClassDef, StmtFunctionDef,
-    StmtIf, StmtImport, StmtImportFrom, StmtMatch, StmtTry,
+    StmtIf, StmtImport, StmtImportFrom, StmtMatch, StmtTry, TypeParam, TypeParams,
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
     Argument, ArgumentKind, Call, Container, Definition, Form, Import, ImportPlace, Key, Kind,
     Name, Op, Slot, Span, Traits,
-    draw::{Drawing, UNKNOWN, docstring, offset, span},
-    environment::{Mark, Owner, ScopeKind},
+    draw::{Drawing, UNKNOWN, docstring, span},
+    environment::{Owner, ScopeKind},
 };
 use crate::scope;
 
@@ -39,6 +39,7 @@ impl<'a> Drawing<'a> {
                 }
             }
             Stmt::TypeAlias(statement) => {
+                self.type_parameters(statement.type_params.as_deref());
                 self.expression(&statement.value);
                 self.assign(&statement.name, UNKNOWN);
             }
@@ -70,7 +71,6 @@ impl<'a> Drawing<'a> {
                 let iterated = self.expression(&statement.iter);
                 let item = self.iterate(iterated);
                 self.repeat(
-                    statement.range.start(),
                     |drawing| {
                         drawing.assign(&statement.target, item);
                         drawing.block(&statement.body);
@@ -82,7 +82,6 @@ impl<'a> Drawing<'a> {
             Stmt::While(statement) => {
                 self.facts.measures.branches += 1;
                 self.repeat(
-                    statement.range.start(),
                     |drawing| {
                         drawing.expression(&statement.test);
                         drawing.block(&statement.body);
@@ -215,7 +214,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// A loop: what its body assigns is visible at its start and after it.
-    fn repeat(&mut self, _at: TextSize, pass: impl FnOnce(&mut Self), body: &'a [Stmt]) {
+    fn repeat(&mut self, pass: impl FnOnce(&mut Self), body: &'a [Stmt]) {
         let mark = self.environment.mark();
         let mut heads: Vec<(u32, Slot)> = Vec::new();
         scope::for_each_statement(body, &mut |statement| {
@@ -242,12 +241,12 @@ impl<'a> Drawing<'a> {
             }
         }
         self.environment.roll_back(mark, true);
-        self.show_all(mark, &assigned);
+        self.show_all(&assigned);
         self.unreachable = false;
     }
 
     /// Makes all of these versions visible beside the present one.
-    fn show_all(&mut self, _mark: Mark, assigned: &[(u32, Slot)]) {
+    fn show_all(&mut self, assigned: &[(u32, Slot)]) {
         for versions in assigned.chunk_by(|left, right| left.0 == right.0) {
             let variable = versions[0].0;
             let current = self.environment.symbols[variable as usize].current;
@@ -275,7 +274,7 @@ impl<'a> Drawing<'a> {
             let ExceptHandler::ExceptHandler(handler) = handler;
             self.facts.measures.branches += 1;
             self.unreachable = false;
-            self.show_all(mark, &assigned);
+            self.show_all(&assigned);
             let caught = match &handler.type_ {
                 Some(expr) => self.expression(expr),
                 None => UNKNOWN,
@@ -556,6 +555,7 @@ impl<'a> Drawing<'a> {
         let traits =
             Traits { is_async: function.is_async, ..self.traits(&function.decorator_list) };
         let decorators = self.decorators(&function.decorator_list);
+        self.type_parameters(function.type_params.as_deref());
         let parameters = self.parameters(&function.parameters);
         let (returned, yielded) = (self.fresh(), self.fresh());
         if let Some(annotation) = &function.returns {
@@ -570,9 +570,10 @@ impl<'a> Drawing<'a> {
             .returns
             .as_ref()
             .map_or(function.parameters.range.end(), |returns| returns.end());
+        let plain = self.name(&function.name);
         let definition = self.define(Definition {
             kind: Kind::Function,
-            name,
+            name: plain,
             parent: self.definition,
             span: span(function.range),
             line,
@@ -608,9 +609,24 @@ impl<'a> Drawing<'a> {
         self.put_off(function, definition);
     }
 
+    /// Bounds and defaults of type parameters.
+    fn type_parameters(&mut self, parameters: Option<&'a TypeParams>) {
+        for parameter in parameters.into_iter().flat_map(|parameters| &parameters.type_params) {
+            let (bound, default) = match parameter {
+                TypeParam::TypeVar(parameter) => (&parameter.bound, &parameter.default),
+                TypeParam::TypeVarTuple(parameter) => (&None, &parameter.default),
+                TypeParam::ParamSpec(parameter) => (&None, &parameter.default),
+            };
+            for expr in [bound, default].into_iter().flatten() {
+                self.expression(expr);
+            }
+        }
+    }
+
     fn class_definition(&mut self, class: &'a StmtClassDef) {
         let keyword = self.keyword(&class.decorator_list, class.range);
         let decorators = self.decorators(&class.decorator_list);
+        self.type_parameters(class.type_params.as_deref());
         let mut bases = Vec::new();
         let mut base_slots = Vec::new();
         let mut header_end = class.name.range.end();
@@ -637,9 +653,10 @@ impl<'a> Drawing<'a> {
         let line = self.line(class.range.start());
         let end_line = self.end_line(class.range);
         let keyword_line = self.line(keyword);
+        let plain = self.name(&class.name);
         let definition = self.define(Definition {
             kind: Kind::Class,
-            name,
+            name: plain,
             parent: self.definition,
             span: span(class.range),
             line,
@@ -847,10 +864,4 @@ fn is_descriptor(name: &str) -> bool {
 /// Descriptors that run the function on access, by the way they are commonly named.
 fn is_property(name: &str) -> bool {
     name.ends_with("property") || matches!(name, "setter" | "getter" | "deleter" | "reify")
-}
-
-/// The byte offset of an expression, for tests of order.
-#[allow(dead_code)]
-fn start(expr: &Expr) -> u32 {
-    offset(expr.start())
 }

@@ -80,6 +80,8 @@ pub(crate) enum SiteForm {
 /// What the analysis found.
 #[derive(Debug, Default)]
 pub(crate) struct Solution {
+    /// Whether the fixpoint was reached.
+    pub complete: bool,
     pub sites: Vec<Site>,
     /// Site to callee, sorted, without repetition.
     pub edges: Vec<(u32, Entity)>,

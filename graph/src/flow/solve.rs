@@ -24,7 +24,7 @@ const CONSTANTS: usize = 8;
 const CUT: i64 = 8;
 /// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
 /// left to the names. Keeps hostile or wildly polymorphic sources from taking quadratic time.
-const STEPS: u64 = 16;
+const STEPS: u64 = 6;
 /// A caller that is found when the analysis is over.
 const LATER: Entity = u32::MAX;
 
@@ -278,7 +278,7 @@ impl<'l> Solver<'l> {
             second: false,
             stored,
             steps: 0,
-            allowed: slots as u64 * STEPS,
+            allowed: (slots as u64 * STEPS).max(1 << 20),
             stranger: 0,
             special,
             pairs: FxHashMap::default(),
@@ -390,6 +390,9 @@ impl<'l> Solver<'l> {
             while let Some((watch, object)) = self.pending.pop() {
                 self.steps += 1;
                 self.react(watch, object);
+                if self.steps >= self.allowed {
+                    return;
+                }
             }
             let Some(place) = self.queue.pop() else { break };
             let at = place as usize;
@@ -627,6 +630,7 @@ impl<'l> Solver<'l> {
             }
         }
         Solution {
+            complete: self.steps < self.allowed,
             sites: self.sites,
             edges: self.edges,
             outside: self.outside,

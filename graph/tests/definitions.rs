@@ -1,0 +1,61 @@
+//! Definitions found in the whole standard library equal those that CPython's own ast finds.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+
+use gistify_graph::{BuildOptions, Graph, Kind, WalkOptions};
+
+/// The newest interpreter of the versions that this parser's grammar covers.
+fn interpreter() -> Option<PathBuf> {
+    let from_path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&from_path).collect();
+    let pyenv = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv/versions"));
+    let versions = pyenv.into_iter().filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
+    directories.extend(versions.map(|version| version.path().join("bin")));
+    ["python3.13", "python3.12"].iter().find_map(|name| {
+        directories.iter().map(|directory| directory.join(name)).find(|path| {
+            let works = Command::new(path).arg("-c").arg("pass").output();
+            works.is_ok_and(|output| output.status.success())
+        })
+    })
+}
+
+#[test]
+fn definitions_of_the_standard_library_are_those_of_ast() {
+    let Some(python) = interpreter() else {
+        println!("skipped: no Python 3.12 or 3.13 was found");
+        return;
+    };
+    let ask = |arguments: &[&str]| {
+        let output = Command::new(&python).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let root = ask(&["-c", "import os; print(os.path.dirname(os.__file__))"]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/definitions.py");
+    let said = ask(&[script, root.trim()]);
+    let walk = WalkOptions { obey_ignore_files: false, hidden: true, ..WalkOptions::default() };
+    let graph = Graph::build(root.trim().as_ref(), &BuildOptions { walk, threads: 0 });
+    let mut ours: BTreeMap<&str, Vec<(String, String, u32, u32)>> = BTreeMap::new();
+    for entity in graph.entities.iter().filter(|entity| entity.kind != Kind::Module) {
+        let kind = match entity.kind {
+            Kind::Class => "class",
+            Kind::Lambda => "lambda",
+            _ => "function",
+        };
+        let found = (kind.to_owned(), entity.name.clone(), entity.keyword_line, entity.end_line);
+        ours.entry(&graph.module(entity.module).path).or_default().push(found);
+    }
+    let mut files = 0;
+    for line in said.lines() {
+        type Line = (String, Vec<(String, String, u32, u32)>);
+        let (path, theirs): Line = serde_json::from_str(line).unwrap();
+        let mut found = ours.remove(path.as_str()).unwrap_or_default();
+        found.sort();
+        let same = found == theirs;
+        if !same {
+            let missing: Vec<_> = theirs.iter().filter(|t| !found.contains(t)).take(5).collect();
+            panic!("{path}: {} ours, {} theirs; {missing:?}", found.len(), theirs.len());
+        }
+        files += 1;
+    }
+    assert!(files > 500, "{files} files");
+}
