@@ -123,9 +123,15 @@ fn examine_line(syntax: &Syntax, line: &Line, codebase: &Codebase, found: &mut I
         }
     };
     let is_import = line.role == Role::Import;
+    if tokens.first().is_some_and(|token| token.kind() == TokenKind::From)
+        && let Some(((module, _), imported)) = names.split_first()
+    {
+        let full = imported.iter().map(|(name, called)| (format!("{module}.{name}"), *called));
+        names = std::iter::once((module.clone(), false)).chain(full).collect();
+    }
     for (name, called) in &names {
         if is_registration(name) {
-            if !line.alias || line.binds.is_empty() {
+            if name == "types.ModuleType" || registers(&text[range]) {
                 add(Rule::Registers, "it registers modules of its own");
             }
             continue;
@@ -147,6 +153,19 @@ fn examine_line(syntax: &Syntax, line: &Line, codebase: &Codebase, found: &mut I
 
 fn is_registration(name: &str) -> bool {
     name == "sys.modules" || name.starts_with("sys.modules.") || name == "types.ModuleType"
+}
+
+/// Whether a statement changes `sys.modules`, and does not only look something up in it.
+fn registers(statement: &str) -> bool {
+    statement.match_indices("sys.modules").any(|(at, name)| {
+        let rest = statement[at + name.len()..].trim_start();
+        if let Some(inside) = rest.strip_prefix('[') {
+            let after = inside.split_once(']').map_or("", |(_, after)| after.trim_start());
+            after.starts_with('=') && !after.starts_with("==")
+        } else {
+            [".setdefault", ".update", ".pop", ".__setitem__"].iter().any(|m| rest.starts_with(m))
+        }
+    })
 }
 
 /// The rule that a name breaks in a line that the original does not have.
@@ -263,4 +282,68 @@ fn is_encoded(literal: &str) -> bool {
 
 fn span(from: usize, to: usize) -> Result<TextRange, std::num::TryFromIntError> {
     Ok(TextRange::new(TextSize::try_from(from)?, TextSize::try_from(to)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The findings of a gist of an original with one function that prints to a stream.
+    fn check(gist: &str, notes: &[Rule], violations: &[Rule]) {
+        let original = "import sys\n\n\ndef show(x):\n    print(x, file=sys.stdout)\n";
+        let codebase = Codebase::of_texts([("m.py", original)]);
+        let found = examine(gist, &Outline::of(gist), &codebase);
+        let rules = |findings: &[Finding]| -> Vec<Rule> {
+            let mut rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+            rules.dedup();
+            rules
+        };
+        assert_eq!(
+            (&rules(&found.notes)[..], &rules(&found.violations)[..]),
+            (notes, violations),
+            "{gist}"
+        );
+    }
+
+    #[test]
+    fn registering_is_a_note() {
+        check("m = sys.modules[__name__]\n", &[], &[]);
+        check("m = sys.modules.get(__name__)\n", &[], &[]);
+        check("sys.modules['m'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
+        check("m = n = sys.modules['m'] = sys.modules.get(__name__)\n", &[Rule::Registers], &[]);
+        check("sys.modules.setdefault('m', x)\n", &[Rule::Registers], &[]);
+        check("m = types.ModuleType('m')\n", &[Rule::Registers], &[]);
+        check("x = sys.modules['m'] == y\n", &[], &[]);
+    }
+
+    #[test]
+    fn lines_of_the_original_are_never_held_against_a_gist() {
+        check("def show(x):\n    print(x, file=sys.stdout)\n", &[], &[]);
+        // Adapted, but no more than the original does there.
+        check("def show(y):\n    print(y, file=sys.stdout)\n", &[], &[]);
+        check("def other(x):\n    print(x, file=sys.stdout)\n", &[], &[Rule::Tampering]);
+    }
+
+    #[test]
+    fn classes_of_dishonest_lines() {
+        for (line, rule) in [
+            ("exec('x = 1')", Rule::CodeFromStrings),
+            ("builtins.exec(x)", Rule::CodeFromStrings),
+            ("f = types.FunctionType(c, {})", Rule::CodeFromStrings),
+            ("import runpy", Rule::CodeFromStrings),
+            ("import zlib", Rule::EncodedCode),
+            ("from base64 import b64decode", Rule::EncodedCode),
+            ("x = bytes.fromhex(y)", Rule::EncodedCode),
+            ("import ctypes", Rule::Tampering),
+            ("from _pytest import reports", Rule::Tampering),
+            ("threading.settrace(f)", Rule::Tampering),
+            ("os.dup2(1, 2)", Rule::Tampering),
+            ("import urllib.request", Rule::Network),
+            ("from urllib import request as r", Rule::Network),
+            ("from http.client import HTTPConnection", Rule::Network),
+        ] {
+            check(&format!("{line}\n"), &[], &[rule]);
+        }
+        check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
+    }
 }

@@ -2,6 +2,7 @@
 //! mutations whose effect an independent run of pytest decides.
 
 mod bed;
+mod benching;
 mod failing;
 mod mutations;
 mod refusals;
