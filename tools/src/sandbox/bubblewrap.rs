@@ -15,8 +15,11 @@ use std::{
 use super::{
     Network, Request,
     supervise::{Boxed, FIRST_EXTRA, LAST_TEXT, MOST_EXTRAS, STATUS},
-    view::{LAST_FILE, MEMORY_FILES, Seen, USER, memory_bytes},
+    view::{MEMORY_FILES, Seen, USER, memory_bytes},
 };
+
+/// The last file that bubblewrap makes; while it does, all directories in memory are there.
+const LAST_FILE: &str = "/etc/sandbox";
 
 /// Bubblewrap's arguments for a request, and the descriptors that they name.
 pub(super) fn arguments(
@@ -49,8 +52,6 @@ pub(super) fn arguments(
             Seen::ReadOnly => words.paths("--ro-bind", place, place),
             Seen::Writable => words.paths("--bind", place, place),
             Seen::Link(target) => words.paths("--symlink", target, place),
-            // It comes last.
-            Seen::Text(_) if place == Path::new(LAST_FILE) => {}
             Seen::Text(text) => {
                 let file = number(in_memory(text.as_bytes())?)?;
                 words.paths("--ro-bind-data", Path::new(&file), place);
@@ -61,13 +62,7 @@ pub(super) fn arguments(
             }
         }
     }
-    let last_text = match view.get(Path::new(LAST_FILE)) {
-        Some(Seen::Text(text)) => {
-            words.add(&["--ro-bind-data", &LAST_TEXT.to_string(), LAST_FILE]);
-            text.clone().into_bytes()
-        }
-        _ => return Err(io::Error::other(format!("{LAST_FILE} cannot be shown"))),
-    };
+    words.add(&["--ro-bind-data", &LAST_TEXT.to_string(), LAST_FILE]);
     words.add(&["--remount-ro", "/", "--chdir"]);
     words.path(&request.cwd);
     words.add(&["--clearenv"]);
@@ -101,7 +96,6 @@ pub(super) fn arguments(
             // Bubblewrap's own process inside counts too.
             processes: request.limits.processes.saturating_add(1),
             remounts: remounts.collect::<io::Result<_>>()?,
-            last_text,
         },
     ))
 }

@@ -295,7 +295,7 @@ impl<'a> Watch<'a> {
             started,
             stopped: None,
             peak: 0,
-            next_look: started,
+            next_look: Instant::now() + TICK,
             groups,
         })
     }

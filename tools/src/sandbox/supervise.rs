@@ -48,8 +48,6 @@ pub(super) struct Boxed {
     /// Directories in memory, as they are called while bubblewrap sets up, and the options that
     /// they are mounted with again.
     pub(super) remounts: Vec<(CString, CString)>,
-    /// What is read at [`LAST_TEXT`].
-    pub(super) last_text: Vec<u8>,
 }
 
 /// A running supervisor. Dropping it kills whatever still runs.
@@ -204,6 +202,17 @@ const FIRST_INHERITED: RawFd = 11;
 pub(super) const STATUS: RawFd = 11;
 /// Bubblewrap reads here the text of its last file.
 pub(super) const LAST_TEXT: RawFd = 12;
+/// What it reads: as much as fills a pipe of the smallest size, so that reading it is seen.
+static TEXT: [u8; 4096] = {
+    let mut text = [b'\n'; 4096];
+    let words = b"gistify: a program runs here that sees only what it was given";
+    let mut at = 0;
+    while at < words.len() {
+        text[at] = words[at];
+        at += 1;
+    }
+    text
+};
 /// The first of [`Boxed::descriptors`].
 pub(super) const FIRST_EXTRA: RawFd = 13;
 pub(super) const MOST_EXTRAS: usize = 16;
@@ -339,9 +348,10 @@ impl Plan<'_> {
             if inside > 0 {
                 let limit = libc::rlimit { rlim_cur: boxed.processes, rlim_max: boxed.processes };
                 libc::prlimit(inside, libc::RLIMIT_NPROC, &limit, ptr::null_mut());
-                let text = &boxed.last_text;
-                libc::write(TEXT_WRITE, text.as_ptr().cast(), text.len());
-                if text_is_read() {
+                if libc::fcntl(TEXT_WRITE, libc::F_SETPIPE_SZ, TEXT.len()) == TEXT.len() as c_int
+                    && libc::write(TEXT_WRITE, TEXT.as_ptr().cast(), TEXT.len()) > 0
+                    && text_is_read()
+                {
                     done = remount(inside, &boxed.remounts);
                 }
             }
@@ -416,24 +426,18 @@ unsafe fn says_exit_code(status: RawFd) -> bool {
     }
 }
 
-/// Waits until bubblewrap has read what was written for it. Says no when it is gone, or when we are
-/// to stop.
+/// Waits until bubblewrap reads what was written for it, which filled the pipe. Says no when it is
+/// gone, or when we are to stop.
 unsafe fn text_is_read() -> bool {
     unsafe {
         loop {
-            let mut left: c_int = 0;
-            if libc::ioctl(TEXT_WRITE, libc::FIONREAD, &mut left) != 0 || left == 0 {
-                return left == 0;
-            }
             let mut events = [
-                libc::pollfd { fd: TEXT_WRITE, events: 0, revents: 0 },
+                libc::pollfd { fd: TEXT_WRITE, events: libc::POLLOUT, revents: 0 },
                 libc::pollfd { fd: CONTROL, events: libc::POLLIN, revents: 0 },
             ];
-            libc::poll(events.as_mut_ptr(), 2, 0);
-            if events[0].revents != 0 || events[1].revents != 0 {
-                return false;
+            if libc::poll(events.as_mut_ptr(), 2, -1) > 0 {
+                return events[0].revents == libc::POLLOUT && events[1].revents == 0;
             }
-            libc::usleep(200);
         }
     }
 }
