@@ -58,6 +58,9 @@ pub(crate) struct Unit<'a> {
     node: OnceCell<Vec<Node<'a>>>,
 }
 
+/// A global name by the module that binds it.
+type Global = (ModuleId, Name);
+
 /// Modules, names, units and what ran.
 pub(crate) struct Program<'a> {
     pub(crate) modules: &'a Modules,
@@ -69,7 +72,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, Name), Option<FxHashSet<(ModuleId, Name)>>>>,
+    effects: RefCell<FxHashMap<Global, Option<FxHashSet<Global>>>>,
 }
 
 impl<'a> Program<'a> {
@@ -157,11 +160,7 @@ impl<'a> Program<'a> {
     }
 
     /// Globals that a call of an internal function changes; `None` where it cannot be told.
-    pub(crate) fn changes(
-        &self,
-        home: ModuleId,
-        name: &Name,
-    ) -> Option<FxHashSet<(ModuleId, Name)>> {
+    pub(crate) fn changes(&self, home: ModuleId, name: &Name) -> Option<FxHashSet<Global>> {
         let key = (home, name.clone());
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();

@@ -1060,7 +1060,7 @@ fn acts(stmt: &Stmt) -> bool {
                 && !is_internal_dunder_import(&expr.value)
         }
         Stmt::Assert(_) | Stmt::Raise(_) => true,
-        Stmt::Assign(assign) => assign.targets.iter().any(|target| is_place(target)),
+        Stmt::Assign(assign) => assign.targets.iter().any(is_place),
         Stmt::AugAssign(assign) => is_place(&assign.target),
         Stmt::AnnAssign(assign) => is_place(&assign.target),
         Stmt::If(_)
