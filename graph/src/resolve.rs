@@ -150,8 +150,7 @@ impl<'a> Resolver<'a> {
         {
             return Some(target);
         }
-        let inner = format!("{module}.{name}");
-        self.modules.is_internal(&inner).then_some(Target::Module(inner))
+        self.submodule(module, name)
     }
 
     /// The module whose statement finally binds a name, following internal imports.
@@ -167,7 +166,10 @@ impl<'a> Resolver<'a> {
                 Some(bindings) => match bindings.last().map(|binding| &binding.kind) {
                     Some(BindingKind::From { module: from, name: attribute }) => {
                         match self.modules.find(from) {
-                            Some(id) if self.resolve(id, attribute).is_some() => {
+                            Some(id)
+                                if self.resolve(id, attribute).is_some()
+                                    && !self.is_compiled(&format!("{from}.{attribute}")) =>
+                            {
                                 Some((id, attribute.clone()))
                             }
                             _ => None,
@@ -242,11 +244,7 @@ impl<'a> Resolver<'a> {
             None => self
                 .star_source(module, name)
                 .and_then(|id| self.follow(id, name, path))
-                .or_else(|| {
-                    let inner = format!("{}.{name}", entry.name);
-                    (entry.is_package && self.modules.is_internal(&inner))
-                        .then_some(Target::Module(inner))
-                })
+                .or_else(|| entry.is_package.then(|| self.submodule(&entry.name, name))?)
                 .or_else(|| self.snapshot(module, name)),
         };
         path.pop();
@@ -269,23 +267,39 @@ impl<'a> Resolver<'a> {
                     && rebinds_itself(self.modules.get(module).syntax.body(), name, binding.at);
                 Some(if same { Target::Builtin(name.clone()) } else { own })
             }
-            BindingKind::Import { bound, .. } => Some(if self.modules.is_internal(bound) {
+            BindingKind::Import { bound, .. } => Some(if self.is_source(bound) {
                 Target::Module(bound.clone())
             } else {
                 Target::External(bound.clone(), None)
             }),
             BindingKind::From { module: from, name: attribute } => {
-                if !self.modules.is_internal(from) {
+                if !self.is_source(from) {
                     return Some(Target::External(from.clone(), Some(attribute.clone())));
                 }
-                let inner = format!("{from}.{attribute}");
                 let found = self.modules.find(from).and_then(|id| {
                     let itself = id == module && attribute == name;
                     if itself { None } else { self.follow(id, attribute, path) }
                 });
-                found.or_else(|| self.modules.is_internal(&inner).then_some(Target::Module(inner)))
+                found.or_else(|| self.submodule(from, attribute))
             }
         }
+    }
+
+    fn submodule(&self, package: &str, name: &Name) -> Option<Target> {
+        let inner = format!("{package}.{name}");
+        if self.is_compiled(&inner) {
+            return Some(Target::External(package.to_owned(), Some(name.clone())));
+        }
+        self.modules.is_internal(&inner).then_some(Target::Module(inner))
+    }
+
+    /// Whether a module is the repository's and can be read; compiled extensions stay importable.
+    fn is_source(&self, module: &str) -> bool {
+        self.modules.is_internal(module) && !self.is_compiled(module)
+    }
+
+    fn is_compiled(&self, module: &str) -> bool {
+        self.snapshots.is_some_and(|trace| trace.compiled.contains_key(module))
     }
 
     /// What a module's globals held at the end of the run, for names that no statement binds.

@@ -100,23 +100,20 @@ impl Syntax {
     /// 1-based lines in a range that begin inside a string, whose text must not be re-indented.
     pub fn lines_in_strings(&self, range: TextRange) -> Vec<u32> {
         let mut lines = Vec::new();
+        // Starts of the interpolated strings around a token: `{x = }` shows the blanks of its field.
+        let mut open = Vec::new();
         for token in self.tokens(range) {
-            let string = matches!(
-                token.kind(),
-                TokenKind::String
-                    | TokenKind::FStringMiddle
-                    | TokenKind::TStringMiddle
-                    | TokenKind::FStringStart
-                    | TokenKind::TStringStart
-            );
-            // The closing quotes of an interpolated string may open a line of their own.
-            let closing = matches!(token.kind(), TokenKind::FStringEnd | TokenKind::TStringEnd);
-            if string {
-                let (first, last) = self.source.line_span(token.range());
-                let end = self.source.line(token.end());
-                lines.extend(first + 1..=last.max(end));
-            } else if closing {
-                lines.push(self.source.line(token.start()));
+            let start = match token.kind() {
+                TokenKind::String => Some(token.start()),
+                TokenKind::FStringStart | TokenKind::TStringStart => {
+                    open.push(token.start());
+                    None
+                }
+                TokenKind::FStringEnd | TokenKind::TStringEnd => open.pop(),
+                _ => None,
+            };
+            if let Some(start) = start {
+                lines.extend(self.source.line(start) + 1..=self.source.line(token.end()));
             }
         }
         lines.sort_unstable();

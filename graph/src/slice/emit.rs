@@ -33,18 +33,17 @@ pub(crate) fn emit(
     for (&id, chosen) in &selection.chosen {
         let unit = program.get(id);
         let module = program.modules.get(unit.module);
-        let internal = |level: u32, from: Option<&str>, name: &str| {
-            let Some(absolute) = program.modules.absolute(unit.module, level, from) else {
-                return false;
-            };
-            let compiled = program.trace.compiled.contains_key(&format!("{absolute}.{name}"));
-            program.modules.is_internal(&absolute) && !compiled
+        let outside = |level: u32, from: Option<&str>, name: &str| {
+            let absolute = program.modules.absolute(unit.module, level, from)?;
+            let compiled = program.trace.compiled.contains_key(&format!("{absolute}.{name}"))
+                || program.trace.compiled.contains_key(&absolute);
+            (compiled || !program.modules.is_internal(&absolute)).then_some(absolute)
         };
         let renderer = Renderer {
             module,
             edits: edits.get(&unit.module),
             inner: inner.get(&unit.module).unwrap_or(&no_inner),
-            internal: &internal,
+            outside: &outside,
         };
         let mut lines = Lines::default();
         for node in &chosen.nodes {

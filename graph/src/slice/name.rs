@@ -16,7 +16,7 @@ use super::{
     plan::Reason,
     program::{Moment, UnitId},
     scan::Usage,
-    select::Selection,
+    select::{Selection, is_definition},
 };
 use crate::{
     module::ModuleId,
@@ -321,12 +321,14 @@ fn inner(
             if !program.modules.is_internal(&from) {
                 return;
             }
+            // Compiled extensions stay importable, by their absolute names.
+            internal = true;
             for alias in &statement.names {
                 let compiled = format!("{from}.{}", alias.name);
-                if program.trace.compiled.contains_key(&compiled) {
+                if [&from, &compiled].iter().any(|name| program.trace.compiled.contains_key(*name))
+                {
                     continue;
                 }
-                internal = true;
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                 let thing = program.resolver.attribute(&from, &alias.name.id).map(thing_of);
                 found.push((local, thing));
@@ -666,7 +668,9 @@ impl Namer<'_, '_> {
                 let flat = self.flat(name, &one.thing);
                 let contested = self.states.contains_key(name);
                 let mut text = flat.clone();
-                if contested && !one.late {
+                if contested && !one.late && self.bound_before(name, one) {
+                    text = name.clone();
+                } else if contested && !one.late {
                     let moment = self.selection.program.get(one.unit).moment;
                     match self.active(name, moment) {
                         Some(active) if active == &one.thing => text = name.clone(),
@@ -700,6 +704,24 @@ impl Namer<'_, '_> {
                 self.naming.edits.entry(module).or_default().insert(key(range), text.to_string());
             }
         }
+    }
+
+    /// Whether the block around a use binds the name itself before it, as a loop does its target.
+    fn bound_before(&self, name: &Name, one: &Use) -> bool {
+        let program = &self.selection.program;
+        let unit = program.get(one.unit);
+        let Some(range) = one.range else { return false };
+        if one.thing != Thing::Own(unit.module, name.clone()) || is_definition(unit.stmt) {
+            return false;
+        }
+        let mut bound = false;
+        scope::for_each_statement(std::slice::from_ref(unit.stmt), &mut |stmt| {
+            let block = matches!(stmt, Stmt::For(_) | Stmt::With(_) | Stmt::Match(_));
+            bound |= (block || stmt.end() <= range.start())
+                && stmt.start() < range.start()
+                && scope::bound_directly(stmt).contains(name);
+        });
+        bound
     }
 
     fn alias_of_winner(&self, name: &Name, thing: &Thing) -> Name {

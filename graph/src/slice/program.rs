@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Adjustments,
-    prune::{Node, Pruner, Whole},
+    prune::{Node, Pruner, Whole, is_overload},
     purity::Purity,
     ran::Ran,
 };
@@ -58,8 +58,8 @@ pub(crate) struct Unit<'a> {
     node: OnceCell<Vec<Node<'a>>>,
 }
 
-/// A global name by the module that binds it.
-type Global = (ModuleId, Name);
+/// Global names by their modules.
+type Globals = FxHashSet<(ModuleId, Name)>;
 
 /// Modules, names, units and what ran.
 pub(crate) struct Program<'a> {
@@ -72,7 +72,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<Global, Option<FxHashSet<Global>>>>,
+    effects: RefCell<FxHashMap<(ModuleId, Name), Option<Globals>>>,
 }
 
 impl<'a> Program<'a> {
@@ -160,7 +160,11 @@ impl<'a> Program<'a> {
     }
 
     /// Globals that a call of an internal function changes; `None` where it cannot be told.
-    pub(crate) fn changes(&self, home: ModuleId, name: &Name) -> Option<FxHashSet<Global>> {
+    pub(crate) fn changes(
+        &self,
+        home: ModuleId,
+        name: &Name,
+    ) -> Option<FxHashSet<(ModuleId, Name)>> {
         let key = (home, name.clone());
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();
@@ -194,13 +198,17 @@ impl<'a> Program<'a> {
         let syntax = &self.modules.get(module).syntax;
         let pure = |expr: &Expr| self.is_pure(module, expr);
         let path = syntax.source().path();
-        let lines: Vec<u32> = self
+        let mut lines: Vec<u32> = self
             .adjustments
             .whole
             .iter()
             .filter(|place| place.path == path)
             .map(|place| place.line)
             .collect();
+        // As the gist's own it is asked for more names than the original's was, by pytest for one.
+        if matches!(stmt, Stmt::FunctionDef(function) if &function.name == "__getattr__") {
+            lines.push(syntax.source().line(stmt.start()));
+        }
         let whole = if self.is_support(module) { Whole::Support } else { Whole::Lines(&lines) };
         Pruner::new(syntax, self.ran(module), &pure, self.adjustments.docstrings, whole)
             .statement(stmt)
@@ -223,6 +231,7 @@ impl<'a> Program<'a> {
         let source = self.modules.get(module).syntax.source();
         for stmt in body {
             match stmt {
+                Stmt::FunctionDef(_) if is_overload(stmt, body) => {}
                 Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {
                     if self.ran(module).statement(source, stmt) {
                         out.push((stmt, None));

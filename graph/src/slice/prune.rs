@@ -5,12 +5,14 @@
 
 use ruff_python_ast::{
     ElifElseClause, ExceptHandler, ExceptHandlerExceptHandler, Expr, MatchCase, Stmt, StmtClassDef,
-    StmtFor, StmtFunctionDef, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith,
+    StmtFor, StmtFunctionDef, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith, name::Name,
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
+use rustc_hash::FxHashSet;
+
 use super::ran::{Ran, is_docstring};
-use crate::syntax::Syntax;
+use crate::{scope, syntax::Syntax};
 
 /// A kept statement.
 #[derive(Debug, Clone)]
@@ -95,8 +97,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) docstrings: bool,
     /// Which bodies of entered functions are kept whole.
     pub(crate) whole: Whole<'p>,
-    /// A statement that must survive, whatever did not run.
-    must: Option<TextRange>,
+    /// Statements that must survive, whatever did not run.
+    must: &'p [TextRange],
 }
 
 impl<'a, 'p> Pruner<'a, 'p> {
@@ -107,12 +109,13 @@ impl<'a, 'p> Pruner<'a, 'p> {
         docstrings: bool,
         whole: Whole<'p>,
     ) -> Self {
-        Self { syntax, ran, pure, docstrings, whole, must: None }
+        Self { syntax, ran, pure, docstrings, whole, must: &[] }
     }
 
     /// What is left of a block.
     pub(crate) fn block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
-        body.iter().flat_map(|stmt| self.statement(stmt)).collect()
+        let kept = body.iter().filter(|stmt| !is_overload(stmt, body));
+        kept.flat_map(|stmt| self.statement(stmt)).collect()
     }
 
     /// What is left of a statement: nothing, itself, or the statements of a branch of it.
@@ -127,7 +130,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
             Stmt::With(with) => self.with(stmt, with),
             Stmt::Try(attempt) => self.attempt(stmt, attempt),
             Stmt::Match(matching) => self.matching(stmt, matching),
-            _ if self.ran(stmt) || self.is_must(stmt) => vec![leaf(stmt, Role::Ran)],
+            _ if self.ran(stmt) => vec![leaf(stmt, Role::Ran)],
+            _ if self.is_must(stmt) => vec![leaf(stmt, Role::Filler)],
             _ => Vec::new(),
         }
     }
@@ -141,11 +145,15 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn is_must(&self, stmt: &Stmt) -> bool {
-        self.must == Some(stmt.range())
+        self.must.contains(&stmt.range())
     }
 
     fn holds_must(&self, body: &[Stmt]) -> bool {
-        self.must.is_some_and(|must| body.iter().any(|stmt| stmt.range().contains_range(must)))
+        body.iter().any(|stmt| self.is_around_must(stmt))
+    }
+
+    fn is_around_must(&self, stmt: &Stmt) -> bool {
+        self.must.iter().any(|&must| stmt.range().contains_range(must))
     }
 
     fn header_ran(&self, start: TextSize, body: &[Stmt]) -> bool {
@@ -156,7 +164,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn branch(&self, stmt: &'a Stmt, branch: &'a StmtIf) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.holds_must(&branch.body) {
+        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
             return Vec::new();
         }
         let mut clauses: Vec<Clause<'a>> = Vec::new();
@@ -180,7 +188,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                         reached = false;
                         continue;
                     }
-                    let kept = if ran { self.block(body) } else { Vec::new() };
+                    let kept = if ran || must { self.block(body) } else { Vec::new() };
                     if !ran && !must && (self.pure)(test) {
                         continue;
                     }
@@ -207,7 +215,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
 
     fn for_loop(&self, stmt: &'a Stmt, each: &'a StmtFor) -> Vec<Node<'a>> {
         let ran = self.any_ran(&each.body);
-        let must = self.holds_must(&each.body) || self.holds_must(&each.orelse);
+        let must = self.is_around_must(stmt);
         if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
             return Vec::new();
         }
@@ -224,7 +232,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
 
     fn while_loop(&self, stmt: &'a Stmt, repeat: &'a StmtWhile) -> Vec<Node<'a>> {
         let ran = self.any_ran(&repeat.body);
-        let must = self.holds_must(&repeat.body) || self.holds_must(&repeat.orelse);
+        let must = self.is_around_must(stmt);
         if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
             return Vec::new();
         }
@@ -244,7 +252,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
     fn with(&self, stmt: &'a Stmt, with: &'a StmtWith) -> Vec<Node<'a>> {
         if !self.header_ran(stmt.start(), &with.body)
             && !self.any_ran(&with.body)
-            && !self.holds_must(&with.body)
+            && !self.is_around_must(stmt)
         {
             return Vec::new();
         }
@@ -253,9 +261,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn attempt(&self, stmt: &'a Stmt, attempt: &'a StmtTry) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range())
-            && !self.must.is_some_and(|must| stmt.range().contains_range(must))
-        {
+        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
             return Vec::new();
         }
         let body = self.block(&attempt.body);
@@ -304,13 +310,18 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn matching(&self, stmt: &'a Stmt, matching: &'a StmtMatch) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range()) {
+        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
             return Vec::new();
         }
+        let impure = |case: &MatchCase| {
+            case.guard.as_ref().is_some_and(|guard| {
+                self.ran.range(self.syntax.source(), guard.range()) && !(self.pure)(guard)
+            })
+        };
         let cases: Vec<Clause<'a>> = matching
             .cases
             .iter()
-            .filter(|case| self.any_ran(&case.body) || self.holds_must(&case.body))
+            .filter(|case| self.any_ran(&case.body) || self.holds_must(&case.body) || impure(case))
             .map(|case| self.clause(Head::Case(case), self.block(&case.body), &case.body))
             .collect();
         if cases.is_empty() {
@@ -330,7 +341,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
 
     fn function(&self, stmt: &'a Stmt, function: &'a StmtFunctionDef) -> Vec<Node<'a>> {
         let source = self.syntax.source();
-        if !self.ran(stmt) {
+        if !self.ran(stmt) && !self.is_must(stmt) {
             return Vec::new();
         }
         let called = self
@@ -359,18 +370,19 @@ impl<'a, 'p> Pruner<'a, 'p> {
             Whole::Lines(_) => {}
         }
         let mut body = self.block(&function.body);
-        // A generator stays a generator, also when none of its yields ran.
-        let yields = own_yields(&function.body);
-        if !yields.is_empty() && !body.iter().any(node_yields) {
-            let must = yields.into_iter().min_by_key(|range| range.len());
-            let pruner = Self { must, ..*self };
+        let must = missed(function, &body);
+        if !must.is_empty() {
+            let pruner = Pruner { must: &must, ..*self };
             body = pruner.block(&function.body);
-            if !body.iter().any(node_yields)
-                && let Some(must) = must
-                && let Some(holder) =
-                    function.body.iter().find(|stmt| stmt.range().contains_range(must))
-            {
-                body.extend(pruner.entire(std::slice::from_ref(holder), Role::Dead));
+            for range in must {
+                let holder = function.body.iter().find(|stmt| stmt.range().contains_range(range));
+                if let Some(holder) = holder
+                    && !body.iter().any(|node| node_holds(node, range))
+                {
+                    body.retain(|node| !holder.range().contains_range(node.stmt.range()));
+                    body.extend(self.entire(std::slice::from_ref(holder), Role::Dead));
+                    body.sort_by_key(|node| node.stmt.start());
+                }
             }
         }
         self.keep_docstring(&mut body, &function.body);
@@ -511,7 +523,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
 /// The shortest simple statement of a block, nested ones included, that could stand for it.
 fn shortest(body: &[Stmt]) -> Option<&Stmt> {
     let mut best: Option<&Stmt> = None;
-    crate::scope::for_each_statement(body, &mut |stmt| {
+    scope::for_each_statement(body, &mut |stmt| {
         let simple = matches!(
             stmt,
             Stmt::Return(_)
@@ -532,6 +544,23 @@ fn shortest(body: &[Stmt]) -> Option<&Stmt> {
     best
 }
 
+/// Whether a definition only declares types: a later one of its block takes its place.
+pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
+    let Stmt::FunctionDef(function) = stmt else { return false };
+    let declares = function.decorator_list.iter().any(|decorator| match &decorator.expression {
+        Expr::Name(name) => &name.id == "overload",
+        Expr::Attribute(attribute) => &attribute.attr == "overload",
+        _ => false,
+    });
+    declares
+        && block.iter().any(|other| match other {
+            Stmt::FunctionDef(later) => {
+                later.name.id == function.name.id && other.start() > stmt.start()
+            }
+            _ => false,
+        })
+}
+
 fn is_ellipsis(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Expr(expr) if expr.value.is_ellipsis_literal_expr())
 }
@@ -540,10 +569,61 @@ pub(crate) fn leaf(stmt: &Stmt, role: Role) -> Node<'_> {
     Node { stmt, clauses: Vec::new(), role }
 }
 
+/// Statements of a function without which what is left of it would mean something else: a generator
+/// stays a generator, also when none of its yields ran, and a `nonlocal` below it needs its variable.
+fn missed(function: &StmtFunctionDef, body: &[Node<'_>]) -> Vec<TextRange> {
+    let mut missed = Vec::new();
+    if !body.iter().any(node_yields) {
+        missed.extend(own_yields(&function.body).into_iter().min_by_key(|range| range.len()));
+    }
+    let mut names = Vec::new();
+    nonlocals(body, false, &mut names);
+    let mut kept = FxHashSet::default();
+    bound_by(body, &mut kept);
+    for name in names.into_iter().filter(|name| !kept.contains(name)) {
+        let mut binders = Vec::new();
+        scope::for_each_statement(&function.body, &mut |stmt| {
+            if scope::bound_directly(stmt).contains(&name) {
+                binders.push(stmt.range());
+            }
+        });
+        missed.extend(binders.into_iter().min_by_key(|range| range.len()));
+    }
+    missed
+}
+
+/// Names that kept functions below these statements declare `nonlocal`.
+fn nonlocals(nodes: &[Node<'_>], inner: bool, names: &mut Vec<Name>) {
+    for node in nodes {
+        if let Stmt::Nonlocal(declared) = node.stmt
+            && inner
+        {
+            names.extend(declared.names.iter().map(|name| name.id.clone()));
+        }
+        let inner = inner || matches!(node.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+        node.clauses.iter().for_each(|clause| nonlocals(&clause.body, inner, names));
+    }
+}
+
+/// Names that kept statements of a scope bind otherwise than by imports.
+pub(crate) fn bound_by(nodes: &[Node<'_>], names: &mut FxHashSet<Name>) {
+    for node in nodes {
+        names.extend(scope::bound_directly(node.stmt));
+        if !matches!(node.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            node.clauses.iter().for_each(|clause| bound_by(&clause.body, names));
+        }
+    }
+}
+
+fn node_holds(node: &Node<'_>, range: TextRange) -> bool {
+    node.stmt.range() == range
+        || node.clauses.iter().any(|clause| clause.body.iter().any(|node| node_holds(node, range)))
+}
+
 /// Ranges of the statements of a function's own scope that yield.
 fn own_yields(body: &[Stmt]) -> Vec<TextRange> {
     let mut found = Vec::new();
-    crate::scope::for_each_statement(body, &mut |stmt| {
+    scope::for_each_statement(body, &mut |stmt| {
         if statement_yields(stmt) {
             found.push(stmt.range());
         }

@@ -40,6 +40,9 @@ impl Lines {
     }
 }
 
+/// From an import's level, its module and one of its names to the absolute module.
+pub(crate) type Outside<'r> = dyn Fn(u32, Option<&str>, &str) -> Option<String> + 'r;
+
 /// Renders the statements of one module.
 pub(crate) struct Renderer<'r> {
     pub(crate) module: &'r Module,
@@ -47,8 +50,8 @@ pub(crate) struct Renderer<'r> {
     pub(crate) edits: Option<&'r BTreeMap<TextRangeKey, String>>,
     /// What import statements inside blocks become, by their start, for those that lead inwards.
     pub(crate) inner: &'r FxHashMap<u32, Vec<String>>,
-    /// Whether a dotted module, imported with this level by this module, is internal.
-    pub(crate) internal: &'r dyn Fn(u32, Option<&str>, &str) -> bool,
+    /// Where an import of a block leads to if it stays, as it does when it leads outside.
+    pub(crate) outside: &'r Outside<'r>,
 }
 
 impl Renderer<'_> {
@@ -160,7 +163,7 @@ impl Renderer<'_> {
         match stmt {
             Stmt::Import(import) => {
                 for alias in &import.names {
-                    if !(self.internal)(0, Some(&alias.name), "") {
+                    if (self.outside)(0, Some(&alias.name), "").is_some() {
                         let text = format!("import {}", self.module.syntax.source().slice(alias));
                         out.source(depth, &text, self.place(line), false);
                     }
@@ -169,13 +172,10 @@ impl Renderer<'_> {
             Stmt::ImportFrom(import) => {
                 let from = import.module.as_ref().map(|name| name.as_str());
                 for alias in &import.names {
-                    // Compiled extensions stay importable.
-                    if !(self.internal)(import.level, from, &alias.name) {
-                        let dots = ".".repeat(import.level as usize);
+                    if let Some(module) = (self.outside)(import.level, from, &alias.name) {
                         let alias = self.module.syntax.source().slice(alias);
-                        let text =
-                            format!("from {dots}{} import {alias}", from.unwrap_or_default());
-                        out.source(depth, &text, self.place(line), false);
+                        let text = format!("from {module} import {alias}");
+                        out.source(depth, &text, self.place(line), import.level > 0);
                     }
                 }
             }
@@ -285,7 +285,7 @@ pub(crate) fn import_text(
         }
         Stmt::ImportFrom(import) => {
             let mut parts = Vec::new();
-            let mut adapted = false;
+            let mut adapted = absolute.is_some();
             let mut line = None;
             for alias in &import.names {
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();

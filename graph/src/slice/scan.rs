@@ -10,7 +10,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
-use super::prune::{Clause, Head, Node, Role};
+use super::prune::{Clause, Head, Node, Role, bound_by};
 use crate::scope::{self, Bound};
 
 /// A use of a name that its module's globals (or the builtins) answer.
@@ -78,16 +78,16 @@ enum Kind {
     Inner,
 }
 
-struct Scope<'a> {
+struct Scope {
     kind: Kind,
     bound: Bound,
-    /// The statements of a function.
-    body: &'a [Stmt],
+    /// Names that a function binds otherwise than by imports, in what is left of it.
+    rebound: FxHashSet<Name>,
 }
 
 struct Scanner<'a> {
     scan: Scan<'a>,
-    scopes: Vec<Scope<'a>>,
+    scopes: Vec<Scope>,
     annotations: bool,
     dead: bool,
 }
@@ -167,8 +167,10 @@ impl<'a> Scanner<'a> {
                 }
                 let mut bound = scope::bound(&function.body);
                 bound.local.extend(parameter_names(&function.parameters));
+                let mut rebound = parameter_names(&function.parameters).collect();
+                bound_by(&clause.body, &mut rebound);
                 self.scan.parameters.extend(parameter_names(&function.parameters));
-                self.scope(Kind::Function, bound, &function.body, |scanner| {
+                self.scope(Kind::Function, bound, rebound, |scanner| {
                     scanner.nodes(&clause.body);
                 });
                 if typed {
@@ -190,7 +192,9 @@ impl<'a> Scanner<'a> {
                 }
                 let bound = scope::bound(&class.body);
                 let kind = Kind::Class(stmt.start());
-                self.scope(kind, bound, &[], |scanner| scanner.nodes(&clause.body));
+                self.scope(kind, bound, FxHashSet::default(), |scanner| {
+                    scanner.nodes(&clause.body);
+                });
                 if typed {
                     self.scopes.pop();
                 }
@@ -205,8 +209,9 @@ impl<'a> Scanner<'a> {
             Stmt::Import(_) | Stmt::ImportFrom(_) => {
                 let in_class =
                     matches!(self.scopes.last(), Some(Scope { kind: Kind::Class(_), .. }));
-                let rebound = self.scopes.last().map_or_else(FxHashSet::default, |scope| {
-                    rebound(stmt, scope.body, &scope.bound)
+                let mut rebound = scope::bound(std::slice::from_ref(stmt)).local;
+                rebound.retain(|name| {
+                    self.scopes.last().is_some_and(|scope| scope.rebound.contains(name))
                 });
                 self.scan.imports.push(InnerImport { stmt, dead: self.dead, in_class, rebound });
             }
@@ -244,10 +249,10 @@ impl<'a> Scanner<'a> {
         &mut self,
         kind: Kind,
         bound: Bound,
-        body: &'a [Stmt],
+        rebound: FxHashSet<Name>,
         inside: impl FnOnce(&mut Self),
     ) {
-        self.scopes.push(Scope { kind, bound, body });
+        self.scopes.push(Scope { kind, bound, rebound });
         inside(self);
         self.scopes.pop();
     }
@@ -256,7 +261,7 @@ impl<'a> Scanner<'a> {
         let Some(params) = params else { return false };
         let mut bound = Bound::default();
         bound.local.extend(params.type_params.iter().map(|param| param.name().id.clone()));
-        self.scopes.push(Scope { kind: Kind::Inner, bound, body: &[] });
+        self.scopes.push(Scope { kind: Kind::Inner, bound, rebound: FxHashSet::default() });
         for param in &params.type_params {
             ruff_python_ast::visitor::walk_type_param(self, param);
         }
@@ -342,7 +347,7 @@ impl<'a> Scanner<'a> {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        self.scope(Kind::Inner, bound, &[], |scanner| {
+        self.scope(Kind::Inner, bound, FxHashSet::default(), |scanner| {
             for (at, generator) in generators.iter().enumerate() {
                 if at > 0 {
                     scanner.visit_expr(&generator.iter);
@@ -394,7 +399,7 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                     self.parameters(parameters);
                     bound.local.extend(parameter_names(parameters));
                 }
-                self.scope(Kind::Function, bound, &[], |scanner| {
+                self.scope(Kind::Function, bound, FxHashSet::default(), |scanner| {
                     scanner.visit_expr(&lambda.body);
                 });
             }
@@ -438,24 +443,6 @@ impl<'a> Visitor<'a> for Scanner<'a> {
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
         walk_interpolated_string_element(self, element);
     }
-}
-
-/// Names of an import statement that its function binds otherwise, or as parameters, too.
-fn rebound(stmt: &Stmt, body: &[Stmt], bound: &Bound) -> FxHashSet<Name> {
-    let mut names = scope::bound(std::slice::from_ref(stmt)).local;
-    let mut others: FxHashSet<Name> = FxHashSet::default();
-    scope::for_each_statement(body, &mut |other| {
-        if !std::ptr::eq(other, stmt) {
-            match other {
-                Stmt::Import(_) | Stmt::ImportFrom(_) => {}
-                _ => others.extend(scope::bound_directly(other)),
-            }
-        }
-    });
-    let statements = scope::bound(body).local;
-    others.extend(bound.local.iter().filter(|name| !statements.contains(*name)).cloned());
-    names.retain(|name| others.contains(name));
-    names
 }
 
 fn parameter_names(parameters: &Parameters) -> impl Iterator<Item = Name> {

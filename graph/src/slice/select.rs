@@ -602,7 +602,7 @@ impl<'a> Search<'a, '_> {
             let stars = program.resolver.bindings(module, &reference.name).is_none()
                 && !scope::is_builtin(&reference.name);
             if stars {
-                self.external_stars(module, id, &reference.name);
+                self.external_stars(module, &reference.name);
             }
             return;
         };
@@ -706,7 +706,9 @@ impl<'a> Search<'a, '_> {
 
     /// Needs an import from outside, by the local name that a module gives it.
     fn require_import(&mut self, _id: UnitId, module: ModuleId, name: &Name, late: bool) {
-        let Some((home, name)) = self.program().resolver.home(module, name) else { return };
+        let Some((home, name)) = self.program().resolver.home(module, name) else {
+            return self.external_stars(module, name);
+        };
         let binders = self.program().binders(home, &name);
         let chosen: Vec<UnitId> =
             if late { binders.last().copied().into_iter().collect() } else { binders };
@@ -720,7 +722,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    fn external_stars(&mut self, module: ModuleId, _id: UnitId, name: &Name) {
+    fn external_stars(&mut self, module: ModuleId, name: &Name) {
         let program = self.program();
         let held = program.trace.modules.get(&program.modules.get(module).name);
         if !held.is_some_and(|held| held.names.contains_key(name.as_str())) {

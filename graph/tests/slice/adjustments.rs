@@ -1,0 +1,302 @@
+//! What a failed or a probing run taught changes the slice in the way it should.
+
+use super::check;
+
+const TABLE: &str = r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++class Table:
+-    """Rows."""
++    def __init__(self):
+*        self.rows = []
++    def add(self, row):
+-        """Adds."""
+-        self.rows.append(row)
++    def get(self, x=0):
+-        """Gets."""
+*        if x:
+-            return None
+*        return self.rows
++LIMIT = 3
++print(__name__)
+--- test_a.py
++from pkg.mod import Table
++def test_f():
+*    assert Table().get() == []
+"#;
+
+/// Slices the table above under adjustments.
+#[track_caller]
+fn adjusts(adjustments: &str, expected: &str) {
+    check(&format!("--- adjustments\n{adjustments}{TABLE}"), "test_a.py::test_f", expected);
+}
+
+#[test]
+fn nothing_is_adjusted() {
+    adjusts(
+        "{}",
+        r#"
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def add(self, row):
+         """Adds."""
+     def get(self, x=0):
+         return self.rows
+ print(__name__)
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn docstrings_stay_where_they_are_read() {
+    adjusts(
+        r#"{"docstrings": true}"#,
+        r#"
+ class Table:
+     """Rows."""
+     def __init__(self):
+         self.rows = []
+     def add(self, row):
+         """Adds."""
+     def get(self, x=0):
+         """Gets."""
+         return self.rows
+ print(__name__)
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn stubs_are_those_that_were_asked_for() {
+    adjusts(
+        r#"{"stubs": [], "side_effects": false}"#,
+        "
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
+ def test_f():
+     assert Table().get() == []
+",
+    );
+    adjusts(
+        r#"{"stubs": [], "more_stubs": [{"path": "pkg/mod.py", "line": 5}], "side_effects": false}"#,
+        r#"
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def add(self, row):
+         """Adds."""
+     def get(self, x=0):
+         return self.rows
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn a_function_can_be_kept_whole() {
+    adjusts(
+        r#"{"whole": [{"path": "pkg/mod.py", "line": 8}, {"path": "pkg/mod.py", "line": 5}]}"#,
+        r#"
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def add(self, row):
+         """Adds."""
+         self.rows.append(row)
+     def get(self, x=0):
+         """Gets."""
+         if x:
+             return None
+         return self.rows
+ print(__name__)
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn statements_can_be_kept_and_dropped() {
+    adjusts(
+        r#"{"keep": [{"path": "pkg/mod.py", "line": 13}], "drop": [{"path": "pkg/mod.py", "line": 14}], "stubs": []}"#,
+        "
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
+ LIMIT = 3
+ def test_f():
+     assert Table().get() == []
+",
+    );
+}
+
+#[test]
+fn the_name_of_a_module_can_be_written_out() {
+    adjusts(
+        r#"{"module_names": true, "stubs": []}"#,
+        r#"
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
+~print("pkg.mod")
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn modules_can_be_registered_and_imported() {
+    adjusts(
+        r#"{"register": ["pkg.mod"], "imports": ["os.path"], "stubs": [], "side_effects": false}"#,
+        r#"
++import sys
++import os.path
++sys.modules["pkg"] = sys.modules["pkg.mod"] = sys.modules.get(__name__)
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
+fn a_run_of_the_gist_narrows_the_trace() {
+    adjusts(
+        r#"{"executed": [{"path": "pkg/mod.py", "lines": [1, 3, 4, 8, 12], "functions": [3, 8]},
+            {"path": "test_a.py", "lines": [2, 3], "functions": [2]}], "stubs": [], "side_effects": false}"#,
+        "
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
+ def test_f():
+     assert Table().get() == []
+",
+    );
+}
+
+#[test]
+fn what_only_the_original_executed_goes_after_a_run_of_the_gist() {
+    check(
+        r#"
+--- adjustments
+{"executed": [{"path": "pkg/mod.py", "lines": [1, 2, 3, 7], "functions": [1]},
+  {"path": "test_a.py", "lines": [3, 4], "functions": [3]}]}
+--- pkg/__init__.py
+--- pkg/mod.py
++def work(x=1):
+=    if x:
+=        return 1
++    else:
++        return 2
++def once():
++    return work(0)
+--- pkg/other.py
++from .mod import once
++ONCE = once()
+--- test_a.py
++import pkg.other
++from pkg.mod import work
++def test_f():
+*    assert work() == 1
+"#,
+        "test_a.py::test_f",
+        "
+ def work(x=1):
+     if x:
+         return 1
+ def test_f():
+     assert work() == 1
+",
+    );
+}
+
+#[test]
+fn conditions_that_may_have_an_effect_can_go() {
+    for (impure, kept) in [(true, "\n     if note(x):\n         return None\n"), (false, "\n")] {
+        check(
+            &format!(
+                r#"
+--- adjustments
+{{"impure": {impure}}}
+--- a.py
++seen = []
++def note(x):
+*    seen.append(x)
++def f(x=0):
+*    if note(x):
+-        return None
+*    return x
+--- test_a.py
++from a import f
++def test_f():
+*    assert f() == 0
+"#
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
+ seen = []
+ def note(x):
+     seen.append(x)
+ def f(x=0):{kept}     return x
+ def test_f():
+     assert f() == 0
+"
+            ),
+        );
+    }
+}
+
+#[test]
+fn annotations_can_be_evaluated() {
+    check(
+        r#"
+--- adjustments
+{"annotations": true}
+--- pkg/__init__.py
+--- pkg/mod.py
++from __future__ import annotations
++class Kind:
++    pass
++class Data:
++    kind: Kind
++def data():
+*    return Data
+--- test_a.py
++from pkg.mod import data
++def test_f():
+*    assert data()
+"#,
+        "test_a.py::test_f",
+        "
+ class Kind:
+     pass
+ class Data:
+     kind: Kind
+ def data():
+     return Data
+ def test_f():
+     assert data()
+",
+    );
+}

@@ -1,0 +1,291 @@
+//! Conditions are cut down to what ran of them, and what was cut never runs.
+
+use super::prune::prunes;
+
+#[test]
+fn branches_that_never_ran_go() {
+    prunes(
+        "
++def f(x=1):
+*    if x:
+*        y = 1
+-    else:
+-        y = 2
+*    if not x:
+-        y = 3
+*    return y
+",
+        "
+ def f(x=1):
+     if x:
+         y = 1
+     return y
+",
+    );
+}
+
+#[test]
+fn an_elif_whose_if_went_becomes_an_if() {
+    prunes(
+        "
++def f(x=2):
+*    if x == 1:
+-        return 'one'
+*    elif x == 2:
+*        return 'two'
+-    elif x == 3:
+-        return 'three'
+-    else:
+-        return 'many'
+",
+        "
+ def f(x=2):
+     if x == 2:
+         return 'two'
+",
+    );
+    prunes(
+        "
++def f():
+*    for x in (2, 4):
+*        if x == 1:
+-            y = 'one'
+*        elif x == 2:
+*            y = 'two'
+*        elif x == 3:
+-            y = 'three'
+-        else:
+*            y = 'many'
+*    return y
+",
+        "
+ def f():
+     for x in (2, 4):
+         if x == 2:
+             y = 'two'
+         else:
+             y = 'many'
+     return y
+",
+    );
+}
+
+#[test]
+fn an_else_that_is_left_alone_is_flattened() {
+    prunes(
+        "
++def f(x=2):
+*    if x == 1:
+-        y = 1
+-    else:
+*        y = 2
+*        z = y
+*    return z
+",
+        "
+ def f(x=2):
+     y = 2
+     z = y
+     return z
+",
+    );
+    prunes(
+        "
++def f(x=5):
+*    if x == 1:
+-        y = 1
+*    elif x == 2:
+-        y = 2
+-    else:
+*        if x == 3:
+-            y = 3
+-        else:
+*            y = 4
+*    return y
+",
+        "
+ def f(x=5):
+     y = 4
+     return y
+",
+    );
+}
+
+#[test]
+fn an_impure_condition_stays_with_a_filler_that_cannot_run() {
+    prunes(
+        "
++seen = []
++def note(x):
+*    seen.append(x)
+*    return False
++def f(x=1):
+*    if x is None:
+-        return 0
+*    elif note(x):
+-        y = 3 + x
+-        z = y
+*    if note(x) and x.real:
+-        raise ValueError(x)
+*    return x
+",
+        "
+ seen = []
+ def note(x):
+     seen.append(x)
+     return False
+ def f(x=1):
+     if note(x):
+         z = y
+     if note(x) and x.real:
+         raise ValueError(x)
+     return x
+",
+    );
+}
+
+#[test]
+fn a_pure_function_in_a_condition_does_not_keep_it() {
+    prunes(
+        "
++def is_special(x):
+*    kind = type(x).__name__
+*    return kind.startswith('Special')
++def f(x=1):
+*    if is_special(x):
+-        return None
+*    return x
+",
+        "
+ def is_special(x):
+     kind = type(x).__name__
+     return kind.startswith('Special')
+ def f(x=1):
+     return x
+",
+    );
+}
+
+#[test]
+fn a_walrus_in_a_condition_is_no_pure_test() {
+    prunes(
+        "
++def f(x=''):
+*    if (y := x.strip()):
+-        return None
+*    return y
+",
+        "
+ def f(x=''):
+     if (y := x.strip()):
+         return None
+     return y
+",
+    );
+}
+
+#[test]
+fn a_function_that_ran_is_never_filled_by_a_statement_that_could_run() {
+    prunes(
+        "
++def documented(x=0):
+-    \"\"\"Does nothing yet.\"\"\"
+*    if x:
+-        print(x)
++def bare(x=0):
+*    if x:
+-        print(x)
+-        del x
++def looped(x=()):
+*    for one in x:
+-        print(one)
++def f():
+*    documented()
+*    bare()
+*    looped()
+",
+        "
+ def documented(x=0):
+     \"\"\"Does nothing yet.\"\"\"
+ def bare(x=0):
+     if x:
+         del x
+ def looped(x=()):
++    pass
+ def f():
+     documented()
+     bare()
+     looped()
+",
+    );
+}
+
+#[test]
+fn declarations_are_no_filling() {
+    prunes(
+        "
++count = 0
++def f(x=0):
+-    global count
+*    if x:
+-        count = x
+",
+        "
+ count = 0
+ def f(x=0):
+     global count
+     if x:
+         count = x
+",
+    );
+}
+
+#[test]
+fn module_level_blocks_are_pruned_too() {
+    prunes(
+        "
++import sys
++if sys.version_info < (3, 0):
+-    text = unicode
++else:
++    text = str
++try:
++    import json
+-except ImportError:
+-    json = None
++for name in ():
+-    print(name)
++def f():
+*    return json.dumps(text(1))
+",
+        "
+ text = str
+ import json
+ def f():
+     return json.dumps(text(1))
+",
+    );
+}
+
+#[test]
+fn a_module_level_import_that_failed_keeps_its_handler() {
+    prunes(
+        "
++try:
++    import surely_not_installed
+-    fast = True
++except ImportError:
++    surely_not_installed = None
++def f():
+*    return surely_not_installed
+",
+        "
+ try:
+     import surely_not_installed
+ except ImportError:
+     surely_not_installed = None
+ def f():
+     return surely_not_installed
+",
+    );
+}

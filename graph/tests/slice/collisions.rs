@@ -1,0 +1,348 @@
+//! Modules that lived apart share one namespace: who keeps a name, and what the others are called.
+
+use super::check;
+
+#[test]
+fn the_last_definition_keeps_a_name() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++def helper():
+*    return 1
++def one():
+*    return helper()
+--- pkg/two.py
++def helper():
+*    return 2
++def two():
+*    return helper()
+--- test_a.py
++from pkg.one import one
++from pkg.two import two
++def test_f():
+*    assert one() + two() == 3
+",
+        "test_a.py::test_f",
+        "
+ def helper():
+     return 1
++helper_one = helper
+ def one():
+~    return helper_one()
+ def helper():
+     return 2
+ def two():
+     return helper()
+ def test_f():
+     assert one() + two() == 3
+",
+    );
+}
+
+#[test]
+fn what_a_test_names_keeps_the_name() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++def helper():
+*    return 1
+--- pkg/two.py
++def helper():
+*    return 2
++def two():
+*    return helper()
+--- test_a.py
++from pkg.one import helper
++from pkg.two import two
++def test_f():
+*    assert helper() + two() == 3
+",
+        "test_a.py::test_f",
+        "
+ def helper():
+     return 1
++helper_one = helper
+ def helper():
+     return 2
++helper_two = helper
++helper = helper_one
+ def two():
+~    return helper_two()
+ def test_f():
+     assert helper() + two() == 3
+",
+    );
+}
+
+#[test]
+fn an_early_reference_sees_what_its_module_saw() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++class Base:
++    kind = 1
+--- pkg/two.py
++from pkg import one
++class Base(one.Base):
++    other = 2
++class Two(Base):
++    two = 3
+--- pkg/three.py
++from pkg.one import Base
++class Three(Base):
++    three = 4
+--- test_a.py
++from pkg.two import Two
++from pkg.three import Three
++def test_f():
+*    assert (Two.other, Three.kind) == (2, 1)
+",
+        "test_a.py::test_f",
+        "
++import sys
++one = sys.modules.get(__name__)
+ class Base:
+     kind = 1
++Base_one = Base
+~class Base(one.Base_one):
+     other = 2
+ class Two(Base):
+     two = 3
+~class Three(Base_one):
+     three = 4
+ def test_f():
+     assert (Two.other, Three.kind) == (2, 1)
+",
+    );
+}
+
+#[test]
+fn imports_that_differ_are_a_collision_too() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++from os.path import join
++def one():
+*    return join('a', 'b')
+--- pkg/two.py
++from shlex import join
++def two():
+*    return join(['a', 'b'])
+--- test_a.py
++from pkg.one import one
++from pkg.two import two
++def test_f():
+*    assert one() != two()
+",
+        "test_a.py::test_f",
+        "
+~from os.path import join as join_path
+ def one():
+~    return join_path('a', 'b')
+ from shlex import join
+ def two():
+     return join(['a', 'b'])
+ def test_f():
+     assert one() != two()
+",
+    );
+}
+
+#[test]
+fn one_import_of_one_thing_serves_all() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++import os
++from os.path import (
++    join,
++    split as cut,
++)
++def one():
+*    return join(os.sep, 'b')
+--- pkg/two.py
++import os, sys as system
++from os.path import join
++def two():
+*    return join(os.sep, 'c'), system.path
+--- test_a.py
++from pkg.one import one
++from pkg.two import two
++def test_f():
+*    assert one() != two()
+",
+        "test_a.py::test_f",
+        "
+ import os
+ from os.path import join
+ def one():
+     return join(os.sep, 'b')
+ import sys as system
+ def two():
+     return join(os.sep, 'c'), system.path
+ def test_f():
+     assert one() != two()
+",
+    );
+}
+
+#[test]
+fn a_copy_of_an_imported_thing_loads_the_import() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/base.py
++OPTIONS = {'a': 1}
++def base():
+*    return OPTIONS
+--- pkg/more.py
++from .base import OPTIONS
++OPTIONS = OPTIONS.copy()
++OPTIONS['b'] = 2
++def more():
+*    return OPTIONS
+--- test_a.py
++from pkg.base import base
++from pkg.more import more
++def test_f():
+*    assert len(base()) + len(more()) == 3
+",
+        "test_a.py::test_f",
+        "
+ OPTIONS = {'a': 1}
++OPTIONS_base = OPTIONS
+ def base():
+~    return OPTIONS_base
+ OPTIONS = OPTIONS.copy()
+ OPTIONS['b'] = 2
+ def more():
+     return OPTIONS
+ def test_f():
+     assert len(base()) + len(more()) == 3
+",
+    );
+}
+
+#[test]
+fn a_loser_that_is_never_used_late_needs_no_alias() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++def make():
++    return 1
++ONE = make()
+--- pkg/two.py
++def make():
++    return 2
++TWO = make()
+--- test_a.py
++from pkg.one import ONE
++from pkg.two import TWO
++def test_f():
+*    assert ONE + TWO == 3
+",
+        "test_a.py::test_f",
+        "
+ def make():
+     return 1
+ ONE = make()
+ def make():
+     return 2
+ TWO = make()
+ def test_f():
+     assert ONE + TWO == 3
+",
+    );
+}
+
+#[test]
+fn three_modules_with_one_name_get_three_names() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/a.py
++def run():
+*    return 1
++def a():
+*    return run()
+--- pkg/b.py
++def run():
+*    return 2
++def b():
+*    return run()
+--- pkg/c.py
++def run():
+*    return 3
++def c():
+*    return run()
+--- test_a.py
++from pkg.a import a
++from pkg.b import b
++from pkg.c import c
++def test_f():
+*    assert a() + b() + c() == 6
+",
+        "test_a.py::test_f",
+        "
+ def run():
+     return 1
++run_a = run
+ def a():
+~    return run_a()
+ def run():
+     return 2
++run_b = run
+ def b():
+~    return run_b()
+ def run():
+     return 3
+ def c():
+     return run()
+ def test_f():
+     assert a() + b() + c() == 6
+",
+    );
+}
+
+#[test]
+fn the_name_of_a_fixture_wins() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/app.py
++class client:
++    kind = 'class'
++def make():
+*    return client.kind
+--- conftest.py
++import pytest
++from pkg.app import make
++@pytest.fixture
++def client():
+*    return make()
+--- test_a.py
++def test_f(client):
+*    assert client == 'class'
+",
+        "test_a.py::test_f",
+        "
+ import pytest
+ class client:
+     kind = 'class'
++client_app = client
+ def make():
+~    return client_app.kind
+ @pytest.fixture
+ def client():
+     return make()
+ def test_f(client):
+     assert client == 'class'
+",
+    );
+}

@@ -1,0 +1,276 @@
+//! What is reached without being named: strings, module objects, generated code, files.
+
+use super::check;
+
+#[test]
+fn a_dotted_string_registers_the_module_it_names() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++LIMIT = 1
++def work():
+*    return LIMIT
+--- test_a.py
++from unittest import mock
++from pkg.mod import work
++def test_f():
+*    with mock.patch('pkg.mod.LIMIT', 5):
+*        assert work() == 5
+",
+        "test_a.py::test_f",
+        "
++import sys
++sys.modules[\"pkg\"] = sys.modules[\"pkg.mod\"] = sys.modules.get(__name__)
+ from unittest import mock
+ LIMIT = 1
+ def work():
+     return LIMIT
+ def test_f():
+     with mock.patch('pkg.mod.LIMIT', 5):
+         assert work() == 5
+",
+    );
+}
+
+#[test]
+fn code_in_a_string_of_a_test_asks_for_what_it_imports() {
+    check(
+        "
+--- pkg/__init__.py
++from .mod import work
+--- pkg/mod.py
++def work():
+*    return 1
++def other():
+-    return 2
+--- test_a.py
++import textwrap
++CODE = '''
++    import pkg
++    print(pkg.work())
++'''
++def test_f():
+*    exec(textwrap.dedent(CODE))
+",
+        "test_a.py::test_f",
+        "
++import sys
++sys.modules[\"pkg\"] = sys.modules.get(__name__)
+ import textwrap
+ CODE = '''
+     import pkg
+     print(pkg.work())
+ '''
+ def test_f():
+     exec(textwrap.dedent(CODE))
+ def work():
+     return 1
+",
+    );
+}
+
+#[test]
+fn the_file_of_another_module_is_computed_from_the_gist_s() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++import os
++HERE = os.path.dirname(__file__)
++def work():
+*    return HERE
+--- tests/unit/test_a.py
++import os
++from pkg.mod import work
++def test_f():
+*    assert work() and os.path.dirname(__file__)
+",
+        "tests/unit/test_a.py::test_f",
+        "
+ import os
+~HERE = os.path.dirname(__file__.rsplit('/', 3)[0] + '/pkg/mod.py')
+ def work():
+     return HERE
+ def test_f():
+     assert work() and os.path.dirname(__file__)
+",
+    );
+}
+
+#[test]
+fn the_getattr_of_a_module_answers_for_it() {
+    check(
+        "
+--- pkg/__init__.py
++def __getattr__(name):
+*    if name == 'answer':
+*        return 42
+-    raise AttributeError(name)
+--- test_a.py
++import pkg
++def test_f():
+*    assert pkg.answer == 42
+",
+        "test_a.py::test_f",
+        "
++import sys
++pkg = sys.modules.get(__name__)
+ def __getattr__(name):
+     if name == 'answer':
+         return 42
+     raise AttributeError(name)
+ def test_f():
+     assert pkg.answer == 42
+",
+    );
+}
+
+#[test]
+fn a_module_asked_by_a_string_gives_what_the_string_names() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def work():
+=    return 1
++def other():
++    return 2
+--- pkg/user.py
++from . import mod
++def user(name='other'):
+*    return getattr(mod, name)
+--- test_a.py
++from pkg.user import user
++def test_f():
+*    assert user()
+",
+        "test_a.py::test_f",
+        "
++import sys
++mod = sys.modules.get(__name__)
+ def work():
+     return 1
+ def other():
+     return 2
+ def user(name='other'):
+     return getattr(mod, name)
+ def test_f():
+     assert user()
+",
+    );
+}
+
+#[test]
+fn generated_code_gets_what_it_imports() {
+    check(
+        "
+--- trace
+generated pkg.runtime escape
+--- pkg/__init__.py
+--- pkg/runtime.py
++def escape(x):
++    return x
++def other(x):
+-    return x
+--- pkg/compiler.py
++import pkg.runtime
++def compile_it():
+*    exec('from pkg.runtime import escape')
+--- test_a.py
++from pkg.compiler import compile_it
++def test_f():
+*    compile_it()
+",
+        "test_a.py::test_f",
+        "
++import sys
++sys.modules[\"pkg\"] = sys.modules[\"pkg.runtime\"] = sys.modules.get(__name__)
+ def escape(x):
+     return x
+ def compile_it():
+     exec('from pkg.runtime import escape')
+ def test_f():
+     compile_it()
+",
+    );
+}
+
+#[test]
+fn a_data_file_that_ran_asks_for_what_it_imports() {
+    check(
+        "
+--- trace
+runs plugins/extra.py extra
+--- pkg/__init__.py
+--- pkg/api.py
++def register(x):
+*    return x
++def unused(x):
+-    return x
+--- plugins/extra.py
+*from pkg.api import register
+*register(1)
+--- test_a.py
++import runpy
++import pkg.api
++def test_f():
+*    runpy.run_path('plugins/extra.py')
+",
+        "test_a.py::test_f",
+        "
++import sys
++sys.modules[\"pkg\"] = sys.modules[\"pkg.api\"] = sys.modules.get(__name__)
+ import runpy
+ def register(x):
+     return x
+ def test_f():
+     runpy.run_path('plugins/extra.py')
+",
+    );
+}
+
+#[test]
+fn an_abstract_method_s_override_stays() {
+    check(
+        "
+--- trace
+overrides pkg.mod:Real close
+--- adjustments
+{\"stubs\": []}
+--- pkg/__init__.py
+--- pkg/mod.py
++import abc
++class Base(abc.ABC):
++    @abc.abstractmethod
++    def close(self):
+-        raise NotImplementedError
++class Real(Base):
++    def close(self):
+-        return None
++    def open(self):
+-        return 1
++    def run(self):
+*        return 2
+--- test_a.py
++from pkg.mod import Real
++def test_f():
+*    assert Real().run() == 2
+",
+        "test_a.py::test_f",
+        "
+ import abc
+ class Base(abc.ABC):
+     @abc.abstractmethod
+     def close(self):
+         raise NotImplementedError
+ class Real(Base):
+     def close(self):
+         return None
+     def run(self):
+         return 2
+ def test_f():
+     assert Real().run() == 2
+",
+    );
+}

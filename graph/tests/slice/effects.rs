@@ -1,0 +1,318 @@
+//! Statements that act on something are kept only where that is needed.
+
+use super::check;
+
+#[test]
+fn changes_of_what_is_needed_are_kept_and_others_go() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++TABLE = {}
++OTHER = {}
++TABLE.update(a=1)
++OTHER.update(b=2)
++TABLE['c'] = 3
++OTHER['d'] = 4
++for key in ('e', 'f'):
++    TABLE[key] = key
++def work():
+*    return TABLE
++work.limit = 5
++class Unused:
++    pass
++Unused.limit = 6
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work()
+",
+        "test_a.py::test_f",
+        "
+ TABLE = {}
+ TABLE.update(a=1)
+ TABLE['c'] = 3
+ for key in ('e', 'f'):
+     TABLE[key] = key
+ def work():
+     return TABLE
+ work.limit = 5
+ def test_f():
+     assert work()
+",
+    );
+}
+
+#[test]
+fn a_change_by_another_module_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
++from . import table, more
+--- pkg/table.py
++TABLE = {}
++def work():
+*    return TABLE
+--- pkg/more.py
++from .table import TABLE
++from pkg import table
++TABLE['more'] = 1
++table.TABLE['other'] = 2
+--- test_a.py
++from pkg.table import work
++def test_f():
+*    assert len(work()) == 2
+",
+        "test_a.py::test_f",
+        "
++import sys
++table = sys.modules.get(__name__)
+ TABLE = {}
+ def work():
+     return TABLE
+ TABLE['more'] = 1
+ table.TABLE['other'] = 2
+ def test_f():
+     assert len(work()) == 2
+",
+    );
+}
+
+#[test]
+fn a_registering_decorator_keeps_what_it_registers_once_the_registry_is_needed() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/registry.py
++REGISTRY = {}
++def register(name):
++    def decorate(function):
++        REGISTRY[name] = function
++        return function
++    return decorate
++def call(name):
+*    return REGISTRY[name]()
++UNNEEDED = []
++def note(function):
++    UNNEEDED.append(function)
++    return function
+--- pkg/plugins.py
++from .registry import register, note
++@register('one')
++def one():
+*    return 1
++@register('two')
++def two():
+-    return 2
++@note
++def three():
+-    return 3
+--- test_a.py
++import pkg.plugins
++from pkg.registry import call
++def test_f():
+*    assert call('one') == 1
+",
+        "test_a.py::test_f",
+        "
+ REGISTRY = {}
+ def register(name):
+     def decorate(function):
+         REGISTRY[name] = function
+         return function
+     return decorate
+ def call(name):
+     return REGISTRY[name]()
+ @register('one')
+ def one():
+     return 1
+ @register('two')
+ def two():
+     return 2
+ def test_f():
+     assert call('one') == 1
+",
+    );
+}
+
+#[test]
+fn a_subclass_that_its_base_notes_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/base.py
++KINDS = []
++class Base:
++    def __init_subclass__(cls):
++        KINDS.append(cls.__name__)
++def kinds():
+*    return KINDS
+--- pkg/kinds.py
++from .base import Base
++class One(Base):
++    pass
++class Two:
++    pass
+--- test_a.py
++import pkg.kinds
++from pkg.base import kinds
++def test_f():
+*    assert kinds() == ['One']
+",
+        "test_a.py::test_f",
+        "
+ KINDS = []
+ class Base:
+     def __init_subclass__(cls):
+         KINDS.append(cls.__name__)
+ def kinds():
+     return KINDS
+ class One(Base):
+     pass
+ def test_f():
+     assert kinds() == ['One']
+",
+    );
+}
+
+#[test]
+fn a_class_that_its_metaclass_notes_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/meta.py
++class Meta(type):
++    def __init__(cls, name, bases, body):
++        NAMES.append(name)
++NAMES = []
++class Noted(metaclass=Meta):
++    pass
++def names():
+*    return NAMES
+--- test_a.py
++from pkg.meta import names
++def test_f():
+*    assert names() == ['Noted']
+",
+        "test_a.py::test_f",
+        "
+ class Meta(type):
+     def __init__(cls, name, bases, body):
+         NAMES.append(name)
+ NAMES = []
+ class Noted(metaclass=Meta):
+     pass
+ def names():
+     return NAMES
+ def test_f():
+     assert names() == ['Noted']
+",
+    );
+}
+
+#[test]
+fn a_call_that_sets_an_attribute_of_something_needed_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++class Box:
++    pass
++class Other:
++    pass
++setattr(Box, 'limit', 3)
++def install(target):
++    target.extra = 4
++install(Box)
++def work():
+*    return Box.limit + Box.extra
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == 7
+",
+        "test_a.py::test_f",
+        "
+ class Box:
+     pass
+ setattr(Box, 'limit', 3)
+ def install(target):
+     target.extra = 4
+ install(Box)
+ def work():
+     return Box.limit + Box.extra
+ def test_f():
+     assert work() == 7
+",
+    );
+}
+
+#[test]
+fn a_call_with_unknown_effects_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++import logging
++import warnings
++warnings.simplefilter('ignore')
++logging.getLogger(__name__).addHandler(logging.NullHandler())
++print
++'a string'
++...
++def work():
+*    return 1
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == 1
+",
+        "test_a.py::test_f",
+        "
+ import logging
+ import warnings
+ warnings.simplefilter('ignore')
+ logging.getLogger(__name__).addHandler(logging.NullHandler())
+ def work():
+     return 1
+ def test_f():
+     assert work() == 1
+",
+    );
+}
+
+#[test]
+fn a_call_that_changes_a_needed_global_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++CACHE = []
++COUNT = 0
++def fill(x):
++    CACHE.append(x)
++def count():
+-    global COUNT
++    COUNT += 1
++fill(1)
++count()
++def work():
+*    return CACHE
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == [1]
+",
+        "test_a.py::test_f",
+        "
+ CACHE = []
+ def fill(x):
+     CACHE.append(x)
+ fill(1)
+ def work():
+     return CACHE
+ def test_f():
+     assert work() == [1]
+",
+    );
+}

@@ -1,0 +1,23 @@
+//! Slices small programs whose lines say what ran, and compares the gists with what a correct slicer
+//! must give.
+//!
+//! Nothing is run here: the harness turns marks into a [`gistify_graph::Trace`], as a tracer would have.
+
+mod adjustments;
+mod annotations;
+mod blocks;
+mod branches;
+mod collisions;
+mod dynamic;
+mod effects;
+mod functions;
+mod harness;
+mod imports;
+mod marked;
+mod names;
+mod prune;
+mod scopes;
+mod support;
+mod text;
+
+use harness::check;

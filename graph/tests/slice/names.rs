@@ -1,0 +1,350 @@
+//! Names that reach their things through modules, stars, cycles and `__all__`.
+
+use super::check;
+
+#[test]
+fn a_module_used_for_its_attributes_is_the_gist() {
+    check(
+        "
+--- pkg/__init__.py
++from . import mod
+--- pkg/mod.py
++def work():
+*    return 1
++def other():
+-    return 2
+--- test_a.py
++import pkg
++import pkg.mod
++def test_f():
+*    assert pkg.mod.work() == 1
+",
+        "test_a.py::test_f",
+        "
++import sys
++mod = pkg = sys.modules.get(__name__)
+ def work():
+     return 1
+ def test_f():
+     assert pkg.mod.work() == 1
+",
+    );
+}
+
+#[test]
+fn a_submodule_imported_from_its_package_is_the_gist() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def work():
+*    return 1
+--- pkg/user.py
++from . import mod
++from . import mod as renamed
++import pkg.mod as third
++def user():
+*    return mod.work() + renamed.work() + third.work()
+--- test_a.py
++from pkg.user import user
++def test_f():
+*    assert user() == 3
+",
+        "test_a.py::test_f",
+        "
++import sys
++mod = renamed = third = sys.modules.get(__name__)
+ def work():
+     return 1
+ def user():
+     return mod.work() + renamed.work() + third.work()
+ def test_f():
+     assert user() == 3
+",
+    );
+}
+
+#[test]
+fn an_import_under_another_name_is_one_alias() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def work():
+*    return 1
+--- pkg/user.py
++from .mod import work as do_work
++from os import path as p
++def user():
+*    return do_work(), p.sep
+--- test_a.py
++from pkg.user import user
++def test_f():
+*    assert user()[0] == 1
+",
+        "test_a.py::test_f",
+        "
+ def work():
+     return 1
++do_work = work
+ from os import path as p
+ def user():
+     return do_work(), p.sep
+ def test_f():
+     assert user()[0] == 1
+",
+    );
+}
+
+#[test]
+fn chains_of_imports_lead_to_one_definition() {
+    check(
+        "
+--- pkg/__init__.py
++from .api import work
+--- pkg/api.py
++from .core import work
+--- pkg/core.py
++def work():
+*    return 1
+--- test_a.py
++from pkg import work
++def test_f():
+*    assert work() == 1
+",
+        "test_a.py::test_f",
+        "
+ def work():
+     return 1
+ def test_f():
+     assert work() == 1
+",
+    );
+}
+
+#[test]
+fn stars_bring_what_they_export() {
+    check(
+        "
+--- pkg/__init__.py
++from .one import *
++from .two import *
+--- pkg/one.py
++__all__ = ['work', 'LIMIT']
++LIMIT = 1
++def work():
+*    return helper() + LIMIT
++def helper():
+*    return 1
+--- pkg/two.py
++_hidden = 3
++def helper():
+*    return _hidden
+--- test_a.py
++from pkg import work, helper
++def test_f():
+*    assert work() + helper() == 5
+",
+        "test_a.py::test_f",
+        "
+ LIMIT = 1
+ def work():
+~    return helper_one() + LIMIT
+ def helper():
+     return 1
++helper_one = helper
+ _hidden = 3
+ def helper():
+     return _hidden
+ def test_f():
+     assert work() + helper() == 5
+",
+    );
+}
+
+#[test]
+fn a_star_from_outside_stays_when_a_name_needs_it() {
+    check(
+        "
+--- trace
+holds pkg.mod join function posixpath:join
+external os.path
+--- pkg/__init__.py
+--- pkg/mod.py
++from os.path import *
++def work():
+*    return join('a', 'b')
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == 'a/b'
+",
+        "test_a.py::test_f",
+        "
+ from os.path import *
+ def work():
+     return join('a', 'b')
+ def test_f():
+     assert work() == 'a/b'
+",
+    );
+}
+
+#[test]
+fn circular_imports_end_in_one_namespace() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/a.py
++from . import b
++def first():
+*    return b.second()
++def third():
+*    return 3
+--- pkg/b.py
++from . import a
++def second():
+*    return a.third()
+--- test_a.py
++from pkg.a import first
++def test_f():
+*    assert first() == 3
+",
+        "test_a.py::test_f",
+        "
++import sys
++a = b = sys.modules.get(__name__)
+ def second():
+     return a.third()
+ def first():
+     return b.second()
+ def third():
+     return 3
+ def test_f():
+     assert first() == 3
+",
+    );
+}
+
+#[test]
+fn exports_are_no_references() {
+    check(
+        "
+--- pkg/__init__.py
++from .mod import work, unused
++__all__ = ['work', 'unused']
++__version__ = '1'
+--- pkg/mod.py
++__all__ = ('work', 'unused')
++def work():
+*    return 1
++def unused():
+-    return 2
+--- test_a.py
++from pkg import work
++def test_f():
+*    assert work() == 1
+",
+        "test_a.py::test_f",
+        "
+ def work():
+     return 1
+ def test_f():
+     assert work() == 1
+",
+    );
+}
+
+#[test]
+fn a_name_that_is_deleted_stays_deleted() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++items = []
++for i in (1, 2):
++    items.append(i)
++del i
++def work():
+*    return items
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == [1, 2]
+",
+        "test_a.py::test_f",
+        "
+ items = []
+ for i in (1, 2):
+     items.append(i)
+ def work():
+     return items
+ def test_f():
+     assert work() == [1, 2]
+",
+    );
+}
+
+#[test]
+fn names_that_only_a_global_statement_binds_are_kept_working() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def start():
+-    global running
+*    running = True
++def is_running():
+*    return running
+--- test_a.py
++from pkg.mod import start, is_running
++def test_f():
+*    start()
+*    assert is_running()
+",
+        "test_a.py::test_f",
+        "
+ def start():
+     global running
+     running = True
+ def is_running():
+     return running
+ def test_f():
+     start()
+     assert is_running()
+",
+    );
+}
+
+#[test]
+fn every_statement_that_binds_a_needed_name_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++LIMIT = 1
++LIMIT += 2
++FIRST, SECOND = 1, 2
++UNUSED = 4
++@property
++def decorated(self):
+-    return 5
++def work():
+*    return LIMIT + SECOND
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == 5
+",
+        "test_a.py::test_f",
+        "
+ LIMIT = 1
+ LIMIT += 2
+ FIRST, SECOND = 1, 2
+ def work():
+     return LIMIT + SECOND
+ def test_f():
+     assert work() == 5
+",
+    );
+}

@@ -1,0 +1,327 @@
+//! Tests, their classes, conftests and fixtures.
+
+use super::check;
+
+#[test]
+fn a_fixture_of_a_conftest_comes_along() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/app.py
++class App:
++    def __init__(self, debug):
+*        self.debug = debug
+--- conftest.py
++import pytest
++from pkg.app import App
++@pytest.fixture
++def debug():
+*    return True
++@pytest.fixture(scope='function')
++def app(debug):
+*    app = App(debug)
+*    yield app
+*    app.debug = None
++@pytest.fixture
++def unused():
+-    return 1
+--- test_a.py
++def test_f(app):
+*    assert app.debug
+",
+        "test_a.py::test_f",
+        "
+ import pytest
+ class App:
+     def __init__(self, debug):
+         self.debug = debug
+ @pytest.fixture
+ def debug():
+     return True
+ @pytest.fixture(scope='function')
+ def app(debug):
+     app = App(debug)
+     yield app
+     app.debug = None
+ def test_f(app):
+     assert app.debug
+",
+    );
+}
+
+#[test]
+fn the_other_tests_of_a_class_go() {
+    check(
+        "
+--- test_a.py
++class TestAll:
++    limit = 1
++    def setup_method(self):
+*        self.x = 1
++    def test_one(self):
+*        assert self.x == self.limit
++    def test_two(self):
+-        assert self.x == 2
++    def helper(self):
+-        return 3
++class TestOther:
++    def test_three(self):
+-        assert True
++def test_four():
+-    assert True
+",
+        "test_a.py::TestAll::test_one",
+        "
+ class TestAll:
+     limit = 1
+     def setup_method(self):
+         self.x = 1
+     def test_one(self):
+         assert self.x == self.limit
+",
+    );
+}
+
+#[test]
+fn a_test_is_kept_whole() {
+    check(
+        "
+--- test_a.py
++import sys
++def test_f():
+-    \"\"\"Checks.\"\"\"
+*    if sys.maxsize < 0:
+-        value = 1
+-    else:
+*        value = 2
+*    try:
+*        assert value == 2
+-    except KeyError:
+-        raise
+",
+        "test_a.py::test_f",
+        "
+ import sys
+ def test_f():
+     \"\"\"Checks.\"\"\"
+     if sys.maxsize < 0:
+         value = 1
+     else:
+         value = 2
+     try:
+         assert value == 2
+     except KeyError:
+         raise
+",
+    );
+}
+
+#[test]
+fn a_test_that_was_skipped_is_there_all_the_same() {
+    check(
+        "
+--- test_a.py
++import pytest
++pytestmark = pytest.mark.filterwarnings('ignore')
++NOT_NEEDED = 1
++@pytest.mark.skip(reason='why')
++def test_f():
+-    \"\"\"Checks.\"\"\"
+-    assert NOT_NEEDED
+",
+        "test_a.py::test_f",
+        "
+ import pytest
+ pytestmark = pytest.mark.filterwarnings('ignore')
+ @pytest.mark.skip(reason='why')
+ def test_f():
+     \"\"\"Checks.\"\"\"
+",
+    );
+}
+
+#[test]
+fn parameters_are_kept_with_what_makes_them() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def double(x):
+=    return x * 2
+--- test_a.py
++import pytest
++from pkg.mod import double
++CASES = [(1, 2), (double(1), 4)]
++IDS = [1]
++@pytest.mark.parametrize('x, y', CASES)
++def test_f(x, y):
+*    assert double(x) == y
++@pytest.mark.parametrize('x', IDS)
++def test_g(x):
+-    assert double(x) == x
+",
+        "test_a.py::test_f",
+        "
+ import pytest
+ def double(x):
+     return x * 2
+ CASES = [(1, 2), (double(1), 4)]
+ @pytest.mark.parametrize('x, y', CASES)
+ def test_f(x, y):
+     assert double(x) == y
+",
+    );
+}
+
+#[test]
+fn hooks_of_a_conftest_go_but_for_the_one_that_makes_parameters() {
+    check(
+        "
+--- conftest.py
++import pytest
++def pytest_configure(config):
++    config.addinivalue_line('markers', 'slow')
++def pytest_runtest_setup(item):
+*    item.prepared = True
++def pytest_generate_tests(metafunc):
++    metafunc.parametrize('x', [1, 2])
++@pytest.fixture(autouse=True)
++def quiet():
+*    yield
+--- test_a.py
++def test_f(x):
+*    assert x
+",
+        "test_a.py::test_f",
+        "
+ import pytest
+ def pytest_generate_tests(metafunc):
+     metafunc.parametrize('x', [1, 2])
+ @pytest.fixture(autouse=True)
+ def quiet():
+     yield
+ def test_f(x):
+     assert x
+",
+    );
+}
+
+#[test]
+fn a_test_class_keeps_its_base() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/testing.py
++import unittest
++class Case(unittest.TestCase):
++    def setUp(self):
+*        self.x = 1
++    def unused(self):
+-        return 2
+--- test_a.py
++from pkg.testing import Case
++class TestIt(Case):
++    def test_one(self):
+*        self.assertEqual(self.x, 1)
++    def test_two(self):
+-        self.assertEqual(self.x, 2)
+",
+        "test_a.py::TestIt::test_one",
+        "
+ import unittest
+ class Case(unittest.TestCase):
+     def setUp(self):
+         self.x = 1
+     def unused(self):
+         return 2
+ class TestIt(Case):
+     def test_one(self):
+         self.assertEqual(self.x, 1)
+",
+    );
+}
+
+#[test]
+fn two_tests_of_two_files_share_one_gist() {
+    check(
+        "
+--- tests/__init__.py
+--- tests/common.py
++def check(x):
+*    assert x
+--- tests/test_a.py
++from .common import check
++def test_a():
+*    check(1)
+--- tests/test_b.py
++from tests import common
++def test_b():
+*    common.check(2)
+",
+        "tests/test_a.py::test_a tests/test_b.py::test_b",
+        "
++import sys
++common = sys.modules.get(__name__)
+ def check(x):
+     assert x
+ def test_a():
+     check(1)
+ def test_b():
+     common.check(2)
+",
+    );
+}
+
+#[test]
+fn names_inside_tests_are_never_renamed() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def build():
+*    return value
++value = 'module'
+--- test_a.py
++from pkg import mod
++value = 'test'
++def test_f():
+*    assert (value, mod.build()) == ('test', 'module')
+",
+        "test_a.py::test_f",
+        "
++import sys
++mod = sys.modules.get(__name__)
+ def build():
+~    return value_mod
+ value = 'module'
++value_mod = value
+ value = 'test'
+ def test_f():
+     assert (value, mod.build()) == ('test', 'module')
+",
+    );
+}
+
+#[test]
+fn a_name_of_a_nested_test_class_is_found() {
+    check(
+        "
+--- test_a.py
++class TestOuter:
++    class TestInner:
++        def test_one(self):
+*            assert True
++        def test_two(self):
+-            assert False
++    def test_three(self):
+-        assert False
+",
+        "test_a.py::TestOuter::TestInner::test_one",
+        "
+ class TestOuter:
+     class TestInner:
+         def test_one(self):
+             assert True
+",
+    );
+}
