@@ -5,6 +5,7 @@
 //! memory flat and lets a file be cached by its content. They name nothing outside their file;
 //! connecting files is the business of the linker.
 
+mod definition;
 mod draw;
 mod environment;
 mod expression;

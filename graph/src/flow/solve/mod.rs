@@ -1,0 +1,618 @@
+//! The fixpoint: objects flow along the slots until nothing new arrives anywhere.
+//!
+//! Two phases. The first follows definitions, imports and attributes of modules and classes, which
+//! settles base classes; the second, knowing the order in which bases are searched, follows calls,
+//! instances and containers.
+
+mod attributes;
+mod bases;
+mod builtins;
+mod calls;
+mod containers;
+mod phases;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Entity, Foreign, Linked, Object, ObjectId, Outside, Place, Site, SiteForm, Solution, Symbol,
+    foreign::Behaviour, link::Target,
+};
+use crate::{
+    facts::{ArgumentKind, Container, Form, Key, Kind, Name, Op, ParameterKind, Slot},
+    layout::Found,
+    scope::is_builtin,
+};
+
+/// A slot that would hold more is given up on: its callees would be guesses.
+const FULL: usize = 8;
+/// Constants that a slot may hold.
+const CONSTANTS: usize = 8;
+/// Tuples and lists are followed item by item up to here when they are cut.
+const CUT: i64 = 8;
+/// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
+/// left to the names. Keeps hostile or wildly polymorphic sources from taking quadratic time.
+const STEPS: u64 = 6;
+/// A caller that is found when the analysis is over.
+const LATER: Entity = u32::MAX;
+
+/// Reacts to what arrives in a slot.
+#[derive(Debug, Clone, Copy)]
+enum Watch {
+    Copy(Place),
+    /// A member of a class, seen through an instance.
+    Get {
+        to: Place,
+        receiver: ObjectId,
+    },
+    /// A member of a class, seen through the class.
+    GetClass {
+        to: Place,
+        receiver: ObjectId,
+    },
+    /// What an object has under a name, on its way to one reader.
+    Fetch(Place),
+    /// A descriptor's `__get__`.
+    GetterOf {
+        to: Place,
+        receiver: ObjectId,
+    },
+    Attribute {
+        name: Symbol,
+        to: Place,
+    },
+    SetAttribute {
+        name: Symbol,
+        from: Place,
+    },
+    Item {
+        key: u32,
+        to: Place,
+    },
+    SetItem {
+        key: u32,
+        from: Place,
+    },
+    HeldBase(u32),
+    HeldKey(u32),
+    Tail {
+        from: u32,
+        to: Place,
+    },
+    Iterate {
+        to: Place,
+        caller: Entity,
+    },
+    Next {
+        to: Place,
+        caller: Entity,
+    },
+    Enter {
+        to: Place,
+        caller: Entity,
+    },
+    Instances(Place),
+    Super {
+        class: Entity,
+        to: Place,
+    },
+    Call(u32),
+    /// A member that is called with a receiver.
+    CallWith {
+        site: u32,
+        receiver: ObjectId,
+    },
+    /// The same, for what makes an instance: its result is dropped.
+    CallInit {
+        site: u32,
+        receiver: ObjectId,
+    },
+    Raise {
+        site: u32,
+    },
+    ClassOf(Place),
+    PropertyOf(Place),
+}
+
+/// A field of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Field {
+    Named(Symbol),
+    Integer(i64),
+    /// Stored under a key that is not known.
+    Any,
+    /// Whatever is stored under any key.
+    All,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    base: Place,
+    key: Place,
+    other: Place,
+    store: bool,
+    satisfied: bool,
+}
+
+/// Where a class looks for what it does not define itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ancestor {
+    Class(Entity),
+    Outside(Outside),
+    Unknown,
+}
+
+struct Solver<'l> {
+    linked: &'l Linked<'l>,
+    entities: u32,
+    objects: Vec<Object>,
+    ids: FxHashMap<Object, ObjectId>,
+    held: Vec<Vec<ObjectId>>,
+    done: Vec<u32>,
+    full: Vec<bool>,
+    queued: Vec<bool>,
+    queue: Vec<Place>,
+    /// Reactions to what had arrived before their watch.
+    pending: Vec<(Watch, ObjectId)>,
+    heads: Vec<u32>,
+    watches: Vec<(Watch, u32)>,
+    copies: FxHashSet<(Place, Place)>,
+    fields: FxHashMap<(ObjectId, Field), Place>,
+    /// What instances and classes have under a name, ancestors included.
+    loaded: FxHashMap<(ObjectId, Symbol), Place>,
+    keys: Vec<Key2>,
+    helds: Vec<Held>,
+    sites: Vec<Site>,
+    results: Vec<Place>,
+    synthetic: FxHashMap<u32, Place>,
+    edges: Vec<(u32, Entity)>,
+    outside: Vec<(u32, Outside)>,
+    strange: Vec<bool>,
+    bound: FxHashSet<(u32, Entity, bool)>,
+    implicit: FxHashMap<(u8, Place), u32>,
+    foreign: Foreign,
+    ancestors: Vec<Vec<Ancestor>>,
+    deferred: Vec<(ObjectId, Symbol, Place)>,
+    second: bool,
+    stored: FxHashSet<Symbol>,
+    /// Reactions so far, and when to give up.
+    steps: u64,
+    allowed: u64,
+    stranger: ObjectId,
+    special: Special,
+    /// For calls through builtins: the values that the callee is given.
+    pairs: FxHashMap<(u8, Place), Place>,
+}
+
+/// A key with global numbering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key2 {
+    Field(Field),
+    Unknown,
+}
+
+/// Names that mean something to Python itself.
+#[derive(Debug, Clone, Copy)]
+struct Special {
+    init: Symbol,
+    new: Symbol,
+    call: Symbol,
+    iter: Symbol,
+    aiter: Symbol,
+    next: Symbol,
+    anext: Symbol,
+    enter: Symbol,
+    aenter: Symbol,
+    exit: Symbol,
+    aexit: Symbol,
+    getitem: Symbol,
+    getattr: Symbol,
+    get: Symbol,
+    key: Symbol,
+}
+
+const NO_WATCH: u32 = u32::MAX;
+
+/// Runs the analysis.
+pub(crate) fn solve(linked: &mut Linked<'_>) -> Solution {
+    let special = {
+        let mut name = |text: &str| linked.symbols.intern(text);
+        Special {
+            init: name("__init__"),
+            new: name("__new__"),
+            call: name("__call__"),
+            iter: name("__iter__"),
+            aiter: name("__aiter__"),
+            next: name("__next__"),
+            anext: name("__anext__"),
+            enter: name("__enter__"),
+            aenter: name("__aenter__"),
+            exit: name("__exit__"),
+            aexit: name("__aexit__"),
+            getitem: name("__getitem__"),
+            getattr: name("__getattr__"),
+            get: name("__get__"),
+            key: name("key"),
+        }
+    };
+    let mut solver = Solver::new(linked, special);
+    solver.first_phase();
+    solver.order_bases();
+    solver.second_phase();
+    solver.finish()
+}
+
+impl<'l> Solver<'l> {
+    fn new(linked: &'l Linked<'l>, special: Special) -> Self {
+        let entities = u32::try_from(linked.file_by_entity.len()).unwrap_or(u32::MAX);
+        let slots = linked.first_slot.last().copied().unwrap_or(0) as usize;
+        let mut stored = FxHashSet::default();
+        for (file, facts) in (0u32..).zip(linked.program.files) {
+            for op in &facts.ops {
+                if let Op::SetAttribute(_, name, _) = op {
+                    stored.insert(linked.symbol(file, *name));
+                }
+            }
+        }
+        let mut solver = Solver {
+            linked,
+            entities,
+            objects: Vec::new(),
+            ids: FxHashMap::default(),
+            held: vec![Vec::new(); slots],
+            done: vec![0; slots],
+            full: vec![false; slots],
+            queued: vec![false; slots],
+            queue: Vec::new(),
+            pending: Vec::new(),
+            heads: vec![NO_WATCH; slots],
+            watches: Vec::new(),
+            copies: FxHashSet::default(),
+            fields: FxHashMap::default(),
+            loaded: FxHashMap::default(),
+            keys: Vec::new(),
+            helds: Vec::new(),
+            sites: Vec::new(),
+            results: Vec::new(),
+            synthetic: FxHashMap::default(),
+            edges: Vec::new(),
+            outside: Vec::new(),
+            strange: Vec::new(),
+            bound: FxHashSet::default(),
+            implicit: FxHashMap::default(),
+            foreign: Foreign::default(),
+            ancestors: Vec::new(),
+            deferred: Vec::new(),
+            second: false,
+            stored,
+            steps: 0,
+            allowed: (slots as u64 * STEPS).max(1 << 20),
+            stranger: 0,
+            special,
+            pairs: FxHashMap::default(),
+        };
+        solver.stranger = solver.object(Object::Stranger);
+        solver
+    }
+
+    // Objects.
+
+    fn object(&mut self, object: Object) -> ObjectId {
+        match object {
+            Object::Definition(entity) => entity,
+            Object::Made(entity) => self.entities + entity,
+            other => {
+                let next =
+                    u32::try_from(self.objects.len()).unwrap_or(u32::MAX) + 2 * self.entities;
+                let id = *self.ids.entry(other).or_insert(next);
+                if id == next {
+                    self.objects.push(other);
+                }
+                id
+            }
+        }
+    }
+
+    fn what(&self, id: ObjectId) -> Object {
+        if id < self.entities {
+            Object::Definition(id)
+        } else if id < 2 * self.entities {
+            Object::Made(id - self.entities)
+        } else {
+            self.objects[(id - 2 * self.entities) as usize]
+        }
+    }
+
+    fn kind(&self, entity: Entity) -> Kind {
+        self.linked.definition(entity).kind
+    }
+
+    // Slots.
+
+    fn fresh(&mut self) -> Place {
+        let place = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+        self.held.push(Vec::new());
+        self.done.push(0);
+        self.full.push(false);
+        self.queued.push(false);
+        self.heads.push(NO_WATCH);
+        place
+    }
+
+    fn insert(&mut self, place: Place, object: ObjectId) {
+        let at = place as usize;
+        if self.full[at] {
+            return;
+        }
+        let held = &self.held[at];
+        if held.contains(&object) {
+            return;
+        }
+        if object >= 2 * self.entities
+            && matches!(self.what(object), Object::Text(_) | Object::Integer(_))
+            && held.iter().filter(|&&other| self.is_constant(other)).count() >= CONSTANTS
+        {
+            return;
+        }
+        if held.len() >= FULL {
+            self.full[at] = true;
+            return;
+        }
+        self.held[at].push(object);
+        if !self.queued[at] {
+            self.queued[at] = true;
+            self.queue.push(place);
+        }
+    }
+
+    fn is_constant(&self, object: ObjectId) -> bool {
+        object >= 2 * self.entities
+            && matches!(self.what(object), Object::Text(_) | Object::Integer(_))
+    }
+
+    fn watch(&mut self, place: Place, watch: Watch) {
+        let next = u32::try_from(self.watches.len()).unwrap_or(u32::MAX);
+        self.watches.push((watch, self.heads[place as usize]));
+        self.heads[place as usize] = next;
+        for at in 0..self.done[place as usize] as usize {
+            let object = self.held[place as usize][at];
+            self.pending.push((watch, object));
+        }
+    }
+
+    fn copy(&mut self, from: Place, to: Place) {
+        if from != to && self.copies.insert((from, to)) {
+            self.watch(from, Watch::Copy(to));
+        }
+    }
+
+    fn fetch(&mut self, from: Place, to: Place) {
+        if self.copies.insert((from, to)) {
+            self.watch(from, Watch::Fetch(to));
+        }
+    }
+
+    fn run(&mut self) {
+        while self.steps < self.allowed {
+            // What came before a watch was set is caught up with here, never by recursion.
+            while let Some((watch, object)) = self.pending.pop() {
+                self.steps += 1;
+                self.react(watch, object);
+                if self.steps >= self.allowed {
+                    return;
+                }
+            }
+            let Some(place) = self.queue.pop() else { break };
+            let at = place as usize;
+            self.queued[at] = false;
+            while (self.done[at] as usize) < self.held[at].len() {
+                let object = self.held[at][self.done[at] as usize];
+                self.done[at] += 1;
+                let mut next = self.heads[at];
+                while next != NO_WATCH {
+                    let (watch, following) = self.watches[next as usize];
+                    next = following;
+                    self.steps += 1;
+                    self.react(watch, object);
+                }
+            }
+        }
+    }
+
+    fn field(&mut self, object: ObjectId, field: Field) -> Place {
+        if let Some(&place) = self.fields.get(&(object, field)) {
+            return place;
+        }
+        let place = self.fresh();
+        self.fields.insert((object, field), place);
+        place
+    }
+
+    fn add_site(&mut self, site: Site) -> u32 {
+        let id = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+        self.sites.push(site);
+        self.results.push(0);
+        self.strange.push(false);
+        id
+    }
+
+    /// The one call without an expression of this kind that feeds a slot.
+    fn implicit_site(&mut self, tag: u8, to: Place, caller: Entity, name: Symbol) -> u32 {
+        if let Some(&site) = self.implicit.get(&(tag, to)) {
+            return site;
+        }
+        let line = if caller == LATER { 0 } else { self.linked.definition(caller).line };
+        let form = SiteForm::Implicit;
+        let site = self.add_site(Site { caller, form, name, line, callee: to, call: None });
+        self.results[site as usize] = to;
+        self.implicit.insert((tag, to), site);
+        site
+    }
+
+    fn free(&mut self, file: u32, name: Symbol, to: Place) {
+        if let Some(from) = self.linked.starred(file, name, &mut FxHashSet::default()) {
+            self.copy(from, to);
+            return;
+        }
+        let text = self.linked.symbols.text(name);
+        if is_builtin(text) {
+            let id = self.foreign.root(&format!("builtins.{text}"));
+            let object = self.object(Object::Outside(id));
+            self.insert(to, object);
+        } else if self.linked.facts(file).imports.iter().any(|import| import.star) {
+            self.insert(to, self.stranger);
+        }
+    }
+
+    fn imported(&mut self, file: u32, import: u32, to: Place) {
+        let linked = self.linked;
+        let facts = &linked.facts(file).imports[import as usize];
+        match linked.targets[file as usize][import as usize] {
+            Target::Module(found) => {
+                let bound = if facts.binds_root {
+                    let top = facts.module.split('.').next().unwrap_or(&facts.module);
+                    linked.program.layout.absolute(file, top).unwrap_or(found)
+                } else {
+                    found
+                };
+                let object = self.module(bound);
+                self.insert(to, object);
+            }
+            Target::Member(found, name) => {
+                let object = self.module(found);
+                self.load(object, name, to);
+            }
+            Target::Outside => {
+                let id = match facts.name {
+                    Some(name) => {
+                        let base = self.foreign.root(&facts.module);
+                        let name = linked.symbol(file, name);
+                        self.foreign.attribute(base, name, linked.symbols.text(name))
+                    }
+                    None if facts.binds_root => {
+                        let top = facts.module.split('.').next().unwrap_or(&facts.module);
+                        Some(self.foreign.root(top))
+                    }
+                    None => Some(self.foreign.root(&facts.module)),
+                };
+                let object = match id {
+                    Some(id) => self.object(Object::Outside(id)),
+                    None => self.stranger,
+                };
+                self.insert(to, object);
+            }
+            Target::Missing => {}
+        }
+    }
+
+    fn module(&mut self, found: Found) -> ObjectId {
+        match found {
+            Found::File(file) => self.linked.first_entity[file as usize],
+            Found::Namespace(directory) => self.object(Object::Namespace(directory)),
+        }
+    }
+
+    fn receiver(&mut self, method: Entity, to: Place) {
+        let Some(class) = self.linked.class_of(method) else { return };
+        let definition = self.linked.definition(method);
+        let file = self.linked.file_of(method);
+        let name = self.linked.symbols.text(self.linked.symbol(file, definition.name));
+        let of_class = definition.traits.class_method
+            || matches!(name, "__new__" | "__init_subclass__" | "__class_getitem__");
+        let object = if of_class { class } else { self.object(Object::Made(class)) };
+        self.insert(to, object);
+    }
+
+    // Reactions.
+
+    fn react(&mut self, watch: Watch, object: ObjectId) {
+        match watch {
+            Watch::Copy(to) => self.insert(to, object),
+            Watch::Get { to, receiver } => self.get(object, to, receiver, false),
+            Watch::GetClass { to, receiver } => self.get(object, to, receiver, true),
+            Watch::Fetch(to) => match self.what(object) {
+                Object::Getter(entity, receiver) => {
+                    let site = self.implicit_site(0, to, LATER, self.special.get);
+                    self.invoke(site, entity, Some(receiver), true);
+                }
+                _ => self.insert(to, object),
+            },
+            Watch::GetterOf { to, receiver } => {
+                if let Object::Definition(entity) = self.what(object) {
+                    let getter = self.object(Object::Getter(entity, receiver));
+                    self.insert(to, getter);
+                }
+            }
+            Watch::Attribute { name, to } => self.load(object, name, to),
+            Watch::SetAttribute { name, from } => self.store(object, name, from),
+            Watch::Item { key, to } => self.load_item(object, self.keys[key as usize], to),
+            Watch::SetItem { key, from } => self.store_item(object, self.keys[key as usize], from),
+            Watch::HeldBase(at) => {
+                let held = self.helds[at as usize];
+                for index in 0..self.done[held.key as usize] as usize {
+                    let key = self.held[held.key as usize][index];
+                    self.apply_held(held, object, key);
+                }
+            }
+            Watch::HeldKey(at) => {
+                if self.is_constant(object) {
+                    self.helds[at as usize].satisfied = true;
+                    let held = self.helds[at as usize];
+                    for index in 0..self.done[held.base as usize] as usize {
+                        let base = self.held[held.base as usize][index];
+                        self.apply_held(held, base, object);
+                    }
+                }
+            }
+            Watch::Tail { from, to } => self.tail(object, from, to),
+            Watch::Iterate { to, caller } => self.iterate(object, to, caller),
+            Watch::Next { to, caller } => self.next(object, to, caller),
+            Watch::Enter { to, caller } => self.enter(object, to, caller),
+            Watch::Instances(to) => match self.what(object) {
+                Object::Definition(entity) if self.kind(entity) == Kind::Class => {
+                    let made = self.object(Object::Made(entity));
+                    self.insert(to, made);
+                }
+                Object::Outside(_) => self.insert(to, object),
+                Object::Sequence(_) => {
+                    // `except (A, B)`: any of them.
+                    let all = self.field(object, Field::All);
+                    self.watch(all, Watch::Instances(to));
+                }
+                _ => {}
+            },
+            Watch::Super { class, to } => {
+                let object = self.object(Object::Super(class, object));
+                self.insert(to, object);
+            }
+            Watch::Call(site) => self.call(site, object, true),
+            Watch::CallWith { site, receiver } => {
+                let bound = self.bind(object, receiver);
+                self.call(site, bound, true);
+            }
+            Watch::CallInit { site, receiver } => {
+                let bound = self.bind_always(object, receiver);
+                self.call(site, bound, false);
+            }
+            Watch::Raise { site } => {
+                if let Object::Definition(entity) = self.what(object)
+                    && self.kind(entity) == Kind::Class
+                {
+                    self.construct(site, entity);
+                }
+            }
+            Watch::ClassOf(to) => {
+                if let Object::Made(entity) = self.what(object)
+                    && self.kind(entity) == Kind::Class
+                {
+                    self.insert(to, entity);
+                }
+            }
+            Watch::PropertyOf(to) => {
+                if let Object::Definition(entity) = self.what(object) {
+                    let object = self.object(Object::Property(entity));
+                    self.insert(to, object);
+                }
+            }
+        }
+    }
+}

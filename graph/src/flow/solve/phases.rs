@@ -1,0 +1,225 @@
+//! What is done in which order: installing the flows of all files, running, collecting.
+
+use super::*;
+
+impl Solver<'_> {
+    pub(super) fn first_phase(&mut self) {
+        let linked = self.linked;
+        for (file, facts) in (0u32..).zip(linked.program.files) {
+            let place = |slot: Slot| linked.place(file, slot);
+            let symbol = |name: Name| linked.symbol(file, name);
+            for op in &facts.ops {
+                match *op {
+                    Op::Copy(from, to) => self.link(place(from), Watch::Copy(place(to))),
+                    Op::Define(local, to) => {
+                        let entity = linked.first_entity[file as usize] + local;
+                        self.insert(place(to), entity);
+                    }
+                    Op::Attribute(base, name, to) => {
+                        self.link(
+                            place(base),
+                            Watch::Attribute { name: symbol(name), to: place(to) },
+                        );
+                    }
+                    Op::Free(name, to) => self.free(file, symbol(name), place(to)),
+                    Op::Imported(import, to) => self.imported(file, import, place(to)),
+                    _ => {}
+                }
+            }
+        }
+        self.run();
+    }
+
+    /// A watch that is set before anything has moved.
+    pub(super) fn link(&mut self, place: Place, watch: Watch) {
+        let next = u32::try_from(self.watches.len()).unwrap_or(u32::MAX);
+        self.watches.push((watch, self.heads[place as usize]));
+        self.heads[place as usize] = next;
+    }
+
+    pub(super) fn second_phase(&mut self) {
+        self.second = true;
+        for (object, name, to) in std::mem::take(&mut self.deferred) {
+            self.load(object, name, to);
+        }
+        let linked = self.linked;
+        for (file, facts) in (0u32..).zip(linked.program.files) {
+            let place = |slot: Slot| linked.place(file, slot);
+            let symbol = |name: Name| linked.symbol(file, name);
+            let entity = |local: u32| linked.first_entity[file as usize] + local;
+            for op in &facts.ops {
+                match *op {
+                    Op::Copy(..)
+                    | Op::Define(..)
+                    | Op::Attribute(..)
+                    | Op::Free(..)
+                    | Op::Imported(..) => {}
+                    Op::SetAttribute(base, name, from) => self.watch(
+                        place(base),
+                        Watch::SetAttribute { name: symbol(name), from: place(from) },
+                    ),
+                    Op::Item(base, key, to) => self.item(file, place(base), key, place(to), false),
+                    Op::SetItem(base, key, from) => {
+                        self.item(file, place(base), key, place(from), true);
+                    }
+                    Op::Tail(base, from, to) => {
+                        self.watch(place(base), Watch::Tail { from, to: place(to) });
+                    }
+                    Op::New(kind, to) => {
+                        let to = place(to);
+                        let object = self.object(match kind {
+                            Container::Sequence => Object::Sequence(to),
+                            Container::Mapping => Object::Mapping(to),
+                        });
+                        self.insert(to, object);
+                    }
+                    Op::Text(name, to) => {
+                        let object = self.object(Object::Text(symbol(name)));
+                        self.insert(place(to), object);
+                    }
+                    Op::Integer(number, to) => {
+                        let object = self.object(Object::Integer(number));
+                        self.insert(place(to), object);
+                    }
+                    Op::Iterate(from, to, within) => {
+                        let caller = entity(within);
+                        self.watch(place(from), Watch::Iterate { to: place(to), caller });
+                    }
+                    Op::Enter(from, to, within) => {
+                        let caller = entity(within);
+                        self.watch(place(from), Watch::Enter { to: place(to), caller });
+                    }
+                    Op::Instances(from, to) => {
+                        self.watch(place(from), Watch::Instances(place(to)));
+                    }
+                    Op::Super(class, receiver, to) => {
+                        let watch = Watch::Super { class: entity(class), to: place(to) };
+                        self.watch(place(receiver), watch);
+                    }
+                    Op::Receiver(local, to) => self.receiver(entity(local), place(to)),
+                    Op::Raise(from, within, line) => {
+                        let site = self.add_site(Site {
+                            caller: entity(within),
+                            form: SiteForm::Implicit,
+                            name: self.special.init,
+                            line,
+                            callee: place(from),
+                            call: None,
+                        });
+                        self.watch(place(from), Watch::Raise { site });
+                    }
+                }
+            }
+            for (index, call) in (0u32..).zip(&facts.calls) {
+                let site = self.add_site(Site {
+                    caller: entity(call.caller),
+                    form: SiteForm::Written(call.form),
+                    name: symbol(call.name),
+                    line: call.line,
+                    callee: place(call.callee),
+                    call: Some((file, index)),
+                });
+                self.results[site as usize] = place(call.result);
+                if call.callee.0 > 1 {
+                    self.watch(place(call.callee), Watch::Call(site));
+                }
+            }
+        }
+        loop {
+            self.run();
+            // Keys that turned out to hold no constant may be any key.
+            let mut changed = false;
+            for at in 0..self.helds.len() {
+                let held = self.helds[at];
+                let other = self.held[held.key as usize].iter().any(|&o| !self.is_constant(o));
+                if !held.satisfied || other {
+                    self.helds[at].satisfied = true;
+                    let key = self.key_id(Key2::Unknown);
+                    let watch = if held.store {
+                        Watch::SetItem { key, from: held.other }
+                    } else {
+                        Watch::Item { key, to: held.other }
+                    };
+                    if self.copies.insert((held.base, u32::MAX - u32::try_from(at).unwrap_or(0))) {
+                        self.watch(held.base, watch);
+                        changed = true;
+                    }
+                }
+            }
+            let spent = self.steps >= self.allowed;
+            if spent || (!changed && self.queue.is_empty() && self.pending.is_empty()) {
+                break;
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Solution {
+        let linked = self.linked;
+        // Properties are called by whoever reads the attribute.
+        if self.sites.iter().any(|site| site.caller == LATER) {
+            let mut readers: FxHashMap<Place, (Entity, u32)> = FxHashMap::default();
+            let wanted: FxHashSet<Place> =
+                self.sites.iter().filter(|s| s.caller == LATER).map(|s| s.callee).collect();
+            for (file, facts) in (0u32..).zip(linked.program.files) {
+                for reference in &facts.references {
+                    let place = linked.place(file, reference.slot);
+                    if wanted.contains(&place) {
+                        let reader = linked.first_entity[file as usize] + reference.within;
+                        readers.insert(place, (reader, reference.line));
+                    }
+                }
+            }
+            for site in &mut self.sites {
+                if site.caller == LATER {
+                    let (caller, line) = readers.get(&site.callee).copied().unwrap_or((0, 0));
+                    (site.caller, site.line) = (caller, line);
+                    if line == 0 {
+                        site.caller = LATER;
+                    }
+                }
+            }
+        }
+        let mut references = Vec::new();
+        for (file, facts) in (0u32..).zip(linked.program.files) {
+            for (index, reference) in (0u32..).zip(&facts.references) {
+                let place = linked.place(file, reference.slot) as usize;
+                if self.full[place] {
+                    continue;
+                }
+                for &object in &self.held[place] {
+                    let entity = match self.what(object) {
+                        Object::Definition(entity) | Object::Bound(entity, _) => entity,
+                        _ => continue,
+                    };
+                    references.push((index, file, entity));
+                }
+            }
+        }
+        references.sort_unstable_by_key(|&(index, file, entity)| (file, index, entity));
+        references.dedup();
+        let saturated = self.sites.iter().map(|site| self.full[site.callee as usize]).collect();
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        self.outside.sort_unstable();
+        self.outside.dedup();
+        let mut bases = Vec::new();
+        for (entity, ancestors) in (0u32..).zip(&self.ancestors) {
+            for ancestor in ancestors.iter().skip(1) {
+                if let Ancestor::Class(base) = ancestor {
+                    bases.push((entity, *base));
+                }
+            }
+        }
+        Solution {
+            complete: self.steps < self.allowed,
+            sites: self.sites,
+            edges: self.edges,
+            outside: self.outside,
+            strange: self.strange,
+            saturated,
+            references,
+            bases,
+            foreign: self.foreign,
+        }
+    }
+}
