@@ -40,8 +40,8 @@ impl Cache {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let store = around.store()?;
         match self.action {
-            Action::List => list(&store, around.json),
-            Action::Prune(rules) => prune(&store, &rules, around.json),
+            Action::List => list(store, around.json),
+            Action::Prune(rules) => prune(store, &rules, around.json),
         }
     }
 }

@@ -184,3 +184,47 @@ fn gists_that_are_none() {
         check(&user, &args, 3, parts);
     }
 }
+
+#[test]
+fn a_package_index_that_cannot_be_reached() {
+    let user = User::new();
+    // Nothing listens on the discard port of this machine.
+    let mut command = user.command(&["run", "pypi:six==1.16.0", "--", "pytest", "test_six.py"]);
+    let ran =
+        Ran::of(command.env("PIP_INDEX_URL", "http://127.0.0.1:9/simple").output().unwrap(), &user);
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(ran.told().contains("http://127.0.0.1:9/simple/six/"), "{}", ran.told());
+}
+
+#[test]
+fn d04_a_full_disk() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    // A namespace of its own, in which the records go to a disk of a few pages.
+    let full = user.here().join("full");
+    fs::create_dir(&full).unwrap();
+    let mut inside = Command::new("bwrap");
+    inside.args(["--dev-bind", "/", "/", "--size", "8192", "--tmpfs"]).arg(&full);
+    let record = full.join("record");
+    let args = ["run", "small", "--python", &python, "--run-dir", record.to_str().unwrap(), "--"];
+    let args: Vec<_> = args.into_iter().chain(TEST).collect();
+    let command = user.command(&args);
+    inside.arg(command.get_program()).args(command.get_args()).current_dir(user.here());
+    inside.env_clear();
+    for (name, value) in command.get_envs() {
+        inside.env(name, value.unwrap_or_default());
+    }
+    let ran = match inside.output() {
+        Ok(output) => Ran::of(output, &user),
+        Err(error) => return eprintln!("skipped: no bwrap ({error})"),
+    };
+    if ran.err.contains("bwrap:") {
+        return eprintln!("skipped: {}", ran.err);
+    }
+    assert_eq!(ran.code, 5, "{}{}", ran.out, ran.err);
+    assert!(ran.told().contains("HERE/full/record/"), "{}", ran.told());
+    assert!(ran.told().contains("No space left on device"), "{}", ran.told());
+    assert!(!user.here().join("concise.py").exists());
+    assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}

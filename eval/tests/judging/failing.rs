@@ -219,7 +219,7 @@ fn a_source_map_tells_glue_from_invention() {
         line("script.py", 3),
         line("script.py", 4),
     ];
-    let map = SourceMap { lines, ..SourceMap::default() };
+    let map = SourceMap { lines };
     let evaluation = bed.judge(Submission::Written(text.to_owned()), Some(&map)).unwrap();
     assert_eq!(told(&evaluation), "fidelity 1, existence 4/5, execution 4/5, test -, -");
     let existence = evaluation.existence.unwrap();
