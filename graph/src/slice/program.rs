@@ -197,6 +197,7 @@ impl<'a> Program<'a> {
     fn prune(&self, module: ModuleId, stmt: &'a Stmt) -> Vec<Node<'a>> {
         let syntax = &self.modules.get(module).syntax;
         let pure = |expr: &Expr| self.is_pure(module, expr);
+        let vanishes = |stmt: &Stmt| self.is_internal_import(module, stmt);
         let path = syntax.source().path();
         let mut lines: Vec<u32> = self
             .adjustments
@@ -210,8 +211,27 @@ impl<'a> Program<'a> {
             lines.push(syntax.source().line(stmt.start()));
         }
         let whole = if self.is_support(module) { Whole::Support } else { Whole::Lines(&lines) };
-        Pruner::new(syntax, self.ran(module), &pure, self.adjustments.docstrings, whole)
+        Pruner::new(syntax, self.ran(module), &pure, &vanishes, self.adjustments.docstrings, whole)
             .statement(stmt)
+    }
+
+    fn is_internal_import(&self, module: ModuleId, stmt: &Stmt) -> bool {
+        let internal =
+            |name: &str| self.modules.is_internal(name) && !self.trace.compiled.contains_key(name);
+        match stmt {
+            Stmt::Import(import) => import.names.iter().all(|alias| internal(&alias.name)),
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let from = self.modules.absolute(module, import.level, from);
+                from.is_some_and(|from| {
+                    internal(&from)
+                        && import.names.iter().all(|alias| {
+                            !self.trace.compiled.contains_key(&format!("{from}.{}", alias.name))
+                        })
+                })
+            }
+            _ => false,
+        }
     }
 
     fn is_pure(&self, module: ModuleId, expr: &Expr) -> bool {

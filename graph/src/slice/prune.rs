@@ -93,6 +93,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) ran: &'p Ran,
     /// Whether evaluating an expression can change anything.
     pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
+    /// Whether a statement imports nothing but what the gist itself contains.
+    pub(crate) vanishes: &'p dyn Fn(&Stmt) -> bool,
     /// Keep docstrings.
     pub(crate) docstrings: bool,
     /// Which bodies of entered functions are kept whole.
@@ -106,10 +108,11 @@ impl<'a, 'p> Pruner<'a, 'p> {
         syntax: &'a Syntax,
         ran: &'p Ran,
         pure: &'p dyn Fn(&Expr) -> bool,
+        vanishes: &'p dyn Fn(&Stmt) -> bool,
         docstrings: bool,
         whole: Whole<'p>,
     ) -> Self {
-        Self { syntax, ran, pure, docstrings, whole, must: &[] }
+        Self { syntax, ran, pure, vanishes, docstrings, whole, must: &[] }
     }
 
     /// What is left of a block.
@@ -264,6 +267,9 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
             return Vec::new();
         }
+        if let Some(flat) = self.failed_import(attempt) {
+            return flat;
+        }
         let body = self.block(&attempt.body);
         let handlers: Vec<&ExceptHandlerExceptHandler> = attempt
             .handlers
@@ -307,6 +313,28 @@ impl<'a, 'p> Pruner<'a, 'p> {
             ));
         }
         self.compound(stmt, clauses)
+    }
+
+    /// What is left of a `try` whose import of something internal failed: in a gist that import is no
+    /// statement that could fail again, so that the handler is what runs.
+    fn failed_import(&self, attempt: &'a StmtTry) -> Option<Vec<Node<'a>>> {
+        let last = attempt.body.iter().rposition(|stmt| self.ran(stmt))?;
+        let mut handlers =
+            attempt.handlers.iter().filter_map(|ExceptHandler::ExceptHandler(handler)| {
+                self.any_ran(&handler.body).then_some(handler)
+            });
+        let handler = handlers.next()?;
+        let simple = handlers.next().is_none()
+            && handler.name.is_none()
+            && attempt.finalbody.is_empty()
+            && !self.any_ran(&attempt.orelse)
+            && !self.holds_must(&attempt.body);
+        if !simple || !(self.vanishes)(&attempt.body[last]) {
+            return None;
+        }
+        let mut flat = self.block(&attempt.body[..last]);
+        flat.extend(self.block(&handler.body));
+        Some(flat)
     }
 
     fn matching(&self, stmt: &'a Stmt, matching: &'a StmtMatch) -> Vec<Node<'a>> {

@@ -264,7 +264,9 @@ impl<'a> Search<'a, '_> {
                 if called { Some(Reason::Called) } else { self.registers(id) }
             }
             stmt => {
-                if !acts(stmt) {
+                // A `raise` that ran ended its module, and whoever imported that went on without it.
+                let ended = stmt.is_raise_stmt() && !program.is_support(unit.module);
+                if ended || !acts(stmt) {
                     return None;
                 }
                 match self.changed_by(id, stmt) {
@@ -454,6 +456,9 @@ impl<'a> Search<'a, '_> {
             },
             Stmt::Assign(assign) => {
                 assign.targets.iter().all(|target| self.target_changes(id, target, globals))
+            }
+            Stmt::Delete(delete) => {
+                delete.targets.iter().all(|target| self.target_changes(id, target, globals))
             }
             Stmt::AugAssign(assign) => self.target_changes(id, &assign.target, globals),
             Stmt::AnnAssign(assign) => self.target_changes(id, &assign.target, globals),
@@ -1062,6 +1067,7 @@ fn acts(stmt: &Stmt) -> bool {
                 && !is_internal_dunder_import(&expr.value)
         }
         Stmt::Assert(_) | Stmt::Raise(_) => true,
+        Stmt::Delete(delete) => delete.targets.iter().any(is_place),
         Stmt::Assign(assign) => assign.targets.iter().any(is_place),
         Stmt::AugAssign(assign) => is_place(&assign.target),
         Stmt::AnnAssign(assign) => is_place(&assign.target),

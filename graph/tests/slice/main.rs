@@ -9,6 +9,7 @@ mod blocks;
 mod branches;
 mod collisions;
 mod dynamic;
+mod early;
 mod effects;
 mod functions;
 mod harness;
