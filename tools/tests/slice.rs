@@ -1,0 +1,483 @@
+//! What runs of a gist teach: probes in stubs, differences between two runs, advice for the next slice.
+//!
+//! No gist is run here; runs are given as records, as the tracer and the recorder write them.
+
+use std::collections::BTreeMap;
+
+use gistify_tools::{
+    Attempt, CaseReport, Difference, Execution, PhaseReport, Probed, Raised, SliceRequest, Status,
+    advise, difference,
+};
+use graph::{
+    Adjustments, Gist, GistLine, Kept, ModuleSnapshot, Origin, Place, Plan, Reason, Trace,
+};
+
+const PATH: &str = "pkg/mod.py";
+const GIST: &str = "tests/concise.py";
+
+/// A gist whose lines begin with the line of `pkg/mod.py` that they stand for, or with `+` for glue.
+fn gist(marked: &str) -> Gist {
+    let mut gist = Gist::default();
+    for line in marked.trim_matches('\n').lines() {
+        let (mark, text) = line.split_at(3);
+        let origin = match mark.trim() {
+            "+" => Origin::Glue("glue".to_owned()),
+            number => Origin::Source(place(number.parse().expect("a line"))),
+        };
+        gist.text.push_str(text);
+        gist.text.push('\n');
+        gist.lines.push(GistLine { origin, adapted: false });
+    }
+    gist
+}
+
+fn place(line: u32) -> Place {
+    Place { path: PATH.to_owned(), line }
+}
+
+const STUBS: &str = "
+ 1 from __future__ import annotations
+ 2 import abc
+ 4 class Table:
+ 5     def rows(self):
+ 7         return self.all
+ 8     @property
+ 9     @abc.abstractmethod
+10     def size(self):
+11         raise NotImplementedError
+12     async def fill(self):
+13         pass
+ + table = Table
+";
+
+mod probes {
+    use super::{GIST, PATH, STUBS, gist, place};
+    use gistify_tools::{Learned, Probed};
+    use graph::{Executed, FileTrace, FunctionTrace, Plan, Trace};
+
+    /// Probes the gist above; `expected` has the probe itself as `<probe>`, and in front of each line
+    /// the gist's line that it stands for.
+    #[track_caller]
+    fn check(stubs: &[u32], expected: &str) {
+        let gist = gist(STUBS);
+        let plan =
+            Plan { stubs: stubs.iter().map(|&line| place(line)).collect(), ..Plan::default() };
+        let probed = Probed::new(&gist, &plan);
+        let probe = include_str!("../src/slice/probe.py");
+        let probe_lines = u32::try_from(probe.lines().count()).expect("a short probe");
+        let at = probed.text.find(probe.lines().next().expect("a probe"));
+        let first = at.map(|at| u32::try_from(probed.text[..at].lines().count()).expect("short"));
+        let mut shown = String::new();
+        for (number, line) in (1u32..).zip(probed.text.lines()) {
+            match first {
+                Some(first) if number > first && number <= first + probe_lines => {
+                    assert_eq!(probed.gist_line(number), None, "{line}");
+                    if number == first + 1 {
+                        shown.push_str(" - <probe>\n");
+                    }
+                }
+                _ => {
+                    let stands = probed.gist_line(number).expect("a line of the gist");
+                    shown.push_str(&format!("{stands:>2} {line}\n"));
+                }
+            }
+        }
+        assert_eq!(shown, expected.trim_start_matches('\n'));
+        let lines = u32::try_from(probed.text.lines().count()).expect("short");
+        assert_eq!((probed.gist_line(0), probed.gist_line(lines + 1)), (None, None));
+    }
+
+    #[test]
+    fn a_gist_without_stubs_runs_as_it_stands() {
+        check(
+            &[],
+            "
+ 1 from __future__ import annotations
+ 2 import abc
+ 3 class Table:
+ 4     def rows(self):
+ 5         return self.all
+ 6     @property
+ 7     @abc.abstractmethod
+ 8     def size(self):
+ 9         raise NotImplementedError
+10     async def fill(self):
+11         pass
+12 table = Table
+",
+        );
+    }
+
+    #[test]
+    fn a_stub_is_probed_above_its_first_decorator_and_the_future_stays_first() {
+        check(
+            &[8, 12],
+            "
+ 1 from __future__ import annotations
+ - <probe>
+ 2 import abc
+ 3 class Table:
+ 4     def rows(self):
+ 5         return self.all
+ 6     @__gist_probe__(\"pkg/mod.py:8\")
+ 6     @property
+ 7     @abc.abstractmethod
+ 8     def size(self):
+ 9         raise NotImplementedError
+10     @__gist_probe__(\"pkg/mod.py:12\")
+10     async def fill(self):
+11         pass
+12 table = Table
+",
+        );
+    }
+
+    /// What a run teaches that executed these lines of the gist, and entered these functions.
+    #[track_caller]
+    fn teaches(lines: [&[u32]; 2], functions: &[u32], log: &str, expected: &Learned) {
+        let gist = gist(STUBS);
+        let plan = Plan { stubs: vec![place(8), place(12)], ..Plan::default() };
+        let probed = Probed::new(&gist, &plan);
+        // The tracer saw the probed text: every line of it that stands for a line that ran.
+        let all = u32::try_from(probed.text.lines().count()).expect("short");
+        let seen = |wanted: &[u32]| -> Vec<u32> {
+            let stands =
+                |line: &u32| probed.gist_line(*line).is_some_and(|at| wanted.contains(&at));
+            (1..=all).filter(stands).collect()
+        };
+        let mut functions: Vec<FunctionTrace> = seen(functions)
+            .into_iter()
+            .map(|line| FunctionTrace { line, test: true, ..FunctionTrace::default() })
+            .collect();
+        functions.push(FunctionTrace {
+            line: 4,
+            name: "__init__".to_owned(),
+            ..functions[0].clone()
+        });
+        let file = FileTrace {
+            path: GIST.to_owned(),
+            import_lines: seen(lines[0]),
+            test_lines: seen(lines[1]),
+            functions,
+            ..FileTrace::default()
+        };
+        let trace = Trace { files: vec![file], ..Trace::default() };
+        assert_eq!(&probed.learn(&gist, &trace, GIST, log), expected);
+    }
+
+    #[test]
+    fn a_run_teaches_lines_functions_and_stubs_of_the_original() {
+        teaches(
+            [&[1, 2, 3, 4, 6, 7, 8, 10, 12], &[5, 12]],
+            &[4],
+            "pkg/mod.py:8\npkg/mod.py:8\nno tag\nodd:path.py:3\n",
+            &Learned {
+                executed: vec![Executed {
+                    path: PATH.to_owned(),
+                    lines: vec![1, 2, 4, 5, 7, 8, 9, 10, 12],
+                    functions: vec![5],
+                }],
+                asked: vec![graph::Place { path: "odd:path.py".to_owned(), line: 3 }, place(8)],
+            },
+        );
+    }
+
+    #[test]
+    fn a_run_that_never_reached_the_gist_teaches_only_what_was_asked() {
+        let gist = gist(STUBS);
+        let probed = Probed::without(&gist);
+        let learned = probed.learn(&gist, &Trace::default(), GIST, "pkg/mod.py:12\n");
+        assert_eq!(learned, Learned { executed: Vec::new(), asked: vec![place(12)] });
+    }
+}
+
+mod differences {
+    use super::{CaseReport, Execution, PhaseReport, Raised, Status, difference};
+
+    /// A run of one line each: `case WHEN OUTCOME [KIND:MESSAGE] [out=TEXT] [err=TEXT] [log=TEXT]`,
+    /// `collection ID KIND:MESSAGE`, `status CODE`, `raised KIND:MESSAGE`, `stdout TEXT`.
+    fn run(text: &str) -> Execution {
+        let mut execution = Execution {
+            status: Status::Exited(0),
+            collected: Vec::new(),
+            collection_errors: Vec::new(),
+            cases: Vec::new(),
+            complete: true,
+            stdout: String::new(),
+            stderr: String::new(),
+            dropped: 0,
+            raised: None,
+            wall: std::time::Duration::ZERO,
+            cpu: std::time::Duration::ZERO,
+        };
+        let raised = |text: &str| {
+            let (kind, message) = text.split_once(':').expect("KIND:MESSAGE");
+            Raised { kind: kind.to_owned(), message: message.to_owned(), ..Raised::default() }
+        };
+        for line in text.split(", ") {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[0] {
+                "status" => execution.status = Status::Exited(words[1].parse().expect("a code")),
+                "raised" => execution.raised = Some(raised(words[1])),
+                "stdout" => execution.stdout = words[1].to_owned(),
+                "collection" => {
+                    execution.collection_errors.push((words[1].to_owned(), raised(words[2])));
+                }
+                id => {
+                    let mut phase = PhaseReport {
+                        when: words[1].to_owned(),
+                        outcome: words[2].to_owned(),
+                        ..PhaseReport::default()
+                    };
+                    for word in &words[3..] {
+                        match word.split_once('=') {
+                            Some(("out", text)) => phase.stdout = text.to_owned(),
+                            Some(("err", text)) => phase.stderr = text.to_owned(),
+                            Some(("log", text)) => phase.log = text.to_owned(),
+                            _ => phase.raised = Some(raised(word)),
+                        }
+                    }
+                    match execution.cases.iter_mut().find(|case| case.id == id) {
+                        Some(case) => case.phases.push(phase),
+                        None => execution
+                            .cases
+                            .push(CaseReport { id: id.to_owned(), phases: vec![phase] }),
+                    }
+                }
+            }
+        }
+        execution.collected = execution.cases.iter().map(|case| case.id.clone()).collect();
+        execution
+    }
+
+    #[track_caller]
+    fn check(original: &str, gist: &str, expected: &str) {
+        let found = difference(&run(original), &run(gist)).map_or("none".to_owned(), |found| {
+            let case = found.case.unwrap_or_default();
+            let raised = found.raised.map_or(String::new(), |raised| format!(" ({})", raised.kind));
+            format!("{} {case}: {} | {}{raised}", found.what, found.original, found.gist)
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn runs_that_agree_do_not_differ() {
+        check("t call passed out=a", "t call passed out=a", "none");
+        check("t call failed E:m, status 1", "t call failed E:m, status 1", "none");
+        check("a call passed, b call passed", "b call passed, a call passed", "none");
+        check("raised E:m, status 1", "raised E:m, status 1", "none");
+    }
+
+    #[test]
+    fn the_first_difference_is_the_one_that_explains_most() {
+        check(
+            "t call passed",
+            "collection f NameError:x, status 2",
+            "collection f:  | NameError: x (NameError)",
+        );
+        check("a call passed, b call passed", "a call passed", "cases b: ran | ");
+        check("a call passed", "a call passed, b call passed", "cases b: absent | ran");
+        check(
+            "t setup passed, t call passed",
+            "t setup failed E:m",
+            "outcome t: setup passed, call passed | setup failed: E: m (E)",
+        );
+        check(
+            "t call passed",
+            "t call failed E:m",
+            "outcome t: call passed: nothing raised | call failed: E: m (E)",
+        );
+        check("t call failed E:m", "t call failed E:n", "exception t: E: m | E: n (E)");
+        check("t call failed E:m", "t call failed F:m", "exception t: E: m | F: m (F)");
+        check("t call passed out=a", "t call passed out=b", "output t: a | b");
+        check("t call passed err=a", "t call passed err=b", "output t: a | b");
+        check("t call passed log=a", "t call passed log=b", "output t: a | b");
+    }
+
+    #[test]
+    fn commands_without_cases_are_compared_by_status_exception_and_output() {
+        check("status 0", "status 1, raised E:m", "status : Exited(0) | Exited(1):  (E)");
+        check("status 1, raised E:m", "status 1, raised F:m", "exception : E: m | F: m (F)");
+        check("stdout a", "stdout b", "output : a | b");
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        let long = "x".repeat(500);
+        let found = difference(&run(&format!("stdout {long}")), &run("stdout b")).expect("differs");
+        assert_eq!(found.original, format!("{} ... (100 more characters)", "x".repeat(400)));
+    }
+}
+
+mod advice {
+    use super::{
+        Adjustments, Attempt, BTreeMap, Difference, GIST, Kept, ModuleSnapshot, Plan, Probed,
+        Raised, Reason, SliceRequest, Trace, advise, gist, place,
+    };
+
+    const BODY: &str = "
+ 1 class Table:
+ 3     @property
+ 4     def rows(self):
+ 6         return get(self)
+ 9 def get(self):
+10     return [
+11         self.all]
+";
+
+    /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
+    /// called on line 4), or after another difference (`what`); shows what changed.
+    #[track_caller]
+    fn check(request: &SliceRequest, difference: &str, expected: &str) {
+        let next = after(request, difference);
+        let shown = next.as_ref().map_or("nothing".to_owned(), |next| changed(request, next));
+        assert_eq!(shown, expected, "after {difference}");
+    }
+
+    fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
+        let unit = |line, name: &str| Kept {
+            place: place(line),
+            last_line: line,
+            binds: vec![name.to_owned()],
+            reason: Reason::Unreferenced,
+        };
+        let plan = Plan {
+            dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
+            dropped_stubs: vec![(place(40), "close".to_owned()), (place(50), "open".to_owned())],
+            ..Plan::default()
+        };
+        let trace = Trace {
+            external: BTreeMap::from([("os.path".to_owned(), String::new())]),
+            modules: BTreeMap::from([("pkg.mod".to_owned(), ModuleSnapshot::default())]),
+            ..Trace::default()
+        };
+        let raised = difference.split_once(": ").map(|(kind, message)| Raised {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            frames: vec![
+                (format!("/run/{GIST}"), 4, "rows".to_owned()),
+                (format!("/run/{GIST}"), 7, "get".to_owned()),
+                ("/lib/json.py".to_owned(), 3, "get".to_owned()),
+            ],
+            ..Raised::default()
+        });
+        let found = Difference {
+            what: if raised.is_some() { "outcome" } else { difference }.to_owned(),
+            case: None,
+            original: String::new(),
+            gist: String::new(),
+            raised,
+        };
+        let gist = gist(BODY);
+        let probed = Probed::without(&gist);
+        let attempt = Attempt {
+            trace: &trace,
+            plan: &plan,
+            gist: &gist,
+            gist_path: GIST,
+            probed: request.refine.then_some(&probed),
+            request,
+        };
+        advise(&found, &attempt)
+    }
+
+    /// The fields of two requests that differ, as JSON.
+    fn changed(old: &SliceRequest, new: &SliceRequest) -> String {
+        let flat = |request: &SliceRequest| {
+            let mut value = serde_json::to_value(request).expect("a record");
+            let fields = value["adjustments"].take();
+            let mut all = value.as_object().expect("fields").clone();
+            all.remove("adjustments");
+            all.extend(fields.as_object().expect("fields").clone());
+            all
+        };
+        let (old, new) = (flat(old), flat(new));
+        let changes = new.iter().filter(|(name, value)| old[*name] != **value);
+        changes.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn an_error_asks_for_what_it_names() {
+        let request = SliceRequest::default();
+        let asked = |error: &str, expected: &str| check(&request, error, expected);
+        asked(
+            "NameError: name 'LIMIT' is not defined",
+            r#"keep [{"line":20,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "AttributeError: module 'concise' has no attribute 'LIMIT'",
+            r#"keep [{"line":20,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "ImportError: cannot import name 'other' from 'pkg.mod' (unknown location)",
+            r#"keep [{"line":30,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "AttributeError: 'Table' object has no attribute 'close'. Did you mean: 'lose'?",
+            r#"more_stubs [{"line":40,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "TypeError: Can't instantiate abstract class T with abstract methods close, open",
+            r#"more_stubs [{"line":40,"path":"pkg/mod.py"},{"line":50,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "TypeError: Can't instantiate abstract class T without an implementation for \
+             abstract method 'open'",
+            r#"more_stubs [{"line":50,"path":"pkg/mod.py"}]"#,
+        );
+        asked("AttributeError: module 'os' has no attribute 'path'", r#"imports ["os.path"]"#);
+        asked("ModuleNotFoundError: No module named 'pkg.mod'", r#"register ["pkg.mod"]"#);
+        asked(
+            "ModuleNotFoundError: No module named 'pkg.mod'; 'pkg' is not a package",
+            r#"register ["pkg.mod"]"#,
+        );
+    }
+
+    #[test]
+    fn an_error_that_names_nothing_keeps_whole_the_functions_on_its_way() {
+        let mut request = SliceRequest::default();
+        check(&request, "ValueError: odd", r#"whole [{"line":9,"path":"pkg/mod.py"}]"#);
+        request.adjustments.whole.push(place(9));
+        let both = r#"whole [{"line":9,"path":"pkg/mod.py"},{"line":3,"path":"pkg/mod.py"}]"#;
+        check(&request, "ValueError: odd", both);
+        request.adjustments.whole.push(place(3));
+        check(&request, "ValueError: odd", "docstrings true");
+    }
+
+    #[test]
+    fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
+        let mut request = SliceRequest {
+            refine: true,
+            adjustments: Adjustments {
+                impure: false,
+                side_effects: false,
+                ..Adjustments::default()
+            },
+            ..SliceRequest::default()
+        };
+        let mut climbed = Vec::new();
+        while let Some(next) = after(&request, "output") {
+            climbed.push(changed(&request, &next));
+            request = next;
+            assert!(climbed.len() < 20, "the search does not end: {climbed:?}");
+        }
+        assert_eq!(
+            climbed,
+            [
+                "impure true, side_effects true",
+                "module_names true",
+                "unprobed true",
+                "refine false",
+                "docstrings true",
+                "annotations true",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_names_of_modules_are_written_out_only_where_they_may_show() {
+        check(&SliceRequest::default(), "output", "module_names true");
+        check(&SliceRequest::default(), "exception", "module_names true");
+        check(&SliceRequest::default(), "status", "docstrings true");
+    }
+}
