@@ -300,3 +300,39 @@ fn annotations_can_be_evaluated() {
 ",
     );
 }
+
+#[test]
+fn a_module_can_be_made_an_object_of_its_own() {
+    check(
+        "
+--- adjustments
+{\"namespaces\": [\"pkg.mod\"]}
+--- pkg/__init__.py
+--- pkg/mod.py
++LIMIT = 1
++def work():
+*    return LIMIT
+--- pkg/user.py
++from . import mod
++def user():
+*    return mod.work() + mod.LIMIT
+--- test_a.py
++from pkg.user import user
++def test_f():
+*    assert user() == 2
+",
+        "test_a.py::test_f",
+        "
++import types
++mod = types.ModuleType(\"pkg.mod\")
+ LIMIT = 1
+ def work():
+     return LIMIT
++vars(mod).update(LIMIT=LIMIT, work=work)
+ def user():
+     return mod.work() + mod.LIMIT
+ def test_f():
+     assert user() == 2
+",
+    );
+}

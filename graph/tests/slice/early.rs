@@ -364,39 +364,3 @@ fn a_fixture_of_a_test_class_stays_in_it() {
 ",
     );
 }
-
-#[test]
-fn a_module_can_be_made_an_object_of_its_own() {
-    check(
-        "
---- adjustments
-{\"namespaces\": [\"pkg.mod\"]}
---- pkg/__init__.py
---- pkg/mod.py
-+LIMIT = 1
-+def work():
-*    return LIMIT
---- pkg/user.py
-+from . import mod
-+def user():
-*    return mod.work() + mod.LIMIT
---- test_a.py
-+from pkg.user import user
-+def test_f():
-*    assert user() == 2
-",
-        "test_a.py::test_f",
-        "
-+import types
-+mod = types.ModuleType(\"pkg.mod\")
- LIMIT = 1
- def work():
-     return LIMIT
-+vars(mod).update(LIMIT=LIMIT, work=work)
- def user():
-     return mod.work() + mod.LIMIT
- def test_f():
-     assert user() == 2
-",
-    );
-}
