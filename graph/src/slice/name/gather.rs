@@ -1,0 +1,270 @@
+//! Collects who uses which name, and which statements bind it.
+
+use super::*;
+
+pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -> Book {
+    let program = &selection.program;
+    let mut book = Book::default();
+    let module_thing = |module: &str| {
+        if namespaces.contains(module) { Thing::Namespace(module.to_owned()) } else { Thing::Gist }
+    };
+    let thing_of = |target: Target| match target {
+        Target::Own(module, name) => Thing::Own(module, name),
+        Target::Module(module) => module_thing(&module),
+        Target::External(module, attribute) => Thing::External(module, attribute),
+        Target::Builtin(name) => Thing::Builtin(name),
+    };
+    let mut ids: Vec<UnitId> = selection.chosen.keys().copied().collect();
+    ids.sort_by_key(|&id| program.get(id).moment);
+    for &id in &ids {
+        let unit = program.get(id);
+        let chosen = &selection.chosen[&id];
+        let pinned = program.is_support(unit.module);
+        for reference in &chosen.scan.references {
+            book.taken.insert(reference.name.clone());
+            if reference.dead || &reference.name == "__all__" || reference.class_local {
+                continue;
+            }
+            if reference.usage == Usage::Store && !reference.late {
+                continue;
+            }
+            let target = program.target(id, &reference.name, reference.late);
+            let thing = match target.clone() {
+                Some(target) => thing_of(target),
+                None if scope::is_builtin(&reference.name) => {
+                    Thing::Builtin(reference.name.clone())
+                }
+                None => continue,
+            };
+            let late = reference.late;
+            book.uses.entry(reference.name.clone()).or_default().push(Use {
+                unit: id,
+                range: Some(reference.range),
+                thing,
+                late,
+                pinned,
+                through: None,
+            });
+            if let Some(Target::Module(module)) = target {
+                chain(
+                    &mut book,
+                    selection,
+                    id,
+                    module,
+                    &reference.chain,
+                    pinned,
+                    namespaces,
+                    &thing_of,
+                );
+            }
+        }
+        for import in chosen.scan.imports.iter() {
+            inner(&mut book, selection, id, import, pinned, &module_thing, &thing_of);
+        }
+        book.taken.extend(chosen.scan.attributes.iter().cloned());
+        for name in &unit.binds {
+            let own = Target::Own(unit.module, name.clone());
+            let nested = is_nested_import(selection, id, name);
+            let thing = if nested {
+                program
+                    .resolver
+                    .resolve(unit.module, name)
+                    .map_or(Thing::Own(unit.module, name.clone()), thing_of)
+            } else {
+                thing_of(own)
+            };
+            let looked_up =
+                matches!(chosen.reason, Reason::Fixture | Reason::Test | Reason::Configuration)
+                    && matches!(unit.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+            book.taken.insert(name.clone());
+            book.events.entry(name.clone()).or_default().push(Event {
+                moment: unit.moment,
+                thing,
+                pinned: looked_up,
+            });
+        }
+    }
+    for (module, name) in &selection.dotted {
+        let Some(target) = program.resolver.attribute(module, name) else { continue };
+        let unit = ids.first().copied().unwrap_or(UnitId(0));
+        book.uses.entry(name.clone()).or_default().push(Use {
+            unit,
+            range: None,
+            thing: thing_of(target),
+            late: true,
+            pinned: true,
+            through: Some(module.clone()),
+        });
+    }
+    imports(&mut book, selection);
+    let inside: Vec<(Name, Thing)> = book
+        .namespaces
+        .values()
+        .flat_map(|names| names.iter().map(|(name, thing)| (name.clone(), thing.clone())))
+        .collect();
+    for (name, thing) in inside {
+        let home = match &thing {
+            Thing::Own(_, own) => own.clone(),
+            _ => name,
+        };
+        let unit = ids.first().copied().unwrap_or(UnitId(0));
+        book.uses.entry(home).or_default().push(Use {
+            unit,
+            range: None,
+            thing,
+            late: true,
+            pinned: false,
+            through: None,
+        });
+    }
+    book
+}
+
+#[expect(clippy::too_many_arguments, reason = "one step of a walk, called in one place")]
+fn chain(
+    book: &mut Book,
+    selection: &Selection<'_>,
+    unit: UnitId,
+    module: String,
+    chain: &[(Name, TextRange)],
+    pinned: bool,
+    namespaces: &BTreeSet<String>,
+    thing_of: &impl Fn(Target) -> Thing,
+) {
+    let mut current = module;
+    for (attribute, range) in chain {
+        let Some(target) = selection.program.resolver.attribute(&current, attribute) else {
+            return;
+        };
+        let thing = thing_of(target.clone());
+        if namespaces.contains(&current) {
+            book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
+        } else {
+            book.uses.entry(attribute.clone()).or_default().push(Use {
+                unit,
+                range: Some(*range),
+                thing,
+                late: true,
+                pinned,
+                through: Some(current.clone()),
+            });
+        }
+        match target {
+            Target::Module(inner) => current = inner,
+            _ => return,
+        }
+    }
+}
+
+fn inner(
+    book: &mut Book,
+    selection: &Selection<'_>,
+    unit: UnitId,
+    import: &super::super::scan::InnerImport<'_>,
+    pinned: bool,
+    module_thing: &impl Fn(&str) -> Thing,
+    thing_of: &impl Fn(Target) -> Thing,
+) {
+    let program = &selection.program;
+    let module = program.get(unit).module;
+    let start = import.stmt.start().to_u32();
+    let mut internal = false;
+    let mut found: Vec<(Name, Option<Thing>)> = Vec::new();
+    match import.stmt {
+        Stmt::Import(statement) => {
+            for alias in &statement.names {
+                if program.modules.is_internal(&alias.name) {
+                    internal = true;
+                    let bound = match &alias.asname {
+                        Some(_) => alias.name.to_string(),
+                        None => scope::local_of_import(alias).to_string(),
+                    };
+                    found.push((scope::local_of_import(alias), Some(module_thing(&bound))));
+                }
+            }
+        }
+        Stmt::ImportFrom(statement) => {
+            let from = statement.module.as_ref().map(|name| name.as_str());
+            let Some(from) = program.modules.absolute(module, statement.level, from) else {
+                return;
+            };
+            if !program.modules.is_internal(&from) {
+                return;
+            }
+            // Compiled extensions stay importable, by their absolute names.
+            internal = true;
+            for alias in &statement.names {
+                let compiled = format!("{from}.{}", alias.name);
+                if [&from, &compiled].iter().any(|name| program.trace.compiled.contains_key(*name))
+                {
+                    continue;
+                }
+                let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
+                let thing = program.resolver.attribute(&from, &alias.name.id).map(thing_of);
+                found.push((local, thing));
+            }
+        }
+        _ => {}
+    }
+    for (local, thing) in found {
+        book.taken.insert(local.clone());
+        let Some(thing) = thing.filter(|_| !import.dead) else { continue };
+        let stays = import.in_class || import.rebound.contains(&local);
+        let home = match &thing {
+            Thing::Own(_, own) => own.clone(),
+            _ => local.clone(),
+        };
+        // In a test the import goes without a trace, so that the name itself must be global; elsewhere
+        // an assignment can take its place.
+        let wanted = if pinned && !stays { local.clone() } else { home };
+        book.uses.entry(wanted.clone()).or_default().push(Use {
+            unit,
+            range: None,
+            thing: thing.clone(),
+            late: true,
+            pinned: pinned && !stays,
+            through: None,
+        });
+        book.inner.push(Inner { module, start, local, wanted, thing, stays });
+    }
+    if book.inner.iter().all(|inner| (inner.module, inner.start) != (module, start)) && internal {
+        book.vanished.push((module, start));
+    }
+}
+
+/// Whether a unit binds a name by an import inside a block.
+fn is_nested_import(selection: &Selection<'_>, id: UnitId, name: &Name) -> bool {
+    let program = &selection.program;
+    let unit = program.get(id);
+    program.resolver.bindings(unit.module, name).is_some_and(|all| {
+        all.iter()
+            .any(|one| !matches!(one.kind, BindingKind::Own) && unit.stmt.range().contains(one.at))
+    })
+}
+
+fn imports(book: &mut Book, selection: &Selection<'_>) {
+    let program = &selection.program;
+    let mut first: BTreeMap<(Name, Thing), Moment> = BTreeMap::new();
+    for (unit, local) in &selection.imports {
+        let module = program.get(*unit).module;
+        let at = program.get(*unit).stmt.start();
+        let binding = program
+            .resolver
+            .bindings(module, local)
+            .and_then(|all| all.iter().find(|one| one.at == at));
+        let thing = match binding.map(|one| &one.kind) {
+            Some(BindingKind::Import { bound, .. }) => Thing::External(bound.clone(), None),
+            Some(BindingKind::From { module, name }) => {
+                Thing::External(module.clone(), Some(name.clone()))
+            }
+            _ => continue,
+        };
+        let moment = program.get(*unit).moment;
+        let entry = first.entry((local.clone(), thing)).or_insert(moment);
+        *entry = (*entry).min(moment);
+        book.taken.insert(local.clone());
+    }
+    for ((local, thing), moment) in first {
+        book.events.entry(local).or_default().push(Event { moment, thing, pinned: false });
+    }
+}

@@ -1,0 +1,418 @@
+//! Where the search starts: what the command names, what ran in its tests, and what acts by itself.
+//!
+//! Statements that only change a global wait here until that global is needed.
+
+use super::*;
+
+impl Search<'_, '_> {
+    pub(super) fn roots(&mut self, named: &[(ModuleId, u32, Name)]) {
+        for id in self.program().unit_ids() {
+            if let Some(reason) = self.root(id, named) {
+                self.keep(id, reason);
+            }
+        }
+        let fixtures = self.program().trace.fixtures.clone();
+        for fixture in fixtures {
+            let found =
+                self.program().modules.iter().find(|(_, module)| module.path() == fixture.path);
+            let Some((id, module)) = found else { continue };
+            let start = module.syntax.source().line_start(fixture.line);
+            let at = module.syntax.body().iter().find(|stmt| {
+                stmt.range().contains(start) || {
+                    module.syntax.source().line(stmt.start()) == fixture.line
+                }
+            });
+            let unit = at.and_then(|stmt| self.program().unit_at(id, stmt.start()));
+            if let Some(unit) = unit {
+                self.keep(unit, Reason::Fixture);
+            }
+        }
+        let generated = self.program().trace.generated.clone();
+        for module in &generated.imports {
+            self.selection.registered.insert(module.clone());
+            for name in &generated.names {
+                self.demand(module, &Name::new(name));
+            }
+        }
+        self.strings.extend(generated.names);
+    }
+
+    fn root(&mut self, id: UnitId, named: &[(ModuleId, u32, Name)]) -> Option<Reason> {
+        let program = self.program();
+        let unit = program.get(id);
+        let place = self.place(id);
+        if self.adjustments.drop.contains(&place) {
+            return None;
+        }
+        if self.adjustments.keep.contains(&place) {
+            return Some(Reason::Asked);
+        }
+        if named.iter().any(|(module, _, top)| {
+            *module == unit.module && unit.binds.contains(top) && is_definition(unit.stmt)
+        }) {
+            return Some(Reason::Test);
+        }
+        if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str())) {
+            return Some(Reason::Configuration);
+        }
+        match unit.stmt {
+            Stmt::FunctionDef(function) => {
+                let called = program.ran(unit.module).function(unit.first_line);
+                let name = function.name.as_str();
+                if program.is_support(unit.module) && name.starts_with("pytest_") {
+                    // A hook of a conftest is no hook in a test module, but for the one that makes
+                    // parameters.
+                    return (name == "pytest_generate_tests" && called.is_some())
+                        .then_some(Reason::Configuration);
+                }
+                if called.is_some_and(|call| call.test) {
+                    return Some(Reason::Called);
+                }
+                self.registers(id)
+            }
+            Stmt::ClassDef(class) => {
+                let module = program.modules.get(unit.module);
+                let ran = program.ran(unit.module);
+                let mut called = false;
+                each_method(&class.body, &mut |stmt| {
+                    let line = module.syntax.source().line(stmt.start());
+                    called |= ran.function(line).is_some_and(|call| call.test);
+                });
+                if called { Some(Reason::Called) } else { self.registers(id) }
+            }
+            stmt => {
+                // A `raise` that ran ended its module, and whoever imported that went on without it.
+                let ended = stmt.is_raise_stmt() && !program.is_support(unit.module);
+                if ended || !acts(stmt) {
+                    return None;
+                }
+                match self.changed_by(id, stmt) {
+                    Some(globals) if globals.is_empty() => None,
+                    Some(globals) => {
+                        for global in globals {
+                            self.waiting.entry(global).or_default().push(id);
+                        }
+                        None
+                    }
+                    None => {
+                        for global in self.given(id, stmt) {
+                            self.waiting.entry(global).or_default().push(id);
+                        }
+                        self.adjustments.side_effects.then_some(Reason::SideEffect)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A definition whose creation changes something internal waits until that is needed.
+    fn registers(&mut self, id: UnitId) -> Option<Reason> {
+        let program = self.program();
+        let unit = program.get(id);
+        let mut globals: Vec<(ModuleId, Name)> = Vec::new();
+        let decorators: &[ruff_python_ast::Decorator] = match unit.stmt {
+            Stmt::FunctionDef(function) => &function.decorator_list,
+            Stmt::ClassDef(class) => &class.decorator_list,
+            _ => &[],
+        };
+        for decorator in decorators {
+            self.acting(id, &decorator.expression, &mut globals);
+        }
+        if let Stmt::ClassDef(class) = unit.stmt {
+            self.class_hooks(unit.module, class, &mut globals, 0);
+        }
+        globals.sort_unstable();
+        globals.dedup();
+        for global in globals {
+            if !(global.0 == self.program().get(id).module
+                && self.program().get(id).binds.contains(&global.1))
+            {
+                self.waiting.entry(global).or_default().push(id);
+            }
+        }
+        None
+    }
+
+    /// Globals that applying a decorator changes: the receiver of a method, or what a function stores.
+    fn acting(&self, id: UnitId, decorator: &Expr, globals: &mut Vec<(ModuleId, Name)>) {
+        let program = self.program();
+        let unit = program.get(id);
+        let callee = match decorator {
+            Expr::Call(call) => call.func.as_ref(),
+            other => other,
+        };
+        match callee {
+            Expr::Name(name) => {
+                if let Some(Target::Own(home, own)) = program.target(id, &name.id, false)
+                    && let Some(changes) = program.changes(home, &own)
+                {
+                    globals.extend(changes);
+                }
+            }
+            Expr::Attribute(_) => {
+                let mut base = callee;
+                while let Expr::Attribute(attribute) = base {
+                    base = &attribute.value;
+                }
+                if let Expr::Name(name) = base {
+                    match program.target(id, &name.id, false) {
+                        Some(Target::Own(..)) => {
+                            globals.extend(program.resolver.home(unit.module, &name.id));
+                        }
+                        Some(Target::Module(module)) => {
+                            if let Expr::Attribute(attribute) = callee
+                                && let Some(Target::Own(home, own)) =
+                                    program.resolver.attribute(&module, &attribute.attr.id)
+                                && let Some(changes) = program.changes(home, &own)
+                            {
+                                globals.extend(changes);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Globals that `__init_subclass__` of internal bases, or an internal metaclass, changes.
+    fn class_hooks(
+        &self,
+        module: ModuleId,
+        class: &ruff_python_ast::StmtClassDef,
+        globals: &mut Vec<(ModuleId, Name)>,
+        depth: u32,
+    ) {
+        let Some(arguments) = &class.arguments else { return };
+        if depth > 8 {
+            return;
+        }
+        let bases =
+            arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
+        for base in bases {
+            let Expr::Name(name) = base else { continue };
+            let program = self.program();
+            let Some(Target::Own(home, own)) = program.resolver.resolve(module, &name.id) else {
+                continue;
+            };
+            let definition =
+                program.modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
+                    Stmt::ClassDef(class) if class.name.id == own => Some(class),
+                    _ => None,
+                });
+            let Some(definition) = definition else { continue };
+            for stmt in &definition.body {
+                let Stmt::FunctionDef(method) = stmt else { continue };
+                if !matches!(
+                    method.name.as_str(),
+                    "__init_subclass__" | "__new__" | "__init__" | "__prepare__"
+                ) {
+                    continue;
+                }
+                let line = program.modules.get(home).syntax.source().line(stmt.start());
+                if program.ran(home).function(line).is_some_and(|call| call.import) {
+                    collect_stores(&method.body, &mut |name| {
+                        if let Some(Target::Own(home, own)) = program.resolver.resolve(home, name) {
+                            globals.push((home, own));
+                        }
+                    });
+                }
+            }
+            self.class_hooks(home, definition, globals, depth + 1);
+        }
+    }
+
+    /// Homes of the globals that a call, made for its effect, is given or made on.
+    fn given(&self, id: UnitId, stmt: &Stmt) -> Vec<(ModuleId, Name)> {
+        let mut globals = Vec::new();
+        scope::for_each_statement(std::slice::from_ref(stmt), &mut |stmt| {
+            if let Stmt::Expr(expr) = stmt
+                && let Expr::Call(call) = expr.value.as_ref()
+            {
+                for argument in call.arguments.args.iter() {
+                    self.base(id, argument, &mut globals);
+                }
+                if let Expr::Attribute(method) = call.func.as_ref() {
+                    self.base(id, &method.value, &mut globals);
+                }
+            }
+        });
+        globals
+    }
+
+    /// Homes of the globals that a module-level statement changes; `None` when it may do anything else.
+    fn changed_by(&self, id: UnitId, stmt: &Stmt) -> Option<Vec<(ModuleId, Name)>> {
+        let mut globals = Vec::new();
+        self.collect_changes(id, stmt, &mut globals).then_some(globals)
+    }
+
+    fn collect_changes(
+        &self,
+        id: UnitId,
+        stmt: &Stmt,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
+        match stmt {
+            Stmt::Expr(expr) => match expr.value.as_ref() {
+                Expr::Call(call) => match call.func.as_ref() {
+                    Expr::Attribute(method) => self.base(id, &method.value, globals),
+                    Expr::Name(name) => match self.program().target(id, &name.id, false) {
+                        Some(Target::Own(home, own)) => match self.program().changes(home, &own) {
+                            Some(changes) if !changes.is_empty() => {
+                                globals.extend(changes);
+                                true
+                            }
+                            _ => false,
+                        },
+                        _ => false,
+                    },
+                    _ => false,
+                },
+                value => self.program().purity.is_pure(self.program().get(id).module, value),
+            },
+            Stmt::Assign(assign) => {
+                assign.targets.iter().all(|target| self.target_changes(id, target, globals))
+            }
+            Stmt::Delete(delete) => {
+                delete.targets.iter().all(|target| self.target_changes(id, target, globals))
+            }
+            Stmt::AugAssign(assign) => self.target_changes(id, &assign.target, globals),
+            Stmt::AnnAssign(assign) => self.target_changes(id, &assign.target, globals),
+            Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::With(_) => {
+                let mut all = true;
+                scope::for_each_block(stmt, |block| {
+                    all &= block.iter().all(|stmt| self.collect_changes(id, stmt, globals));
+                });
+                all
+            }
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => true,
+            Stmt::Pass(_) | Stmt::Continue(_) | Stmt::Break(_) => true,
+            _ => false,
+        }
+    }
+
+    fn target_changes(
+        &self,
+        id: UnitId,
+        target: &Expr,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
+        match target {
+            Expr::Name(_) => true,
+            Expr::Attribute(attribute) => self.base(id, &attribute.value, globals),
+            Expr::Subscript(subscript) => self.base(id, &subscript.value, globals),
+            Expr::Tuple(tuple) => {
+                tuple.elts.iter().all(|element| self.target_changes(id, element, globals))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn base(
+        &self,
+        id: UnitId,
+        mut expr: &Expr,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
+        loop {
+            match expr {
+                Expr::Attribute(attribute) => expr = &attribute.value,
+                Expr::Subscript(subscript) => expr = &subscript.value,
+                Expr::Name(name) => {
+                    let program = self.program();
+                    let unit = program.get(id);
+                    return match program.target(id, &name.id, false) {
+                        Some(Target::Own(home, own)) => {
+                            globals.push((home, own));
+                            true
+                        }
+                        // A loop variable of the same statement: what it stands for is unknown.
+                        _ if unit.binds.contains(&name.id) => false,
+                        _ => false,
+                    };
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// Whether a module-level statement does more than bind its own names.
+fn acts(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Expr(expr) => {
+            !matches!(expr.value.as_ref(), Expr::StringLiteral(_) | Expr::EllipsisLiteral(_))
+                && !is_internal_dunder_import(&expr.value)
+        }
+        Stmt::Assert(_) | Stmt::Raise(_) => true,
+        Stmt::Delete(delete) => delete.targets.iter().any(is_place),
+        Stmt::Assign(assign) => assign.targets.iter().any(is_place),
+        Stmt::AugAssign(assign) => is_place(&assign.target),
+        Stmt::AnnAssign(assign) => is_place(&assign.target),
+        Stmt::If(_)
+        | Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::With(_)
+        | Stmt::Try(_)
+        | Stmt::Match(_) => {
+            let mut acting = false;
+            scope::for_each_block(stmt, |block| acting |= block.iter().any(acts));
+            acting
+        }
+        _ => false,
+    }
+}
+
+fn is_internal_dunder_import(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(call) if matches!(call.func.as_ref(), Expr::Name(name) if &name.id == "__import__"))
+}
+
+fn is_place(target: &Expr) -> bool {
+    match target {
+        Expr::Attribute(_) | Expr::Subscript(_) => true,
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_place),
+        _ => false,
+    }
+}
+
+fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {
+    each_statement(body, &mut |stmt| {
+        let target = match stmt {
+            Stmt::Assign(assign) => assign.targets.first(),
+            Stmt::Expr(expr) => match expr.value.as_ref() {
+                Expr::Call(call) => match call.func.as_ref() {
+                    Expr::Attribute(method) => Some(method.value.as_ref()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut target = match target {
+            Some(target) if !matches!(target, Expr::Name(_)) || matches!(stmt, Stmt::Expr(_)) => {
+                target
+            }
+            _ => return,
+        };
+        loop {
+            match target {
+                Expr::Attribute(attribute) => target = &attribute.value,
+                Expr::Subscript(subscript) => target = &subscript.value,
+                Expr::Name(name) => return found(&name.id),
+                _ => return,
+            }
+        }
+    });
+}
+
+fn each_method<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {
+    scope::for_each_statement(body, &mut |stmt| match stmt {
+        Stmt::FunctionDef(function) => {
+            visit(stmt);
+            each_method(&function.body, visit);
+        }
+        Stmt::ClassDef(class) => each_method(&class.body, visit),
+        _ => {}
+    });
+}

@@ -1,0 +1,149 @@
+//! Uncalled methods: which of them stay in a kept class, as stubs.
+
+use super::*;
+
+impl<'a> Search<'a, '_> {
+    /// A unit's tree without the uncalled methods that nothing may ask for.
+    pub(super) fn settle(&mut self, id: UnitId) -> Vec<Node<'a>> {
+        let program = self.program();
+        let module = program.get(id).module;
+        let mut nodes = program.pruned(id).to_vec();
+        let prefix = program.modules.get(module).name.clone();
+        let mut dropped = Vec::new();
+        for node in &mut nodes {
+            self.settle_node(module, &prefix, node, &mut dropped);
+        }
+        self.selection.dropped_stubs.extend(dropped);
+        nodes
+    }
+
+    fn settle_node(
+        &self,
+        module: ModuleId,
+        prefix: &str,
+        node: &mut Node<'a>,
+        dropped: &mut Vec<(Place, String)>,
+    ) {
+        let Stmt::ClassDef(class) = node.stmt else {
+            for clause in &mut node.clauses {
+                for inner in &mut clause.body {
+                    self.settle_node(module, prefix, inner, dropped);
+                }
+            }
+            return;
+        };
+        let qualified = if prefix.contains(':') {
+            format!("{prefix}.{}", class.name)
+        } else {
+            format!("{prefix}:{}", class.name)
+        };
+        for clause in &mut node.clauses {
+            self.settle_class(module, &qualified, class, clause, dropped);
+        }
+    }
+
+    fn settle_class(
+        &self,
+        module: ModuleId,
+        qualified: &str,
+        class: &'a ruff_python_ast::StmtClassDef,
+        clause: &mut Clause<'a>,
+        dropped: &mut Vec<(Place, String)>,
+    ) {
+        let source = self.program().modules.get(module).syntax.source();
+        let path = self.program().modules.get(module).path();
+        let mandatory = self.abstracts.get(qualified);
+        let before = clause.body.len();
+        let body = std::mem::take(&mut clause.body);
+        let mut first_dropped = None;
+        for mut node in body {
+            if let Some(name) = stub_name(&node) {
+                let place = Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
+                let forced = mandatory.is_some_and(|names| names.contains(name));
+                if !forced && !self.selection.stubs.contains(&place) {
+                    first_dropped.get_or_insert_with(|| node.clone());
+                    dropped.push((place, name.to_owned()));
+                    continue;
+                }
+            }
+            self.settle_node(module, qualified, &mut node, dropped);
+            clause.body.push(node);
+        }
+        if clause.body.is_empty() {
+            let pass = class.body.iter().find(|stmt| {
+                matches!(stmt, Stmt::Pass(_))
+                    || super::super::ran::is_docstring(stmt)
+                    || is_ellipsis(stmt)
+            });
+            match (pass, first_dropped) {
+                (Some(stmt), _) => clause
+                    .body
+                    .push(super::super::prune::leaf(stmt, super::super::prune::Role::Filler)),
+                (None, Some(stub)) => clause.body.push(stub),
+                (None, None) => clause.needs_pass = before == 0,
+            }
+        }
+    }
+
+    /// Uncalled methods that a kept class body mentions, or that something may ask for.
+    pub(super) fn wanted_stubs(&self) -> FxHashSet<Place> {
+        let mut wanted = FxHashSet::default();
+        for (&id, chosen) in &self.selection.chosen {
+            let module = self.program().get(id).module;
+            let source = self.program().modules.get(module).syntax.source();
+            let path = self.program().modules.get(module).path();
+            for (node, kept) in self.program().pruned(id).iter().zip(chosen.nodes.iter()) {
+                debug_assert!(std::ptr::eq(node.stmt, kept.stmt), "settling keeps the units");
+                each_stub(node, &mut |class_line, node| {
+                    let Some(name) = stub_name(node) else { return };
+                    let place =
+                        Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
+                    let local = self.class_locals.contains(&(
+                        module,
+                        source.line(class_line),
+                        Name::new(name),
+                    ));
+                    let asked = match &self.adjustments.stubs {
+                        Some(stubs) => stubs.contains(&place),
+                        None => true,
+                    };
+                    // pytest asks a test class for all of its tests.
+                    let asked = asked && !self.program().is_support(module);
+                    let asked = asked || self.adjustments.more_stubs.contains(&place);
+                    if local || asked {
+                        wanted.insert(place);
+                    }
+                });
+            }
+        }
+        wanted
+    }
+}
+
+fn is_ellipsis(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Expr(expr) if expr.value.is_ellipsis_literal_expr())
+}
+
+/// The name of a method that was never entered.
+fn stub_name<'a>(node: &Node<'a>) -> Option<&'a str> {
+    match node.clauses.first()?.head {
+        Head::Function(function, called) if !called.any() => Some(function.name.as_str()),
+        _ => None,
+    }
+}
+
+/// Visits the members of every class below a node, with the start of that class.
+fn each_stub<'n, 'a>(
+    node: &'n Node<'a>,
+    visit: &mut impl FnMut(ruff_text_size::TextSize, &'n Node<'a>),
+) {
+    let class = matches!(node.stmt, Stmt::ClassDef(_));
+    for clause in &node.clauses {
+        for inner in &clause.body {
+            if class {
+                visit(node.stmt.start(), inner);
+            }
+            each_stub(inner, visit);
+        }
+    }
+}
