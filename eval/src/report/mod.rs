@@ -240,11 +240,11 @@ fn figures(summary: &Summary) -> Table {
         "glue",
         "lines",
         "tokens",
-        "of executed",
+        "% of run",
         "writing s",
-        "x plain",
+        "writing x",
         "scoring s",
-        "x plain",
+        "scoring x",
         "slicing cpu s",
     ];
     let rows = summary.suites.iter().map(|row| {

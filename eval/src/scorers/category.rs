@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tools::Status;
 
-use super::fidelity::{Difference, Fidelity, What};
+use super::fidelity::{Fidelity, What};
 use crate::{
     integrity::Integrity,
     observation::{Failure, Observation},
@@ -84,15 +84,7 @@ pub fn category(
         let evidence = format!("{id}: {}: {}", failure.kind, first_line(&failure.message));
         return cause(Category::ImportError, evidence);
     }
-    // An exit code says that something failed; what failed says more.
-    let telling = |difference: &&Difference| !matches!(difference.what, What::ExitCode);
-    let missing = |difference: &&Difference| difference.what == What::Missing;
-    let first = fidelity
-        .differences
-        .iter()
-        .find(|difference| telling(difference) && !missing(difference))
-        .or_else(|| fidelity.differences.iter().find(telling))
-        .or_else(|| fidelity.differences.first())?;
+    let first = fidelity.differences.iter().min_by_key(|difference| rank(difference.what))?;
     let only_text = fidelity.differences.iter().all(|difference| {
         matches!(
             difference.what,
@@ -104,6 +96,19 @@ pub fn category(
     let (expected, seen) = (first_line(&first.expected), first_line(&first.found));
     let place = if place.is_empty() { "the run".to_owned() } else { place };
     cause(category, format!("{place}: {} is {seen:?}, not {expected:?}", first.what))
+}
+
+/// What says most about a failure comes first: an exit code only says that there is one.
+fn rank(what: What) -> u8 {
+    match what {
+        What::Collection => 0,
+        What::Outcome | What::ExceptionType => 1,
+        What::ExceptionMessage | What::Reason | What::Stdout | What::Stderr | What::Log => 2,
+        What::End => 3,
+        What::Collected => 4,
+        What::Missing => 5,
+        What::ExitCode => 6,
+    }
 }
 
 /// Whether an exception says that an internal module could not be imported. Its message has been

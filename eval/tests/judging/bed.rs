@@ -30,6 +30,7 @@ pub struct Bed {
     pub command: Command,
     pub environment: Environment,
     pub limits: Limits,
+    pub place: Place,
 }
 
 /// Python with pytest, made once a machine; nothing where it cannot be had, which is said.
@@ -117,6 +118,7 @@ impl Bed {
                 output: 4 << 20,
                 file: 64 << 20,
             },
+            place: Place::BesideTest,
             directory,
         })
     }
@@ -141,7 +143,7 @@ impl Bed {
                 cache: Some(references()),
             },
             task: "t",
-            place: Place::BesideTest,
+            place: self.place,
             submission: &submission,
             source_map: map,
             writer: Writer::default(),

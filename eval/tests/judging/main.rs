@@ -5,6 +5,7 @@ mod bed;
 mod benching;
 mod failing;
 mod mutations;
+mod references;
 mod refusals;
 mod shop;
 mod table;
