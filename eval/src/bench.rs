@@ -19,8 +19,10 @@ use serde::{Deserialize, Serialize};
 use tools::{Command, Environment, Interrupt, Limits, Place, Repository, Sandbox, Workspace};
 
 use crate::{
+    codebase::Codebases,
     error::EvalError,
-    evaluate::{Codebases, EvaluateSpec, Evaluation, Submission, evaluate},
+    evaluate::{EvaluateSpec, Evaluation, evaluate},
+    gist::Submission,
     reference::ReferenceSpec,
     solver::{AttemptRecord, Solver, TaskContext},
     store::{self, Record, StoreError},

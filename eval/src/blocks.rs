@@ -6,8 +6,6 @@
 //! redundant parentheses do not count (Gistify, arXiv 2510.26790, A.1). Nothing here compares two
 //! files or runs anything; broken source gives the lines that could be read, and its errors.
 
-use std::hash::{Hash, Hasher};
-
 use ruff_python_ast::{
     ExceptHandler, Expr, Stmt,
     comparable::{
@@ -21,16 +19,17 @@ use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
+use crate::{
+    key::{self, Key, digest},
+    names::assigned,
+};
+
 /// Statements with more tokens than this that can nest are compared by their tokens, because code that
 /// recurses over their tree could exhaust any stack.
 const NESTING: usize = 20_000;
 
 /// Longest text kept of a line, in characters; it is shown, never compared.
 const SHOWN: usize = 160;
-
-/// Identity of a normalised line: equal keys mean equal syntax.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(u128);
 
 /// One line of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -408,12 +407,8 @@ impl Reader<'_> {
         {
             return tree();
         }
-        let mut sink = Sink(blake3::Hasher::new());
-        for token in tokens.iter().filter(|token| !token.kind().is_trivia()) {
-            sink.write(self.text[token.range()].as_bytes());
-            sink.write_u8(0xff);
-        }
-        sink.key()
+        let telling = tokens.iter().filter(|token| !token.kind().is_trivia());
+        key::of_texts(telling.map(|token| &self.text[token.range()]))
     }
 
     fn line(&self, offset: TextSize) -> u32 {
@@ -453,94 +448,8 @@ fn is_text(value: &Expr) -> bool {
     value.is_string_literal_expr()
 }
 
-/// Names that a simple statement assigns, and whether it only gives another name to something.
-fn assigned(stmt: &Stmt) -> (Vec<String>, bool) {
-    let (targets, value): (Vec<&Expr>, Option<&Expr>) = match stmt {
-        Stmt::Assign(node) => (node.targets.iter().collect(), Some(&node.value)),
-        Stmt::AnnAssign(node) => (vec![&node.target], node.value.as_deref()),
-        Stmt::AugAssign(node) => (vec![&node.target], None),
-        _ => return (Vec::new(), false),
-    };
-    let mut binds = Vec::new();
-    let mut pending = targets;
-    while let Some(target) = pending.pop() {
-        match target {
-            Expr::Name(name) => binds.push(name.id.to_string()),
-            Expr::Tuple(tuple) => pending.extend(&tuple.elts),
-            Expr::List(list) => pending.extend(&list.elts),
-            Expr::Starred(starred) => pending.push(&starred.value),
-            _ => {}
-        }
-    }
-    binds.sort();
-    (binds, value.is_some_and(is_alias))
-}
-
-/// A dotted name, or a module looked up by name.
-fn is_alias(value: &Expr) -> bool {
-    match value {
-        Expr::Name(_) => true,
-        Expr::Attribute(_) => dotted(value).is_some(),
-        Expr::Subscript(node) => dotted(&node.value).as_deref() == Some("sys.modules"),
-        Expr::Call(node) => matches!(
-            dotted(&node.func).as_deref(),
-            Some("sys.modules.get" | "__import__" | "importlib.import_module" | "types.ModuleType")
-        ),
-        _ => false,
-    }
-}
-
-/// The text of a dotted name.
-pub(crate) fn dotted(value: &Expr) -> Option<String> {
-    let mut parts = Vec::new();
-    let mut at = value;
-    loop {
-        match at {
-            Expr::Attribute(node) => {
-                parts.push(node.attr.as_str());
-                at = &node.value;
-            }
-            Expr::Name(node) => {
-                parts.push(node.id.as_str());
-                parts.reverse();
-                return Some(parts.join("."));
-            }
-            _ => return None,
-        }
-    }
-}
-
 fn qualified(block: &str, name: &str) -> String {
     if block.is_empty() { name.to_owned() } else { format!("{block}.{name}") }
-}
-
-fn digest(tag: &str, value: &impl Hash) -> Key {
-    let mut sink = Sink(blake3::Hasher::new());
-    tag.hash(&mut sink);
-    value.hash(&mut sink);
-    sink.key()
-}
-
-/// Takes the bytes that `Hash` feeds: derived implementations are free of prefixes, so equal bytes mean
-/// equal values.
-struct Sink(blake3::Hasher);
-
-impl Sink {
-    fn key(&self) -> Key {
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&self.0.finalize().as_bytes()[..16]);
-        Key(u128::from_le_bytes(bytes))
-    }
-}
-
-impl Hasher for Sink {
-    fn finish(&self) -> u64 {
-        0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
 }
 
 /// A text on one line, runs of white space folded, shortened for display.

@@ -7,13 +7,15 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     thread,
 };
 
 use rustc_hash::FxHashMap;
 
 use crate::{
-    blocks::{Class, Key, Line, Outline, Role},
+    blocks::{Class, Line, Outline, Role},
+    key::Key,
     tokens,
 };
 
@@ -178,6 +180,29 @@ impl Codebase {
         }
         self.numbers.insert(file.path.clone(), number);
         self.files.push(file);
+    }
+}
+
+/// Repositories that were read, by fingerprint: scoring several tasks of one reads it once.
+#[derive(Debug, Default)]
+pub struct Codebases(Mutex<Vec<(String, Arc<Codebase>)>>);
+
+impl Codebases {
+    /// Most repositories kept at a time; they are large.
+    const KEPT: usize = 2;
+
+    pub(crate) fn get(&self, fingerprint: &str, root: &Path) -> Arc<Codebase> {
+        // Held while reading, so that two workers do not read the same repository.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, codebase)) = known.iter().find(|(name, _)| name == fingerprint) {
+            return codebase.clone();
+        }
+        let codebase = Arc::new(Codebase::read(root));
+        if known.len() == Self::KEPT {
+            known.remove(0);
+        }
+        known.push((fingerprint.to_owned(), codebase.clone()));
+        codebase
     }
 }
 

@@ -5,30 +5,28 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
     time::Instant,
 };
 
 use serde::{Deserialize, Serialize};
-use tools::{
-    Candidate, CandidateSpec, Command, Execution, Internal, Place, RunSpec, Status, TestId,
-};
+use tools::{Candidate, CandidateSpec, Command, Execution, Internal, Place, RunSpec, Status};
 
 use crate::{
     blocks::Outline,
-    codebase::Codebase,
+    codebase::Codebases,
     error::EvalError,
-    inject::{Import, Injected, TestFunction, find_test, inject},
+    expected::Quarantine,
+    gist::Submission,
+    inject::{Injected, inject},
     integrity::{Finding, Integrity, Rule, examine},
     observation::Observation,
-    reference::{Quarantine, Reference, ReferenceSpec, normalizer},
+    reference::{Reference, ReferenceSpec, normalizer},
     scorers::{
         Category, Cause, Effort, Executed, ExecutionRate, Existence, Fidelity, PassRate, Size,
         TestScore, category, execution, existence, fidelity, pass_rate, size, test_score,
     },
+    selection::{skipped, tests},
     source_map::SourceMap,
     store::Record,
     support::{Support, changed_support},
@@ -56,15 +54,6 @@ pub struct EvaluateSpec<'a> {
     pub codebases: Option<&'a Codebases>,
 }
 
-/// A gist, or why there is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Submission {
-    /// Its text.
-    Written(String),
-    /// It was never written, or cannot be read; the reason.
-    Absent(String),
-}
-
 /// What the writer of a gist could use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writer {
@@ -72,98 +61,6 @@ pub struct Writer {
     pub trace: bool,
     /// Running code.
     pub execute: bool,
-}
-
-/// Why a gist's file cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum GistError {
-    /// There is none.
-    #[error("read gist {path}: no such file")]
-    Missing {
-        /// The path.
-        path: PathBuf,
-    },
-    /// It is a directory, a link or a device.
-    #[error("read gist {path}: it is {kind} (a gist is a regular file)")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// It is empty.
-    #[error("read gist {path}: it is empty")]
-    Empty {
-        /// The path.
-        path: PathBuf,
-    },
-    /// It is larger than any gist.
-    #[error("read gist {path}: {bytes} bytes (a gist has at most {limit})")]
-    TooLarge {
-        /// The path.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// It is no UTF-8.
-    #[error("read gist {path}: no valid utf-8 at byte {at}")]
-    NotUtf8 {
-        /// The path.
-        path: PathBuf,
-        /// Where.
-        at: usize,
-    },
-    /// It cannot be read.
-    #[error("read gist {path}: {source}")]
-    Read {
-        /// The path.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-}
-
-/// Largest gist that is read, in bytes.
-const LARGEST: u64 = 8 << 20;
-
-/// Reads a gist's file, never through a link and never more than 8 MiB.
-///
-/// # Errors
-/// When it is missing, empty, no regular file, too large or no UTF-8.
-pub fn read_gist(path: &Path) -> Result<String, GistError> {
-    let path_buf = || path.to_path_buf();
-    let failed = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::NotFound => GistError::Missing { path: path_buf() },
-        _ => GistError::Read { path: path_buf(), source },
-    };
-    let metadata = fs::symlink_metadata(path).map_err(failed)?;
-    let kind = metadata.file_type();
-    if !kind.is_file() {
-        let kind = if kind.is_dir() {
-            "a directory"
-        } else if kind.is_symlink() {
-            "a link"
-        } else {
-            "a device"
-        };
-        return Err(GistError::NotAFile { path: path_buf(), kind });
-    }
-    if metadata.len() > LARGEST {
-        let (bytes, limit) = (metadata.len(), LARGEST);
-        return Err(GistError::TooLarge { path: path_buf(), bytes, limit });
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.is_empty() {
-        return Err(GistError::Empty { path: path_buf() });
-    }
-    String::from_utf8(bytes).map_err(|error| GistError::NotUtf8 {
-        path: path_buf(),
-        at: error.utf8_error().valid_up_to(),
-    })
 }
 
 /// The scores of one gist, each with its evidence.
@@ -232,36 +129,15 @@ pub struct ReferenceSummary {
     pub unstable: BTreeMap<String, String>,
 }
 
-/// Repositories that were read, by fingerprint: scoring several tasks of one reads it once.
-#[derive(Debug, Default)]
-pub struct Codebases(Mutex<Vec<(String, Arc<Codebase>)>>);
-
-impl Codebases {
-    /// Most repositories kept at a time; they are large.
-    const KEPT: usize = 2;
-
-    fn get(&self, fingerprint: &str, root: &Path) -> Arc<Codebase> {
-        // Held while reading, so that two workers do not read the same repository.
-        let mut known = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some((_, codebase)) = known.iter().find(|(name, _)| name == fingerprint) {
-            return codebase.clone();
-        }
-        let codebase = Arc::new(Codebase::read(root));
-        if known.len() == Self::KEPT {
-            known.remove(0);
-        }
-        known.push((fingerprint.to_owned(), codebase.clone()));
-        codebase
-    }
-}
-
 /// Judges a gist.
 ///
 /// # Errors
 /// When the command is no valid task, or something besides the gist fails. A gist that fails is a score.
 pub fn evaluate(spec: &EvaluateSpec<'_>) -> Result<Evaluation, EvalError> {
     let began = Instant::now();
-    let reference = Reference::measure(&spec.original)?;
+    let own = Codebases::default();
+    let codebases = spec.codebases.unwrap_or(&own);
+    let reference = Reference::measure_in(&spec.original, codebases)?;
     let took = began.elapsed().as_secs_f64();
     let began = Instant::now();
     let mut evaluation = blank(spec, &reference, took);
@@ -275,7 +151,7 @@ pub fn evaluate(spec: &EvaluateSpec<'_>) -> Result<Evaluation, EvalError> {
             let (category, evidence) = (Category::FileCreation, reason.clone());
             evaluation.cause = Some(Cause { category, evidence });
         }
-        Submission::Written(text) => judge(spec, &reference, text, &mut evaluation)?,
+        Submission::Written(text) => judge(spec, &reference, text, codebases, &mut evaluation)?,
     }
     evaluation.seconds = began.elapsed().as_secs_f64();
     Ok(evaluation)
@@ -319,14 +195,12 @@ fn judge(
     spec: &EvaluateSpec<'_>,
     reference: &Reference,
     text: &str,
+    codebases: &Codebases,
     evaluation: &mut Evaluation,
 ) -> Result<(), EvalError> {
     let original = spec.original;
     let pristine = original.workspace.copy(original.repository)?;
-    let codebase = match spec.codebases {
-        Some(known) => known.get(&original.repository.fingerprint, &pristine),
-        None => Arc::new(Codebase::read(&pristine)),
-    };
+    let codebase = codebases.get(&original.repository.fingerprint, &pristine);
     let internal = reference.internal(&pristine, original.command)?;
     let outline = Outline::of(text);
     let executed = Executed::of_trace(&reference.trace);
@@ -481,88 +355,6 @@ fn observe(
     let normalizer = normalizer(&candidate.directory, scratch, internal, Some(&candidate.gist));
     // pytest explains every assertion of the file that it collects.
     Observation::of(run, &normalizer, |_| true, command.is_pytest())
-}
-
-/// The test functions of a command, and the tests that no function of the source defines.
-fn tests(
-    command: &Command,
-    reference: &Reference,
-    codebase: &Codebase,
-    internal: &Internal,
-) -> (Vec<TestFunction>, Vec<String>) {
-    let mut wanted: Vec<(String, Vec<String>)> = reference.tests.clone();
-    if !command.is_pytest() {
-        for TestId { path, names, .. } in command.tests() {
-            let Some(file) = codebase.file(&path) else { continue };
-            // `python -m unittest` may name a class or a whole module.
-            let functions = file.outline.functions.iter().filter(|function| {
-                let parts: Vec<&str> = function.split('.').collect();
-                parts.starts_with(&names.iter().map(String::as_str).collect::<Vec<_>>())
-                    && parts.len() == 2
-                    && parts[1].starts_with("test")
-            });
-            let unittest =
-                matches!(command.program(), tools::Program::Module(name) if name == "unittest");
-            if unittest {
-                wanted.extend(functions.map(|function| {
-                    (path.clone(), function.split('.').map(str::to_owned).collect())
-                }));
-            }
-        }
-    }
-    let is_internal = |import: Import<'_>| match import {
-        Import::Relative => true,
-        Import::Absolute(name) => internal.is_internal(name),
-    };
-    let mut tests: Vec<TestFunction> = Vec::new();
-    let mut unknown = Vec::new();
-    for (path, names) in wanted {
-        let Some(own) = codebase.file(&path) else {
-            unknown.push(format!("{path}::{}", names.join("::")));
-            continue;
-        };
-        let own = [(own.path.as_str(), own.text.as_str())];
-        let found = find_test(&own, &names, &is_internal).or_else(|| {
-            let others = codebase
-                .files()
-                .iter()
-                .filter(|file| internal.removed.contains(&file.path) && file.path != path)
-                .filter(|file| reference.trace.file(&file.path).is_some());
-            let others = others.map(|file| (file.path.as_str(), file.text.as_str()));
-            let all: Vec<(&str, &str)> = own.into_iter().chain(others).collect();
-            find_test(&all, &names, &is_internal)
-        });
-        match found {
-            Some(test) if tests.iter().any(|known| known.block == test.block) => {}
-            Some(test) => tests.push(test),
-            None => unknown.push(format!("{path}::{}", names.join("::"))),
-        }
-    }
-    (tests, unknown)
-}
-
-/// Blocks of the tests whose every case is skipped or expected to fail. A test that a class inherits is
-/// told by its name alone.
-fn skipped(reference: &Reference, blocks: &[String]) -> Vec<String> {
-    let cases: Vec<(String, bool)> = reference
-        .expected
-        .cases
-        .iter()
-        .map(|(id, phases)| {
-            let names = TestId::parse(id).names.join(".");
-            (names, phases.iter().any(|phase| phase.outcome == "skipped"))
-        })
-        .collect();
-    let is_skipped = |block: &&String| {
-        let exact = cases.iter().any(|(names, _)| names == *block);
-        let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
-        let mut own = cases
-            .iter()
-            .filter(|(names, _)| if exact { names == *block } else { last(names) == last(block) })
-            .peekable();
-        own.peek().is_some() && own.all(|(_, skipped)| *skipped)
-    };
-    blocks.iter().filter(is_skipped).cloned().collect()
 }
 
 fn notes(injected: &Injected, test: Option<&TestScore>, unknown: &[String]) -> Vec<Finding> {

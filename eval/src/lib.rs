@@ -1,17 +1,34 @@
 //! Tasks, the reference run, scorers and the bench: how a gist is judged.
+//!
+//! ```
+//! use gistify_eval::{Codebase, Outline, SourceMap, existence};
+//!
+//! let original = Codebase::of_texts([("m.py", "def f(x):\n    return x + 1\n")]);
+//! let gist = Outline::of("def f(x):\n    return (x +\n            1)\n\n\ndef g():\n    return 2\n");
+//! let score = existence(&gist, &original, &SourceMap::default());
+//! assert_eq!((score.existing, score.lines), (2, 4));
+//! ```
+//!
+//! [`evaluate`] is the whole protocol for one gist, [`bench`] that for suites of tasks. Nothing here talks
+//! to a model or shows a [`Solver`] what it will be judged by.
 
 mod bench;
 mod blocks;
 mod codebase;
 mod error;
 mod evaluate;
+mod expected;
+mod gist;
 mod inject;
 mod integrity;
+mod key;
+mod names;
 mod normalize;
 mod observation;
 mod reference;
 mod report;
 mod scorers;
+mod selection;
 mod solver;
 mod source_map;
 mod store;
@@ -21,19 +38,17 @@ mod task;
 mod tokens;
 
 pub use bench::{BenchEvent, BenchSpec, Supplied, Supply, TaskOutcome, TaskResult, bench, results};
-pub use blocks::{Class, Key, Line, Outline, Role};
-pub use codebase::{CodeFile, Codebase, Extent};
+pub use blocks::{Class, Line, Outline, Role};
+pub use codebase::{CodeFile, Codebase, Codebases, Extent};
 pub use error::EvalError;
-pub use evaluate::{
-    Codebases, EvaluateSpec, Evaluation, GistError, ReferenceSummary, Submission, Writer, evaluate,
-    read_gist,
-};
+pub use evaluate::{EvaluateSpec, Evaluation, ReferenceSummary, Writer, evaluate};
+pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
+pub use gist::{GistError, Submission, read_gist};
 pub use integrity::{Finding, Integrity, Rule};
+pub use key::Key;
 pub use normalize::Normalizer;
 pub use observation::{Failure, Observation, Pattern, Phase};
-pub use reference::{
-    Expected, ExpectedFailure, ExpectedPhase, Quarantine, Reference, ReferenceSpec,
-};
+pub use reference::{Reference, ReferenceSpec};
 pub use report::{Format, SuiteRow, Summary, TaskRow, summarize};
 pub use scorers::{
     Category, Cause, Difference, Effort, Executed, ExecutionRate, Existence, Fidelity, Idle,

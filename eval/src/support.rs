@@ -12,9 +12,10 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    blocks::{Class, Key, Line, Outline, Role},
+    blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{Finding, Rule},
+    key::Key,
     scorers::{Executed, within},
 };
 

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::existence::{rate, within};
 use crate::{
-    blocks::{Class, Key, Line, Outline, Role},
+    blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase, Place, starts},
+    key::Key,
     source_map::SourceMap,
 };
 

@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    blocks::{Key, Line, Outline},
+    blocks::{Line, Outline},
     codebase::Codebase,
+    key::Key,
     source_map::SourceMap,
 };
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use tools::Status;
 
 use crate::{
+    expected::{Expected, ExpectedFailure, ExpectedPhase},
     observation::{Failure, Observation, Pattern, Phase},
-    reference::{Expected, ExpectedFailure, ExpectedPhase},
 };
 
 /// The verdict, with what differs.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::existence::rate;
-use crate::{observation::Observation, reference::Expected};
+use crate::{expected::Expected, observation::Observation};
 
 /// The rate, with what it counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
