@@ -236,3 +236,32 @@ fn says_why_a_copy_failed() {
     let error = Workspace::create(&blocked.join("work")).unwrap_err();
     assert!(error.to_string().starts_with("create directory "), "{error}");
 }
+
+#[test]
+fn a_full_disk_is_said() {
+    let temporary = tempfile::tempdir().unwrap();
+    let small = temporary.path().join("small");
+    fs::create_dir(&small).unwrap();
+    let root = temporary.path().join("repository");
+    write(&root, &[("a.py", ""), ("big.txt", &"x".repeat(1 << 20))]);
+    let repository = Repository::of_directory(&root).unwrap();
+    let mount = |args: &[&str]| {
+        let output = std::process::Command::new(args[0]).args(&args[1..]).arg(&small).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=256k", "none"]) {
+        println!("skipped: no small disk can be mounted here");
+        return;
+    }
+    let result = Workspace::create(&small).map(|workspace| {
+        let error = workspace.copy(&repository).unwrap_err().to_string();
+        let left = fs::read_dir(workspace.root()).unwrap().count();
+        (error, left)
+    });
+    let left = fs::read_dir(&small).unwrap().count();
+    assert!(mount(&["umount"]));
+    let (error, left_inside) = result.unwrap();
+    assert!(error.ends_with("big.txt: the disk is full"), "{error}");
+    // Only its lock.
+    assert_eq!((left_inside, left), (1, 0));
+}
