@@ -62,6 +62,9 @@ pub struct FileTrace {
     /// Jumps taken by conditions, as (line of the condition, line of the target), sorted; empty where
     /// the interpreter reports none.
     pub branches: Vec<(u32, u32)>,
+    /// Lines at which an exception that ended a case was raised, or which it passed; sorted.
+    #[serde(default)]
+    pub raised: Vec<u32>,
 }
 
 /// When something ran.

@@ -101,6 +101,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) whole: Whole<'p>,
     /// Statements that must survive, whatever did not run.
     must: &'p [TextRange],
+    /// What follows the block never ran: its last statement, if nothing in it left, raised.
+    dead_end: bool,
 }
 
 impl<'a, 'p> Pruner<'a, 'p> {
@@ -112,13 +114,30 @@ impl<'a, 'p> Pruner<'a, 'p> {
         docstrings: bool,
         whole: Whole<'p>,
     ) -> Self {
-        Self { syntax, ran, pure, vanishes, docstrings, whole, must: &[] }
+        Self { syntax, ran, pure, vanishes, docstrings, whole, must: &[], dead_end: false }
     }
 
     /// What is left of a block.
     pub(crate) fn block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
-        let kept = body.iter().filter(|stmt| !is_overload(stmt, body));
-        kept.flat_map(|stmt| self.statement(stmt)).collect()
+        let mut kept = Vec::new();
+        for (at, stmt) in body.iter().enumerate().filter(|(_, stmt)| !is_overload(stmt, body)) {
+            let mut rest = body[at + 1..].iter().filter(|stmt| !is_silent(stmt));
+            let dead_end = rest.next().map_or(self.dead_end, |next| {
+                !self.ran.entered(self.syntax.source(), std::slice::from_ref(next))
+            });
+            kept.extend(Self { dead_end, ..*self }.statement(stmt));
+        }
+        kept
+    }
+
+    /// What is left of a block behind which execution does not go on with what follows its statement.
+    fn closed_block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
+        Self { dead_end: false, ..*self }.block(body)
+    }
+
+    /// Whether evaluating an expression may have raised, so that it matters however pure it is.
+    fn stopped(&self, header: TextRange, entered: bool) -> bool {
+        self.dead_end && !entered || self.ran.raised(self.syntax.source(), header)
     }
 
     /// What is left of a statement: nothing, itself, or the statements of a branch of it.
@@ -178,6 +197,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                     Some(test) => (Head::Elif(clause), Some(test), clause.body.as_slice()),
                     None => (Head::Else(&clause.body), None, clause.body.as_slice()),
                 }));
+        let entered = heads.clone().any(|(_, _, body)| self.any_ran(body));
         let mut reached = true;
         for (head, test, body) in heads {
             let ran = self.any_ran(body);
@@ -192,7 +212,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                         continue;
                     }
                     let kept = if ran || must { self.block(body) } else { Vec::new() };
-                    if !ran && !must && (self.pure)(test) {
+                    if !ran && !must && (self.pure)(test) && !self.stopped(test.range(), entered) {
                         continue;
                     }
                     clauses.push(self.clause(head, kept, body));
@@ -223,10 +243,15 @@ impl<'a, 'p> Pruner<'a, 'p> {
             return Vec::new();
         }
         let after = if self.any_ran(&each.orelse) { self.block(&each.orelse) } else { Vec::new() };
-        if !ran && !must && !each.is_async && (self.pure)(&each.iter) {
+        if !ran
+            && !must
+            && !each.is_async
+            && (self.pure)(&each.iter)
+            && !self.stopped(each.iter.range(), !after.is_empty())
+        {
             return after;
         }
-        let mut clauses = vec![self.clause(Head::For(each), self.block(&each.body), &each.body)];
+        let mut clauses = vec![self.clause(Head::For(each), self.closed_block(&each.body), &each.body)];
         if !after.is_empty() {
             clauses.push(self.clause(Head::Else(&each.orelse), after, &each.orelse));
         }
@@ -241,11 +266,15 @@ impl<'a, 'p> Pruner<'a, 'p> {
         }
         let after =
             if self.any_ran(&repeat.orelse) { self.block(&repeat.orelse) } else { Vec::new() };
-        if !ran && !must && (self.pure)(&repeat.test) {
+        if !ran
+            && !must
+            && (self.pure)(&repeat.test)
+            && !self.stopped(repeat.test.range(), !after.is_empty())
+        {
             return after;
         }
         let mut clauses =
-            vec![self.clause(Head::While(repeat), self.block(&repeat.body), &repeat.body)];
+            vec![self.clause(Head::While(repeat), self.closed_block(&repeat.body), &repeat.body)];
         if !after.is_empty() {
             clauses.push(self.clause(Head::Else(&repeat.orelse), after, &repeat.orelse));
         }
@@ -270,7 +299,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if let Some(flat) = self.failed_import(attempt) {
             return flat;
         }
-        let body = self.block(&attempt.body);
+        let body = self.closed_block(&attempt.body);
         let handlers: Vec<&ExceptHandlerExceptHandler> = attempt
             .handlers
             .iter()
@@ -353,7 +382,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             .map(|case| self.clause(Head::Case(case), self.block(&case.body), &case.body))
             .collect();
         if cases.is_empty() {
-            if (self.pure)(&matching.subject) {
+            if (self.pure)(&matching.subject) && !self.stopped(matching.subject.range(), false) {
                 return Vec::new();
             }
             let Some(case) = matching.cases.first() else { return Vec::new() };
@@ -397,11 +426,11 @@ impl<'a, 'p> Pruner<'a, 'p> {
             }
             Whole::Lines(_) => {}
         }
-        let mut body = self.block(&function.body);
+        let mut body = self.closed_block(&function.body);
         let must = missed(function, &body);
         if !must.is_empty() {
             let pruner = Pruner { must: &must, ..*self };
-            body = pruner.block(&function.body);
+            body = pruner.closed_block(&function.body);
             for range in must {
                 let holder = function.body.iter().find(|stmt| stmt.range().contains_range(range));
                 if let Some(holder) = holder
@@ -421,7 +450,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if !self.ran(stmt) {
             return Vec::new();
         }
-        let mut body = self.block(&class.body);
+        let mut body = self.closed_block(&class.body);
         self.keep_docstring(&mut body, &class.body);
         let needs_pass = false;
         self.compound(stmt, vec![Clause { head: Head::Class(class), body, needs_pass }])
@@ -587,6 +616,16 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
             }
             _ => false,
         })
+}
+
+/// Whether a statement gives no sign of having run.
+fn is_silent(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Global(_) | Stmt::Nonlocal(_) => true,
+        Stmt::AnnAssign(assign) => assign.value.is_none(),
+        Stmt::Expr(expr) => expr.value.is_literal_expr(),
+        _ => false,
+    }
 }
 
 fn is_ellipsis(stmt: &Stmt) -> bool {

@@ -19,6 +19,7 @@ pub(crate) struct Ran {
     /// The lines of the original run, where a later one narrowed them.
     original: Option<Vec<bool>>,
     functions: FxHashMap<u32, FunctionTrace>,
+    raised: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
 }
 
@@ -29,6 +30,7 @@ impl Ran {
         for &line in file.import_lines.iter().chain(&file.test_lines) {
             ran.set(line);
         }
+        ran.raised.extend(&file.raised);
         for function in &file.functions {
             ran.functions.insert(function.line, function.clone());
         }
@@ -104,6 +106,12 @@ impl Ran {
             !is_docstring(stmt)
                 && lines.get(first as usize..end).is_some_and(|lines| lines.contains(&true))
         })
+    }
+
+    /// Whether an exception that ended a case came from these lines.
+    pub(crate) fn raised(&self, source: &Source, range: TextRange) -> bool {
+        let (first, last) = source.line_span(range);
+        self.raised.iter().any(|line| (first..=last).contains(line))
     }
 
     /// Whether any line of a range ran.

@@ -289,3 +289,51 @@ fn a_module_level_import_that_failed_keeps_its_handler() {
 ",
     );
 }
+
+#[test]
+fn a_condition_that_raised_stays() {
+    // Nothing behind it ran.
+    prunes(
+        "
++def f(x=None):
+*    if x.size:
+-        return 1
+-    return 2
+",
+        "
+ def f(x=None):
+     if x.size:
+         return 1
+",
+    );
+    // Nothing is behind it, or another call came further: the exception itself tells.
+    prunes(
+        "
++def f(x=None):
+*    y = 1
+*    if y:
+!        if x.size:
+-            return 1
+",
+        "
+ def f(x=None):
+     y = 1
+     if y:
+         if x.size:
+             return 1
+",
+    );
+    prunes(
+        "
++def f(x=None):
+*    for y in x.sizes:
+-        return y
+-    return x
+",
+        "
+ def f(x=None):
+     for y in x.sizes:
+         return y
+",
+    );
+}

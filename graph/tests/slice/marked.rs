@@ -13,6 +13,7 @@ use ruff_text_size::{Ranged, TextRange};
 struct Mark {
     import: bool,
     test: bool,
+    raised: bool,
 }
 
 /// A file, its text without the marks.
@@ -41,14 +42,15 @@ impl Marked {
         let mut marks = Vec::new();
         let mut text = String::new();
         for line in body.lines() {
-            let (import, test) = match line.chars().next() {
-                Some('+') => (true, false),
-                Some('*') => (false, true),
-                Some('=') => (true, true),
-                Some('-' | ' ') | None => (false, false),
+            let (import, test, raised) = match line.chars().next() {
+                Some('+') => (true, false, false),
+                Some('*') => (false, true, false),
+                Some('!') => (false, true, true),
+                Some('=') => (true, true, false),
+                Some('-' | ' ') | None => (false, false, false),
                 Some(other) => panic!("{path}: unknown mark {other}"),
             };
-            marks.push(Mark { import, test });
+            marks.push(Mark { import, test, raised });
             text.push_str(line.get(1..).unwrap_or_default());
             text.push('\n');
         }
@@ -66,6 +68,7 @@ impl Marked {
         Mark {
             import: marks.iter().any(|mark| mark.import),
             test: marks.iter().any(|mark| mark.test),
+            raised: marks.iter().any(|mark| mark.raised),
         }
     }
 
@@ -108,6 +111,7 @@ impl Marked {
             functions: functions.collect(),
             module_lines,
             branches: Vec::new(),
+            raised: lines(|mark| mark.raised),
         }
     }
 

@@ -325,3 +325,31 @@ fn a_name_of_a_nested_test_class_is_found() {
 ",
     );
 }
+
+#[test]
+fn a_test_keeps_what_it_defines() {
+    check(
+        "
+--- test_a.py
++def test_f():
+*    class Module:
+*        app = 1
+*        def create(self):
+-            return 2
+*    def unused():
+-        return 3
+*    assert Module.app == 1
+",
+        "test_a.py::test_f",
+        "
+ def test_f():
+     class Module:
+         app = 1
+         def create(self):
+             return 2
+     def unused():
+         return 3
+     assert Module.app == 1
+",
+    );
+}

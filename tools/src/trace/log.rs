@@ -220,6 +220,7 @@ impl FileLog {
                 .map(|(line, start)| ModuleLine { line, start, end: ends[&line] })
                 .collect(),
             branches: self.branches.into_iter().collect(),
+            raised: Vec::new(),
         }
     }
 }

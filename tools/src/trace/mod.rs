@@ -12,6 +12,8 @@
 
 mod log;
 
+use std::path::Path;
+
 use graph::Trace;
 use serde::Serialize;
 
@@ -84,5 +86,22 @@ pub fn trace_with(
     if trace.python == (0, 0, 0) {
         trace.python = spec.environment.version;
     }
+    mark_raised(&mut trace, &execution, spec.directory);
     Ok((execution, trace))
+}
+
+/// Notes the lines that the exceptions of a run came from: on them a condition may have raised, which
+/// no line event tells.
+fn mark_raised(trace: &mut Trace, execution: &Execution, root: &Path) {
+    let phases = execution.cases.iter().flat_map(|case| &case.phases);
+    let ended = phases.filter_map(|phase| phase.raised.as_ref()).chain(&execution.raised);
+    for (path, line, _) in ended.flat_map(|raised| &raised.frames) {
+        let Ok(path) = Path::new(path).strip_prefix(root) else { continue };
+        let file = trace.files.iter_mut().find(|file| Path::new(&file.path) == path);
+        if let Some(file) = file
+            && let Err(at) = file.raised.binary_search(line)
+        {
+            file.raised.insert(at, *line);
+        }
+    }
 }
