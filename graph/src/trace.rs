@@ -29,6 +29,9 @@ pub struct Trace {
     /// Modules from outside the repository that were loaded: dotted name to the file (absolute), or
     /// empty for built-in ones.
     pub external: BTreeMap<String, String>,
+    /// Those of them that were loaded from the first test on, sorted.
+    #[serde(default)]
+    pub late: Vec<String>,
     /// Functions that override an abstract method: `module:Class.qualname` to method names.
     pub abstract_overrides: BTreeMap<String, Vec<String>>,
     /// What code that came from no file (compiled templates, `exec` of strings) used.

@@ -376,6 +376,7 @@ mod advice {
             gist: &gist,
             gist_path: GIST,
             probed: request.refine.then_some(&probed),
+            early: &[],
             request,
         };
         advise(&found, &attempt)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::{Stmt, name::Name};
+use ruff_python_ast::{Alias, Stmt, name::Name};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ use super::{
     scan::Usage,
     select::{Selection, has_future},
 };
-use crate::module::ModuleId;
+use crate::{module::ModuleId, scope};
 
 pub(crate) fn emit(
     selection: &Selection<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn emit(
         left.cmp(right).then_with(|| one.text.cmp(&other.text))
     });
 
-    let mut all = head.write(selection, adjustments);
+    let mut all = head.write(selection, naming, adjustments);
     for (_, lines) in items {
         all.append(lines);
     }
@@ -103,7 +103,12 @@ impl Head {
         }
     }
 
-    fn write(&mut self, selection: &Selection<'_>, adjustments: &Adjustments) -> Lines {
+    fn write(
+        &mut self,
+        selection: &Selection<'_>,
+        naming: &Naming,
+        adjustments: &Adjustments,
+    ) -> Lines {
         let mut lines = Lines::default();
         if selection.future {
             standing(selection, &mut lines, "from __future__ import annotations", |stmt| {
@@ -116,7 +121,7 @@ impl Head {
             }
         }
         for module in &adjustments.imports {
-            plain_import(selection, &mut lines, module);
+            load(selection, naming, &mut lines, module);
         }
         let mut targets: Vec<String> = self.gist_names.iter().map(Name::to_string).collect();
         targets.extend(self.registered.iter().map(|module| format!("sys.modules[{module:?}]")));
@@ -141,6 +146,41 @@ fn plain_import(selection: &Selection<'_>, lines: &mut Lines, name: &str) {
         }
         _ => false,
     });
+}
+
+/// Whatever import of a module the original has that binds no name of the gist, else `import module`.
+fn load(selection: &Selection<'_>, naming: &Naming, lines: &mut Lines, module: &str) {
+    let free = |alias: &Alias| {
+        let local = alias.asname.as_ref().unwrap_or(&alias.name);
+        !naming.taken.contains(&local.id)
+    };
+    for (_, home) in selection.program.modules.iter() {
+        for stmt in home.syntax.body() {
+            let found = match stmt {
+                Stmt::Import(import) => import
+                    .names
+                    .iter()
+                    .find(|alias| alias.name == *module && (alias.asname.is_none() || free(alias))),
+                Stmt::ImportFrom(import) if import.level == 0 => {
+                    let from = import.module.as_ref().map_or("", |name| name.as_str());
+                    import.names.iter().find(|alias| {
+                        let inner =
+                            module.strip_prefix(from).and_then(|rest| rest.strip_prefix('.'));
+                        let loads = from == module || inner == Some(alias.name.as_str());
+                        loads && &alias.name != "*" && free(alias)
+                    })
+                }
+                _ => None,
+            };
+            let Some(alias) = found else { continue };
+            let names = [(scope::local_of_import(alias), scope::local_of_import(alias))];
+            for (text, line, adapted) in import_text(home, stmt, None, &names) {
+                lines.source(0, &text, Place { path: home.path().to_owned(), line }, adapted);
+            }
+            return;
+        }
+    }
+    lines.glue(0, &format!("import {module}"), "the original loads it before its tests");
 }
 
 /// A statement that the gist needs, marked as the original's where some module has it.

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     module::{Module, ModuleId, Modules},
     resolve::Resolver,
+    scope,
     source::Source,
     syntax::{Syntax, with_deep_stack},
     trace::Trace,
@@ -173,6 +174,43 @@ impl Sliceable {
     /// The modules that were parsed.
     pub fn modules(&self) -> &Modules {
         &self.modules
+    }
+
+    /// Modules from outside the repository that its module code imports before the first test.
+    pub fn imports_before_tests(&self, trace: &Trace) -> FxHashSet<String> {
+        let mut found = FxHashSet::default();
+        for (id, module) in self.modules.iter() {
+            let Some(file) = trace.file(module.path()) else { continue };
+            let source = module.syntax.source();
+            let mut add = |name: String| {
+                if trace.external.contains_key(&name) {
+                    found.insert(name);
+                }
+            };
+            scope::for_each_statement(module.syntax.body(), &mut |stmt| {
+                let line = source.line(ruff_text_size::Ranged::start(stmt));
+                if file.import_lines.binary_search(&line).is_err() {
+                    return;
+                }
+                match stmt {
+                    Stmt::Import(import) => {
+                        import.names.iter().for_each(|alias| add(alias.name.to_string()));
+                    }
+                    Stmt::ImportFrom(import) => {
+                        let from = import.module.as_ref().map(|name| name.as_str());
+                        let Some(from) = self.modules.absolute(id, import.level, from) else {
+                            return;
+                        };
+                        for alias in &import.names {
+                            add(format!("{from}.{}", alias.name));
+                        }
+                        add(from);
+                    }
+                    _ => {}
+                }
+            });
+        }
+        found
     }
 
     /// Slices: decides what is kept, in which order and under which names, and cuts the text.

@@ -62,6 +62,8 @@ pub(crate) struct Naming {
     pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
     pub(crate) notes: Vec<String>,
     pub(crate) needs_types: bool,
+    /// Names that mean something in the gist.
+    pub(crate) taken: FxHashSet<Name>,
 }
 
 /// A range that sorts by its start.
@@ -128,7 +130,9 @@ pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Nami
             continue;
         }
         namer.write();
-        return namer.naming;
+        let mut naming = namer.naming;
+        naming.taken = book.taken;
+        return naming;
     }
 }
 

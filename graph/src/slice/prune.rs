@@ -251,7 +251,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
         {
             return after;
         }
-        let mut clauses = vec![self.clause(Head::For(each), self.closed_block(&each.body), &each.body)];
+        let mut clauses =
+            vec![self.clause(Head::For(each), self.closed_block(&each.body), &each.body)];
         if !after.is_empty() {
             clauses.push(self.clause(Head::Else(&each.orelse), after, &each.orelse));
         }

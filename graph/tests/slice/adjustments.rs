@@ -336,3 +336,38 @@ fn a_module_can_be_made_an_object_of_its_own() {
 ",
     );
 }
+
+#[test]
+fn a_module_is_loaded_by_an_import_of_the_original() {
+    check(
+        r#"
+--- adjustments
+{"imports": ["a.b", "c", "d", "e.f", "g"]}
+--- pkg/__init__.py
+--- pkg/mod.py
++import x, a.b as ab
++from c import (one,
++    two as deux)
++from d import work
++from e import f
++def work():
+*    return 1
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work() == 1
+"#,
+        "test_a.py::test_f",
+        "
+ import a.b as ab
+ from c import one
++import d
+ from e import f
++import g
+ def work():
+     return 1
+ def test_f():
+     assert work() == 1
+",
+    );
+}

@@ -150,6 +150,8 @@ pub struct Attempt<'a> {
     pub gist_path: &'a str,
     /// The text that ran in the gist's place, where it was another one.
     pub probed: Option<&'a Probed>,
+    /// Modules from outside to load before the tests, as the original does.
+    pub early: &'a [String],
     /// What had been asked for.
     pub request: &'a SliceRequest,
 }
@@ -161,11 +163,14 @@ pub struct Attempt<'a> {
 pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceRequest> {
     let request = attempt.request;
     let mut next = request.clone();
+    for module in attempt.early {
+        add(&mut next.adjustments.imports, module.clone());
+    }
     if let Some(raised) = &difference.raised {
         mend(raised, attempt, &mut next);
-        if next != *request {
-            return Some(next);
-        }
+    }
+    if next != *request {
+        return Some(next);
     }
     let shows = matches!(difference.what.as_str(), "output" | "exception");
     let adjustments = &mut next.adjustments;

@@ -102,6 +102,15 @@ impl Slicer {
         self.learned = Some(learned);
     }
 
+    /// Modules that the original imports before its tests, among those that a gist loaded late.
+    ///
+    /// What a module does when it is loaded, from a warning to a line in a log, then falls into a test.
+    pub fn early(&self, late: &[String]) -> Vec<String> {
+        let imported = self.sliceable.imports_before_tests(&self.trace);
+        let late = late.iter().filter(|name| imported.contains(*name));
+        late.filter(|name| !self.trace.late.contains(name)).cloned().collect()
+    }
+
     /// The run of the original.
     pub fn trace(&self) -> &Trace {
         &self.trace

@@ -27,6 +27,8 @@ pub struct Learned {
     pub executed: Vec<Executed>,
     /// Uncalled methods that were asked for.
     pub asked: Vec<Place>,
+    /// Modules from outside that only the tests loaded.
+    pub late: Vec<String>,
 }
 
 impl Probed {
@@ -81,6 +83,7 @@ impl Probed {
         let mut learned = Learned::default();
         let asked: BTreeSet<Place> = log.lines().filter_map(untag).collect();
         learned.asked = asked.into_iter().collect();
+        learned.late.clone_from(&trace.late);
         let Some(file) = trace.file(path) else { return learned };
         let place = |line: u32| {
             let at = (*self.lines.get((line as usize).checked_sub(1)?)?)?;

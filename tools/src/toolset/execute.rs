@@ -57,7 +57,11 @@ impl Tool for ExecuteTool {
         let (original, trace) = session.traced()?;
         let execution = run.execution;
         let difference = difference(&original, &execution);
-        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref());
+        let early = match (&session.findings.slicer, &run.learned) {
+            (Some(slicer), Some(learned)) => slicer.early(&learned.late),
+            _ => Vec::new(),
+        };
+        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref(), &early);
         if let (None, Some(slicer), Some(learned)) =
             (&difference, &mut session.findings.slicer, run.learned)
         {
@@ -80,6 +84,7 @@ fn advice(
     trace: &Trace,
     difference: Option<&Difference>,
     probed: Option<&Probed>,
+    early: &[String],
 ) -> Option<SliceRequest> {
     let Findings { slicer: Some(_), request, plan: Some(plan), gist: Some(gist), .. } =
         &session.findings
@@ -89,12 +94,13 @@ fn advice(
     let gist_path = &session.gist_path();
     match difference {
         Some(difference) => {
-            advise(difference, &Attempt { trace, plan, gist, gist_path, probed, request })
+            advise(difference, &Attempt { trace, plan, gist, gist_path, probed, early, request })
         }
         // What this run taught has not been made use of yet; a run will tell whether what only may
         // have an effect can go as well.
         None => probed.map(|_| {
             let mut next = SliceRequest { refine: true, ..request.clone() };
+            next.adjustments.imports.extend(early.iter().cloned());
             next.adjustments.impure = false;
             next.adjustments.side_effects = false;
             next

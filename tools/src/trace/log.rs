@@ -83,6 +83,10 @@ struct Log {
     names: BTreeSet<String>,
     imports: BTreeSet<String>,
     snapshot: Snapshot,
+    /// Whether a snapshot was read.
+    began: bool,
+    /// Modules from outside that were loaded when the tests began.
+    early: Option<BTreeSet<String>>,
     /// The last position of its clock.
     clock: u64,
 }
@@ -120,7 +124,14 @@ impl Log {
     fn record(&mut self, kind: char, rest: &str) -> Option<()> {
         match kind {
             'h' => self.header = serde_json::from_str(rest).ok()?,
-            's' => self.snapshot = serde_json::from_str(rest).ok()?,
+            's' => {
+                let next: Snapshot = serde_json::from_str(rest).ok()?;
+                let last = std::mem::replace(&mut self.snapshot, next);
+                if self.began {
+                    self.early.get_or_insert_with(|| last.external.into_keys().collect());
+                }
+                self.began = true;
+            }
             'd' => {
                 self.data.insert(rest.to_string());
             }
@@ -243,6 +254,10 @@ impl Merged {
             self.trace.tracer = log.header.tracer;
             self.trace.fixtures = log.snapshot.fixtures;
             self.trace.roots = log.snapshot.roots;
+            if let Some(early) = log.early {
+                let loaded = log.snapshot.external.keys();
+                self.trace.late = loaded.filter(|name| !early.contains(*name)).cloned().collect();
+            }
         }
         // A fork's clock goes on from its parent's.
         let (begin, offset) = (log.header.clock, self.clock);
@@ -408,6 +423,17 @@ mod tests {
         let trace = merged(&[("1-p.000", &log)]);
         assert_eq!(trace.generated.names, ["f"]);
         assert_eq!(trace.generated.imports, ["a"]);
+    }
+
+    #[test]
+    fn modules_that_the_tests_load_are_late() {
+        let snapshot = |names: &str| format!("s{{\"external\": {{{names}}}}}\n");
+        let began = snapshot(r#""os": "", "re": "/re.py""#);
+        let ended = snapshot(r#""os": "", "json": "", "re": "/re.py", "zlib": "/z.so""#);
+        let trace = merged(&[("1-p.000", &format!("{HEADER}\n{began}{ended}"))]);
+        assert_eq!(trace.late, ["json", "zlib"]);
+        // A command without tests has no earlier snapshot.
+        assert_eq!(merged(&[("1-p.000", &format!("{HEADER}\n{ended}"))]).late, [""; 0]);
     }
 
     #[test]
