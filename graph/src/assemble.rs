@@ -9,7 +9,7 @@ use crate::{
         CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode, Unresolved,
         Use,
     },
-    layout::{Found, Layout},
+    module::{Found, Layout},
     walk::Skipped,
 };
 

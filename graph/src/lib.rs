@@ -10,7 +10,6 @@ mod facts;
 mod flow;
 mod graph;
 mod importance;
-mod layout;
 mod lines;
 mod load;
 mod module;

@@ -1,11 +1,17 @@
 //! Modules by name: which file is which module, and what an import statement names.
 //!
-//! A module is internal when the repository defines it. Nothing here looks inside a module; names
-//! are for `resolve`.
+//! A module is internal when the repository defines it. A run tells the names of its modules
+//! ([`Modules`]); without one they follow from paths (`Layout`). Nothing here looks inside a module;
+//! names are for `resolve`.
+
+mod layout;
+mod standard;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::Syntax;
+
+pub(crate) use layout::{Found, Layout};
 
 /// Index of a module in its [`Modules`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,13 +105,26 @@ impl Modules {
             return module.map(str::to_owned);
         }
         let importer = self.get(from);
-        let mut parts: Vec<&str> = importer.name.split('.').collect();
-        let climb = if importer.is_package { level - 1 } else { level };
-        let keep = parts.len().checked_sub(climb as usize)?;
-        parts.truncate(keep);
-        parts.extend(module.filter(|name| !name.is_empty()));
-        if parts.is_empty() { None } else { Some(parts.join(".")) }
+        let package = climb(&importer.name, '.', importer.is_package, level)?;
+        match module.filter(|name| !name.is_empty()) {
+            Some(module) if package.is_empty() => Some(module.to_owned()),
+            Some(module) => Some(format!("{package}.{module}")),
+            None => (!package.is_empty()).then(|| package.to_owned()),
+        }
     }
+}
+
+/// The package that the dots of a relative import lead to, as a prefix of the importing module's name
+/// (or of its path, by the separator); `None` where they climb out of the top.
+pub(crate) fn climb(name: &str, separator: char, is_package: bool, level: u32) -> Option<&str> {
+    let mut package = name;
+    for _ in u32::from(is_package)..level {
+        if package.is_empty() {
+            return None;
+        }
+        package = package.rsplit_once(separator).map_or("", |(outer, _)| outer);
+    }
+    Some(package)
 }
 
 fn add_with_parents(names: &mut FxHashSet<String>, name: &str) {

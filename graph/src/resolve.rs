@@ -1,8 +1,11 @@
 //! What a module's global names stand for: bindings, followed through imports to one canonical target.
 //!
-//! There is one resolver: slices, call graphs and queries ask this one. It can be told which
-//! statements ran, which settles names that are bound in several ways. Names inside functions and
-//! classes are for `scope`; what cannot be resolved is `None`, a value like any other.
+//! There is one rule for what gives a module an attribute, in `provide`: slices and graphs both ask
+//! it. This resolver follows it over syntax trees and can be told which statements ran, which settles
+//! names that are bound in several ways; `flow` follows it over facts. Names inside functions and classes
+//! are for `scope`; what cannot be resolved is `None`, a value like any other.
+
+mod provide;
 
 use std::cell::RefCell;
 
@@ -15,6 +18,8 @@ use crate::{
     scope,
     trace::{Trace, Value},
 };
+
+pub(crate) use provide::{Exports, Namespaces, Provider, exports, provider, starred};
 
 /// The one thing that a name stands for, wherever it was imported through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -218,11 +223,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn star_source(&self, module: ModuleId, name: &Name) -> Option<ModuleId> {
-        self.stars(module)
-            .iter()
-            .rev()
-            .filter_map(|star| self.modules.find(star))
-            .find(|&id| id != module && self.star_names(id).binary_search(name).is_ok())
+        provide::star_source(self, module, name)
     }
 
     fn follow(
@@ -332,6 +333,34 @@ impl<'a> Resolver<'a> {
     }
 }
 
+impl Namespaces for Resolver<'_> {
+    type Name = Name;
+    type Module = String;
+
+    fn binds(&self, module: ModuleId, name: &Name) -> bool {
+        self.tables[module.0 as usize].bindings.contains_key(name)
+    }
+
+    fn stars(&self, module: ModuleId) -> impl DoubleEndedIterator<Item = ModuleId> {
+        self.tables[module.0 as usize].stars.iter().filter_map(|star| self.modules.find(star))
+    }
+
+    fn lists(&self, module: ModuleId, name: &Name) -> Option<bool> {
+        let exported = self.tables[module.0 as usize].exported.as_ref()?;
+        Some(exported.contains(name))
+    }
+
+    fn is_private(&self, name: &Name) -> bool {
+        name.starts_with('_')
+    }
+
+    fn inner(&self, package: ModuleId, name: &Name) -> Option<String> {
+        let package = self.modules.get(package);
+        let inner = format!("{}.{name}", package.name);
+        (package.is_package && self.modules.is_internal(&inner)).then_some(inner)
+    }
+}
+
 struct Collect<'c, F> {
     modules: &'c Modules,
     id: ModuleId,
@@ -382,8 +411,17 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
             // Deleting a name makes it a function's local, but gives a module nothing.
             Stmt::Delete(_) => {}
             _ => {
-                if let Some(exported) = exported(stmt) {
-                    self.table.exported = Some(exported);
+                match exports(stmt) {
+                    Some(Exports::Are(names)) => {
+                        self.table.exported = Some(names.into_iter().map(Name::new).collect());
+                    }
+                    Some(Exports::More(names)) => {
+                        if let Some(exported) = &mut self.table.exported {
+                            exported.extend(names.into_iter().map(Name::new));
+                        }
+                    }
+                    Some(Exports::Unknown) => self.table.exported = None,
+                    None => {}
                 }
                 for name in scope::bound_directly(stmt) {
                     self.bind(name, BindingKind::Own, stmt);
@@ -397,27 +435,6 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
         let binding = Binding { kind, at: stmt.start() };
         self.table.bindings.entry(name).or_default().push(binding);
     }
-}
-
-/// `__all__ = [...]` as a list of literals.
-fn exported(stmt: &Stmt) -> Option<Vec<Name>> {
-    let Stmt::Assign(assign) = stmt else { return None };
-    let [Expr::Name(target)] = assign.targets.as_slice() else { return None };
-    if target.id != "__all__" {
-        return None;
-    }
-    let elements = match assign.value.as_ref() {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        _ => return None,
-    };
-    elements
-        .iter()
-        .map(|element| match element {
-            Expr::StringLiteral(text) => Some(Name::new(text.value.to_str())),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Whether the statement at `at` is `name = name`.

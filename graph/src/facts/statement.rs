@@ -8,7 +8,10 @@ use super::{
     draw::{Drawing, UNKNOWN},
     environment::Owner,
 };
-use crate::scope;
+use crate::{
+    resolve::{Exports, exports},
+    scope,
+};
 
 impl<'a> Drawing<'a> {
     pub(super) fn statements(&mut self, body: &'a [Stmt]) {
@@ -18,6 +21,9 @@ impl<'a> Drawing<'a> {
     }
 
     fn statement(&mut self, statement: &'a Stmt) {
+        if self.scope == 0 {
+            self.list_exports(statement);
+        }
         match statement {
             Stmt::FunctionDef(function) => self.function(function),
             Stmt::ClassDef(class) => self.class_definition(class),
@@ -47,7 +53,6 @@ impl<'a> Drawing<'a> {
                 };
                 let value = self.expression(&statement.value);
                 let both = self.union_known(&[old, value]);
-                self.extend_all(statement);
                 self.assign(&statement.target, both);
             }
             Stmt::AnnAssign(statement) => {
@@ -391,13 +396,6 @@ impl<'a> Drawing<'a> {
     }
 
     fn assignment(&mut self, statement: &'a StmtAssign) {
-        if let [Expr::Name(target)] = statement.targets.as_slice()
-            && target.id.as_str() == "__all__"
-            && self.scope == 0
-        {
-            let names = self.strings(&statement.value);
-            self.facts.all = names;
-        }
         // A display on the right is taken apart, so each target gets its own item.
         let literal = matches!(statement.value.as_ref(), Expr::Tuple(_) | Expr::List(_));
         let unpacks = statement.targets.iter().any(|t| matches!(t, Expr::Tuple(_) | Expr::List(_)));
@@ -411,31 +409,22 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn extend_all(&mut self, statement: &'a ruff_python_ast::StmtAugAssign) {
-        if let Expr::Name(target) = statement.target.as_ref()
-            && target.id.as_str() == "__all__"
-            && self.scope == 0
-            && let Some(more) = self.strings(&statement.value)
-            && let Some(all) = &mut self.facts.all
-        {
-            all.extend(more);
-        }
-    }
-
-    /// The strings of a display, all of them literal.
-    fn strings(&mut self, value: &Expr) -> Option<Vec<Name>> {
-        let elements = match value {
-            Expr::List(list) => &list.elts,
-            Expr::Tuple(tuple) => &tuple.elts,
-            _ => return None,
+    /// What a statement of the module does to `__all__`.
+    fn list_exports(&mut self, statement: &Stmt) {
+        let mut names = |names: Vec<&str>| -> Vec<Name> {
+            names.into_iter().map(|name| self.name(name)).collect()
         };
-        elements
-            .iter()
-            .map(|element| match element {
-                Expr::StringLiteral(text) => Some(self.name(text.value.to_str())),
-                _ => None,
-            })
-            .collect()
+        match exports(statement) {
+            Some(Exports::Are(listed)) => self.facts.all = Some(names(listed)),
+            Some(Exports::More(listed)) => {
+                let more = names(listed);
+                if let Some(all) = &mut self.facts.all {
+                    all.extend(more);
+                }
+            }
+            Some(Exports::Unknown) => self.facts.all = None,
+            None => {}
+        }
     }
 
     /// Assigns the items of a display to the parts of a target.

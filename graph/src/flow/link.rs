@@ -1,12 +1,13 @@
 //! Joins the facts of all files: one numbering for definitions, slots and names, and the way from an
 //! import to what it brings.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{Entity, Place, Program, Symbol, Symbols};
 use crate::{
     facts::{Definition, Facts, Import, Kind, Name, Slot},
-    layout::Found,
+    module::{Found, ModuleId},
+    resolve::{Namespaces, Provider, provider, starred},
 };
 
 /// All files under one numbering.
@@ -165,45 +166,62 @@ impl<'a> Linked<'a> {
             .then_some(first + parent)
     }
 
-    /// The slot of a module's name, star imports included.
-    pub(crate) fn export(&self, file: u32, name: Symbol) -> Option<Place> {
-        let module = self.first_entity[file as usize];
-        if let Some(&place) = self.members.get(&(module, name)) {
-            return Some(place);
-        }
+    /// Where what a name of a module holds is found.
+    pub(crate) fn attribute(&self, file: u32, name: Symbol) -> Option<Attribute> {
+        provider(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
+    }
+
+    /// The same, of what its star imports bring alone.
+    pub(crate) fn starred(&self, file: u32, name: Symbol) -> Option<Attribute> {
         if !self.stars.contains_key(&file) {
             return None;
         }
-        self.starred(file, name, &mut FxHashSet::default())
+        starred(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
     }
 
-    /// The slot that star imports of a file bring for a name; the last import wins.
-    pub(crate) fn starred(
-        &self,
-        file: u32,
-        name: Symbol,
-        seen: &mut FxHashSet<u32>,
-    ) -> Option<Place> {
-        if !seen.insert(file) {
-            return None;
+    fn found(&self, provider: Provider<Found>, name: Symbol) -> Option<Attribute> {
+        match provider {
+            Provider::Statement(ModuleId(file)) => {
+                let module = self.first_entity[file as usize];
+                self.members.get(&(module, name)).copied().map(Attribute::Held)
+            }
+            Provider::Inner(found) => Some(Attribute::Module(found)),
         }
-        for &from in self.stars.get(&file)?.iter().rev() {
-            let facts = self.facts(from);
-            let visible = match &facts.all {
-                Some(all) => all.iter().any(|&listed| self.symbol(from, listed) == name),
-                None => !self.symbols.text(name).starts_with('_'),
-            };
-            if !visible {
-                continue;
-            }
-            let module = self.first_entity[from as usize];
-            if let Some(&place) = self.members.get(&(module, name)) {
-                return Some(place);
-            }
-            if let Some(place) = self.starred(from, name, seen) {
-                return Some(place);
-            }
-        }
-        None
+    }
+}
+
+/// What a name of a module leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    /// What a slot holds.
+    Held(Place),
+    /// A module inside it.
+    Module(Found),
+}
+
+impl Namespaces for Linked<'_> {
+    type Name = Symbol;
+    type Module = Found;
+
+    fn binds(&self, module: ModuleId, name: &Symbol) -> bool {
+        self.members.contains_key(&(self.first_entity[module.0 as usize], *name))
+    }
+
+    fn stars(&self, module: ModuleId) -> impl DoubleEndedIterator<Item = ModuleId> {
+        let stars = self.stars.get(&module.0).map_or(&[][..], Vec::as_slice);
+        stars.iter().map(|&file| ModuleId(file))
+    }
+
+    fn lists(&self, module: ModuleId, name: &Symbol) -> Option<bool> {
+        let all = self.facts(module.0).all.as_ref()?;
+        Some(all.iter().any(|&listed| self.symbol(module.0, listed) == *name))
+    }
+
+    fn is_private(&self, name: &Symbol) -> bool {
+        self.symbols.text(*name).starts_with('_')
+    }
+
+    fn inner(&self, package: ModuleId, name: &Symbol) -> Option<Found> {
+        self.program.layout.inside(Found::File(package.0), self.symbols.text(*name))
     }
 }

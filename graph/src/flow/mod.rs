@@ -12,11 +12,11 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     facts::{Facts, Form},
-    layout::Layout,
+    module::Layout,
 };
 
 pub(crate) use foreign::{Foreign, Outside};
-pub(crate) use link::{Linked, Target};
+pub(crate) use link::{Attribute, Linked, Target};
 pub(crate) use solve::solve;
 
 /// A definition of any file.

@@ -126,14 +126,8 @@ impl Solver<'_> {
     pub(super) fn load_module(&mut self, module: Entity, name: Symbol, to: Place) {
         let linked = self.linked;
         let file = linked.file_of(module);
-        if let Some(place) = linked.export(file, name) {
-            self.copy(place, to);
-            return;
-        }
-        let text = linked.symbols.text(name);
-        if let Some(found) = linked.program.layout.inside(Found::File(file), text) {
-            let module = self.module(found);
-            self.insert(to, module);
+        if let Some(found) = linked.attribute(file, name) {
+            self.take(found, to);
             return;
         }
         if self.stored.contains(&name) {
@@ -143,7 +137,7 @@ impl Solver<'_> {
         if linked.facts(file).imports.iter().any(|import| import.star) {
             self.insert(to, self.stranger);
         }
-        if let Some(place) = linked.export(file, self.special.getattr) {
+        if let Some(Attribute::Held(place)) = linked.attribute(file, self.special.getattr) {
             let site = self.implicit_site(1, to, LATER, self.special.getattr);
             self.watch(place, Watch::Call(site));
         }

@@ -14,12 +14,12 @@ mod phases;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Entity, Foreign, Linked, Object, ObjectId, Outside, Place, Site, SiteForm, Solution, Symbol,
-    foreign::Behaviour, link::Target,
+    Attribute, Entity, Foreign, Linked, Object, ObjectId, Outside, Place, Site, SiteForm, Solution,
+    Symbol, foreign::Behaviour, link::Target,
 };
 use crate::{
     facts::{ArgumentKind, Container, Form, Key, Kind, Name, Op, ParameterKind, Slot},
-    layout::Found,
+    module::Found,
     scope::is_builtin,
 };
 
@@ -449,8 +449,8 @@ impl<'l> Solver<'l> {
     }
 
     fn free(&mut self, file: u32, name: Symbol, to: Place) {
-        if let Some(from) = self.linked.starred(file, name, &mut FxHashSet::default()) {
-            self.copy(from, to);
+        if let Some(found) = self.linked.starred(file, name) {
+            self.take(found, to);
             return;
         }
         let text = self.linked.symbols.text(name);
@@ -501,6 +501,17 @@ impl<'l> Solver<'l> {
                 self.insert(to, object);
             }
             Target::Missing => {}
+        }
+    }
+
+    /// A slot gets what an attribute of a module leads to.
+    fn take(&mut self, found: Attribute, to: Place) {
+        match found {
+            Attribute::Held(from) => self.copy(from, to),
+            Attribute::Module(found) => {
+                let module = self.module(found);
+                self.insert(to, module);
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::{climb, standard::is_standard};
+
 /// What a dotted name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Found {
@@ -34,8 +36,7 @@ impl Layout {
     pub(crate) fn new(paths: Vec<String>, projects: &[String]) -> Self {
         let mut layout = Layout { paths, ..Layout::default() };
         for (file, path) in (0u32..).zip(&layout.paths) {
-            let stem =
-                path.strip_suffix(".pyi").or_else(|| path.strip_suffix(".py")).unwrap_or(path);
+            let stem = stem(path);
             match stem.strip_suffix("__init__") {
                 Some(directory) if directory.is_empty() || directory.ends_with('/') => {
                     layout
@@ -85,7 +86,7 @@ impl Layout {
     /// The dotted name under which a file is imported from its nearest root.
     pub(crate) fn name_of(&self, file: u32) -> String {
         let path = &self.paths[file as usize];
-        let stem = path.strip_suffix(".pyi").or_else(|| path.strip_suffix(".py")).unwrap_or(path);
+        let stem = stem(path);
         let root = self
             .roots
             .iter()
@@ -131,13 +132,13 @@ impl Layout {
 
     /// What `from <level dots><module>` in a file refers to.
     pub(crate) fn relative(&self, from: u32, level: u32, module: &str) -> Option<Found> {
-        let mut directory = parent(&self.paths[from as usize]);
-        for _ in 1..level {
-            if directory.is_empty() {
-                return None;
-            }
-            directory = parent(directory);
-        }
+        let path = &self.paths[from as usize];
+        let stem = stem(path);
+        let (name, is_package) = match stem.strip_suffix("__init__") {
+            Some(package) if self.is_package(from) => (package.trim_end_matches('/'), true),
+            _ => (stem, false),
+        };
+        let directory = climb(name, '/', is_package, level)?;
         let mut found = match self.packages.get(directory) {
             Some(&file) => Found::File(file),
             None => match self.directories.get(directory) {
@@ -206,6 +207,10 @@ impl Layout {
     }
 }
 
+fn stem(path: &str) -> &str {
+    path.strip_suffix(".pyi").or_else(|| path.strip_suffix(".py")).unwrap_or(path)
+}
+
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
@@ -221,233 +226,3 @@ fn join(directory: &str, name: &str) -> String {
 fn below(path: &str, root: &str) -> bool {
     root.is_empty() || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
-
-/// Top-level names that Python itself provides, versions 3.8 to 3.14.
-pub(crate) fn is_standard(name: &str) -> bool {
-    STANDARD.binary_search(&name).is_ok()
-}
-
-const STANDARD: &[&str] = &[
-    "__future__",
-    "_thread",
-    "abc",
-    "aifc",
-    "annotationlib",
-    "antigravity",
-    "argparse",
-    "array",
-    "ast",
-    "asynchat",
-    "asyncio",
-    "asyncore",
-    "atexit",
-    "audioop",
-    "base64",
-    "bdb",
-    "binascii",
-    "binhex",
-    "bisect",
-    "builtins",
-    "bz2",
-    "cProfile",
-    "calendar",
-    "cgi",
-    "cgitb",
-    "chunk",
-    "cmath",
-    "cmd",
-    "code",
-    "codecs",
-    "codeop",
-    "collections",
-    "colorsys",
-    "compileall",
-    "compression",
-    "concurrent",
-    "configparser",
-    "contextlib",
-    "contextvars",
-    "copy",
-    "copyreg",
-    "crypt",
-    "csv",
-    "ctypes",
-    "curses",
-    "dataclasses",
-    "datetime",
-    "dbm",
-    "decimal",
-    "difflib",
-    "dis",
-    "distutils",
-    "doctest",
-    "email",
-    "encodings",
-    "ensurepip",
-    "enum",
-    "errno",
-    "faulthandler",
-    "fcntl",
-    "filecmp",
-    "fileinput",
-    "fnmatch",
-    "fractions",
-    "ftplib",
-    "functools",
-    "gc",
-    "genericpath",
-    "getopt",
-    "getpass",
-    "gettext",
-    "glob",
-    "graphlib",
-    "grp",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "http",
-    "idlelib",
-    "imaplib",
-    "imghdr",
-    "imp",
-    "importlib",
-    "inspect",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "keyword",
-    "lib2to3",
-    "linecache",
-    "locale",
-    "logging",
-    "lzma",
-    "mailbox",
-    "mailcap",
-    "marshal",
-    "math",
-    "mimetypes",
-    "mmap",
-    "modulefinder",
-    "msilib",
-    "msvcrt",
-    "multiprocessing",
-    "netrc",
-    "nis",
-    "nntplib",
-    "nt",
-    "ntpath",
-    "nturl2path",
-    "numbers",
-    "opcode",
-    "operator",
-    "optparse",
-    "os",
-    "ossaudiodev",
-    "pathlib",
-    "pdb",
-    "pickle",
-    "pickletools",
-    "pipes",
-    "pkgutil",
-    "platform",
-    "plistlib",
-    "poplib",
-    "posix",
-    "posixpath",
-    "pprint",
-    "profile",
-    "pstats",
-    "pty",
-    "pwd",
-    "py_compile",
-    "pyclbr",
-    "pydoc",
-    "pydoc_data",
-    "pyexpat",
-    "queue",
-    "quopri",
-    "random",
-    "re",
-    "readline",
-    "reprlib",
-    "resource",
-    "rlcompleter",
-    "runpy",
-    "sched",
-    "secrets",
-    "select",
-    "selectors",
-    "shelve",
-    "shlex",
-    "shutil",
-    "signal",
-    "site",
-    "smtpd",
-    "smtplib",
-    "sndhdr",
-    "socket",
-    "socketserver",
-    "spwd",
-    "sqlite3",
-    "sre_compile",
-    "sre_constants",
-    "sre_parse",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "stringprep",
-    "struct",
-    "subprocess",
-    "sunau",
-    "symtable",
-    "sys",
-    "sysconfig",
-    "syslog",
-    "tabnanny",
-    "tarfile",
-    "telnetlib",
-    "tempfile",
-    "termios",
-    "textwrap",
-    "this",
-    "threading",
-    "time",
-    "timeit",
-    "tkinter",
-    "token",
-    "tokenize",
-    "tomllib",
-    "trace",
-    "traceback",
-    "tracemalloc",
-    "tty",
-    "turtle",
-    "turtledemo",
-    "types",
-    "typing",
-    "unicodedata",
-    "unittest",
-    "urllib",
-    "uu",
-    "uuid",
-    "venv",
-    "warnings",
-    "wave",
-    "weakref",
-    "webbrowser",
-    "winreg",
-    "winsound",
-    "wsgiref",
-    "xdrlib",
-    "xml",
-    "xmlrpc",
-    "zipapp",
-    "zipfile",
-    "zipimport",
-    "zlib",
-    "zoneinfo",
-];

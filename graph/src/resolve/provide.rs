@@ -1,0 +1,232 @@
+//! Which statement gives a module an attribute: its own, one of a module that it takes everything from,
+//! or the import of a module inside it.
+//!
+//! The one rule for both readers of modules: the slicer's, which keeps trees and knows what ran, and the
+//! graphs', which keep facts. Following what such a statement binds is up to them.
+
+use ruff_python_ast::{Expr, Operator, Stmt};
+use rustc_hash::FxHashSet;
+
+use crate::module::ModuleId;
+
+/// Modules as the rule sees them.
+pub(crate) trait Namespaces {
+    /// A name, as text or interned.
+    type Name: PartialEq;
+    /// A module or package, which need not have a file.
+    type Module;
+
+    /// Whether a statement of the module binds a global name.
+    fn binds(&self, module: ModuleId, name: &Self::Name) -> bool;
+
+    /// The modules that it imports everything from, in order.
+    fn stars(&self, module: ModuleId) -> impl DoubleEndedIterator<Item = ModuleId>;
+
+    /// Whether its `__all__`, where it has one that can be read, lists a name.
+    fn lists(&self, module: ModuleId, name: &Self::Name) -> Option<bool>;
+
+    /// Whether a name begins with an underscore.
+    fn is_private(&self, name: &Self::Name) -> bool;
+
+    /// A module inside a package.
+    fn inner(&self, package: ModuleId, name: &Self::Name) -> Option<Self::Module>;
+}
+
+/// What gives a module an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Provider<M> {
+    /// A statement of this module.
+    Statement(ModuleId),
+    /// The import system: a module inside a package.
+    Inner(M),
+}
+
+/// What gives a module an attribute; nothing where no statement can be seen to do so.
+pub(crate) fn provider<N: Namespaces>(
+    spaces: &N,
+    module: ModuleId,
+    name: &N::Name,
+) -> Option<Provider<N::Module>> {
+    if spaces.binds(module, name) {
+        return Some(Provider::Statement(module));
+    }
+    starred(spaces, module, name).or_else(|| spaces.inner(module, name).map(Provider::Inner))
+}
+
+/// The same, of what star imports bring alone.
+pub(crate) fn starred<N: Namespaces>(
+    spaces: &N,
+    module: ModuleId,
+    name: &N::Name,
+) -> Option<Provider<N::Module>> {
+    let mut at = module;
+    let mut seen = FxHashSet::default();
+    while let Some(source) = star_source(spaces, at, name) {
+        if spaces.binds(source, name) {
+            return Some(Provider::Statement(source));
+        }
+        if !seen.insert(source) {
+            break;
+        }
+        at = source;
+    }
+    // `__all__` may list a module inside the package, which the star then imports.
+    if at == module { None } else { spaces.inner(at, name).map(Provider::Inner) }
+}
+
+/// The module whose star import brings a name; of several the last wins.
+pub(crate) fn star_source<N: Namespaces>(
+    spaces: &N,
+    module: ModuleId,
+    name: &N::Name,
+) -> Option<ModuleId> {
+    source(spaces, module, name, &mut FxHashSet::default())
+}
+
+fn source<N: Namespaces>(
+    spaces: &N,
+    module: ModuleId,
+    name: &N::Name,
+    seen: &mut FxHashSet<ModuleId>,
+) -> Option<ModuleId> {
+    if !seen.insert(module) {
+        return None;
+    }
+    spaces.stars(module).rev().find(|&star| {
+        star != module
+            && match spaces.lists(star, name) {
+                Some(listed) => listed,
+                None => {
+                    !spaces.is_private(name)
+                        && (spaces.binds(star, name) || source(spaces, star, name, seen).is_some())
+                }
+            }
+    })
+}
+
+/// What a statement does to `__all__`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Exports<'a> {
+    /// Sets it.
+    Are(Vec<&'a str>),
+    /// Adds to it.
+    More(Vec<&'a str>),
+    /// Makes it something that only running tells.
+    Unknown,
+}
+
+/// What a statement does to `__all__`, if anything.
+pub(crate) fn exports(stmt: &Stmt) -> Option<Exports<'_>> {
+    let is_all = |target: &Expr| matches!(target, Expr::Name(name) if name.id == "__all__");
+    let (value, adds) = match stmt {
+        Stmt::Assign(assign) => match assign.targets.as_slice() {
+            [target] if is_all(target) => (assign.value.as_ref(), false),
+            _ => return None,
+        },
+        Stmt::AnnAssign(assign) if is_all(&assign.target) => (assign.value.as_deref()?, false),
+        Stmt::AugAssign(assign) if is_all(&assign.target) && assign.op == Operator::Add => {
+            (assign.value.as_ref(), true)
+        }
+        _ => return None,
+    };
+    Some(match (strings(value), adds) {
+        (Some(names), false) => Exports::Are(names),
+        (Some(names), true) => Exports::More(names),
+        (None, _) => Exports::Unknown,
+    })
+}
+
+/// The strings of a display, all of them literal.
+fn strings(value: &Expr) -> Option<Vec<&str>> {
+    let elements = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return None,
+    };
+    elements
+        .iter()
+        .map(|element| match element {
+            Expr::StringLiteral(text) => Some(text.value.to_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ruff_python_ast::name::Name;
+
+    use super::*;
+    use crate::{
+        flow::{Linked, Program},
+        load::facts_of,
+        module::{Found, Layout, Module, Modules},
+        resolve::Resolver,
+        source::Source,
+        syntax::Syntax,
+    };
+
+    const SOURCES: &[(&str, &str)] = &[
+        (
+            "pkg/__init__.py",
+            "from .base import *\nfrom .more import *\nfrom . import sub as renamed\n",
+        ),
+        (
+            "pkg/base.py",
+            "__all__ = ['f', 'hidden']\n__all__ += ['i']\ni = 1\ndef f(): pass\ndef g(): pass\n",
+        ),
+        ("pkg/more.py", "from .deep import *\ndef f(): pass\ndef _private(): pass\n"),
+        ("pkg/deep.py", "from .more import *\nx = 1\n__all__ = unknown + ['x']\n"),
+        ("pkg/sub.py", "y = 1\n"),
+        ("lib/__init__.py", "__all__ = ['inner']\nouter = 1\n"),
+        ("lib/inner.py", ""),
+        ("use.py", "from lib import *\nfrom pkg import *\n"),
+    ];
+
+    /// Both readers of modules name the same provider.
+    fn check(module: &str, name: &str, expected: &str) {
+        let list = SOURCES.iter().map(|(path, text)| {
+            let dotted = path.trim_end_matches(".py").trim_end_matches("/__init__");
+            Module::new(dotted.replace('/', "."), Syntax::parse(Source::new(*path, *text)))
+        });
+        let modules = Modules::new(list.collect(), []);
+        let resolver = Resolver::new(&modules, None, |_, _| true);
+        let id = modules.find(module).expect("the module is one of the sources");
+        let told = |module: ModuleId| modules.get(module).name.clone();
+        let by_trees = match provider(&resolver, id, &Name::new(name)) {
+            Some(Provider::Statement(module)) => told(module),
+            Some(Provider::Inner(inner)) => format!("module {inner}"),
+            None => String::new(),
+        };
+        let facts: Vec<_> = SOURCES.iter().map(|(_, text)| facts_of(text)).collect();
+        let paths = SOURCES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let layout = Layout::new(paths, &[]);
+        let program = Program { layout: &layout, files: &facts };
+        let mut linked = Linked::new(&program);
+        let symbol = linked.symbols.intern(name);
+        let by_facts = match provider(&linked, id, &symbol) {
+            Some(Provider::Statement(module)) => told(module),
+            Some(Provider::Inner(Found::File(file))) => format!("module {}", told(ModuleId(file))),
+            Some(Provider::Inner(Found::Namespace(_))) => "a namespace".to_owned(),
+            None => String::new(),
+        };
+        assert_eq!((by_trees.as_str(), by_facts.as_str()), (expected, expected), "{module}.{name}");
+    }
+
+    #[test]
+    fn trees_and_facts_name_the_same_provider() {
+        check("pkg", "f", "pkg.more");
+        check("pkg", "g", "");
+        check("pkg", "x", "pkg.deep");
+        check("pkg", "hidden", "");
+        check("pkg", "_private", "");
+        check("pkg", "renamed", "pkg");
+        check("pkg", "sub", "module pkg.sub");
+        check("pkg", "i", "pkg.base");
+        check("use", "inner", "module lib.inner");
+        check("use", "outer", "");
+        check("use", "x", "pkg.deep");
+        check("pkg.deep", "f", "pkg.more");
+        check("pkg.sub", "x", "");
+    }
+}
