@@ -10,7 +10,9 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tools::{Candidate, CandidateSpec, Command, Execution, Internal, Place, RunSpec, Status};
+use tools::{
+    Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Place, RunSpec, Status,
+};
 
 use crate::{
     blocks::Outline,
@@ -325,7 +327,9 @@ impl Runs<'_> {
 
     fn plain(&self, text: &str) -> Result<(Candidate, PathBuf, Execution), EvalError> {
         let (candidate, scratch) = self.lay_out(text)?;
-        let run = tools::execute(&self.run_spec(&candidate, &scratch))?;
+        // The reference ran with the same interpreter.
+        let run = tools::execute(&self.run_spec(&candidate, &scratch))
+            .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
         if run.status == Status::Interrupted {
             return Err(EvalError::Interrupted);
         }
@@ -337,7 +341,10 @@ impl Runs<'_> {
         text: &str,
     ) -> Result<(Candidate, PathBuf, Execution, graph::Trace), EvalError> {
         let (candidate, scratch) = self.lay_out(text)?;
-        let (run, trace) = tools::trace(&self.run_spec(&candidate, &scratch))?;
+        let (run, trace) = tools::trace(&self.run_spec(&candidate, &scratch)).or_else(|error| {
+            let run = Execution::spoiled(&error).ok_or(error)?;
+            Ok::<_, ExecuteError>((run, graph::Trace::default()))
+        })?;
         if run.status == Status::Interrupted {
             return Err(EvalError::Interrupted);
         }

@@ -16,7 +16,7 @@ use crate::{
     candidate::{CandidateError, CandidateSpec, Internal, Place, lay_out},
     command::Command,
     environment::Environment,
-    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
+    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, open_regular, usable_trace},
     normalize::Normalizer,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
@@ -233,12 +233,15 @@ impl Session {
             variables: &variables,
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
+        // The original was traced with the same interpreter.
+        let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
         let (execution, learned) = match &probed {
-            None => (execute(&spec)?, None),
+            None => (execute(&spec).or_else(spoiled)?, None),
             Some(probed) => {
-                let (execution, trace) = trace_run(&spec)?;
+                let (execution, trace) = trace_run(&spec)
+                    .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
                 // Without a stub nothing is logged.
-                let log = std::fs::read_to_string(&log).unwrap_or_default();
+                let log = open_regular(&log).and_then(std::io::read_to_string).unwrap_or_default();
                 (execution, Some(probed.learn(gist, &trace, &candidate.gist, &log)))
             }
         };

@@ -3,16 +3,21 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use serde::Serialize;
 
-use super::{ExecuteError, Execution, RunSpec, record::Records};
+use super::{
+    ExecuteError, Execution, RunSpec,
+    record::{Records, Untouched},
+};
 use crate::{
     command::Program,
     sandbox::{Captured, Network, Request, Status},
+    workspace::remove_tree,
 };
 
 const LAUNCHER: &str = include_str!("launch.py");
@@ -35,11 +40,11 @@ pub(crate) fn run<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,
 ) -> Result<Execution, ExecuteError> {
-    let launcher = lay_out(spec, trace)?;
     let results = spec.scratch.join("results.jsonl");
+    let (launcher, before) = lay_out(spec, trace, &results)?;
     let request = request(spec, &launcher);
     let finished = spec.sandbox.run(&request)?;
-    let records = Records::read(&results).map_err(scratch_error(&results))?;
+    let records = Records::read(&results, before).map_err(scratch_error(&results))?;
     let python = || spec.environment.python.clone();
     if let Some(name) = records.missing {
         return Err(match spec.command.is_pytest() {
@@ -73,30 +78,48 @@ pub(crate) fn scratch_error(path: &Path) -> impl Fn(io::Error) -> ExecuteError +
     move |source| ExecuteError::Scratch { path: path.clone(), source }
 }
 
-/// Writes a file of the scratch directory.
+/// Writes a file of the scratch directory, in the place of whatever an earlier run left there: never
+/// through a link.
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), ExecuteError> {
-    fs::write(path, contents).map_err(scratch_error(path))
+    remove(path)?;
+    let mut file = fs::File::create_new(path).map_err(scratch_error(path))?;
+    file.write_all(contents.as_ref()).map_err(scratch_error(path))
 }
 
 /// Makes a directory of the scratch directory that holds nothing of an earlier run.
 pub(crate) fn make_empty(path: &Path) -> Result<(), ExecuteError> {
-    match fs::remove_dir_all(path) {
+    remove(path)?;
+    fs::create_dir_all(path).map_err(scratch_error(path))
+}
+
+/// Removes what is there, of whatever kind a program made it.
+fn remove(path: &Path) -> Result<(), ExecuteError> {
+    let removed = match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => {
+            remove_tree(path);
+            match path.symlink_metadata() {
+                Ok(_) => fs::remove_dir_all(path),
+                Err(_) => Ok(()),
+            }
+        }
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(scratch_error(path)(error)),
-        _ => fs::create_dir_all(path).map_err(scratch_error(path)),
+        _ => Ok(()),
     }
 }
 
-fn lay_out<T: Serialize>(spec: &RunSpec<'_>, trace: Option<&T>) -> Result<PathBuf, ExecuteError> {
+fn lay_out<T: Serialize>(
+    spec: &RunSpec<'_>,
+    trace: Option<&T>,
+    results: &Path,
+) -> Result<(PathBuf, Untouched), ExecuteError> {
     for directory in ["home", "tmp"] {
         make_empty(&spec.scratch.join(directory))?;
     }
-    let results = spec.scratch.join("results.jsonl");
-    match fs::remove_file(&results) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(scratch_error(&results)(error));
-        }
-        _ => write(&results, "")?,
-    }
+    remove(results)?;
     let (kind, target) = match spec.command.program() {
         Program::Pytest => ("pytest", None),
         Program::PytestModule => ("pytest-module", None),
@@ -119,7 +142,8 @@ fn lay_out<T: Serialize>(spec: &RunSpec<'_>, trace: Option<&T>) -> Result<PathBu
     write(&spec.scratch.join("run.json"), settings)?;
     let launcher = spec.scratch.join("launch.py");
     write(&launcher, LAUNCHER)?;
-    Ok(launcher)
+    let before = Records::prepare(results).map_err(scratch_error(results))?;
+    Ok((launcher, before))
 }
 
 fn request(spec: &RunSpec<'_>, launcher: &Path) -> Request {

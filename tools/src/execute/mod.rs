@@ -123,6 +123,33 @@ pub struct Execution {
     pub cpu: Duration,
 }
 
+impl Execution {
+    /// The execution of a program whose record says that it could not be started, where the same
+    /// interpreter is known to start such programs: then the program made the record say so. `None`
+    /// where the machine failed.
+    pub fn spoiled(error: &ExecuteError) -> Option<Execution> {
+        match error {
+            ExecuteError::NoPytest { .. }
+            | ExecuteError::NoProgram { .. }
+            | ExecuteError::Interpreter { .. } => {}
+            ExecuteError::Sandbox(_) | ExecuteError::Scratch { .. } => return None,
+        }
+        Some(Execution {
+            status: Status::Exited(1),
+            collected: Vec::new(),
+            collection_errors: Vec::new(),
+            cases: Vec::new(),
+            complete: false,
+            stdout: String::new(),
+            stderr: error.to_string(),
+            dropped: 0,
+            raised: None,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+        })
+    }
+}
+
 /// One case of a pytest run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseReport {

@@ -4,7 +4,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
 
@@ -52,18 +52,43 @@ enum Record {
     Complete,
 }
 
+/// A file as it was before a run. The kernel alone sets the time of its last change, so what was
+/// changed and put back is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Untouched {
+    file: (u64, u64),
+    changed: (i64, i64),
+}
+
+impl Untouched {
+    fn of(file: &File) -> io::Result<Untouched> {
+        let data = file.metadata()?;
+        Ok(Untouched { file: (data.dev(), data.ino()), changed: (data.ctime(), data.ctime_nsec()) })
+    }
+}
+
+/// Most bytes of a record that are read.
+const RECORD_BYTES: u64 = 1 << 28;
+
 impl Records {
-    /// Reads the file of a run, which was there, and empty, before it.
-    pub(super) fn read(path: &Path) -> io::Result<Records> {
+    /// Makes the file of a run, empty.
+    pub(super) fn prepare(path: &Path) -> io::Result<Untouched> {
+        Untouched::of(&File::create_new(path)?)
+    }
+
+    /// Reads the file of a run. A program that changed it in any way has begun, whatever it left.
+    pub(super) fn read(path: &Path, before: Untouched) -> io::Result<Records> {
         let mut records = Records::default();
         let mut bytes = Vec::new();
         match open_regular(path) {
-            Ok(mut file) => file.read_to_end(&mut bytes)?,
+            Ok(file) => {
+                records.began = Untouched::of(&file)? != before;
+                file.take(RECORD_BYTES).read_to_end(&mut bytes)?;
+            }
             Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                 return Err(error);
             }
             Err(_) => {
-                // The program removed or replaced it: it began, and nothing else is known.
                 records.began = true;
                 return Ok(records);
             }
@@ -77,7 +102,6 @@ impl Records {
     }
 
     fn add(&mut self, record: Record) {
-        self.began = true;
         match record {
             Record::Begin => {}
             Record::Collected { ids } => self.collected = ids,

@@ -23,7 +23,9 @@ use crate::execute::open_regular;
 pub(super) fn read(directory: &Path) -> io::Result<Trace> {
     let mut processes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    // A directory that the program removed or replaced has nothing to say.
+    let there = directory.symlink_metadata().is_ok_and(|there| there.is_dir());
+    for entry in there.then(|| fs::read_dir(directory)).transpose()?.into_iter().flatten() {
         names.push(entry?.file_name().to_string_lossy().into_owned());
     }
     names.sort();

@@ -1,6 +1,8 @@
 //! Programs that die, fork, replace what the tracer uses, or would run code if they were looked at.
 
-use gistify_tools::{Observer, Status};
+use std::fs;
+
+use gistify_tools::{ExecuteError, Observer, Status};
 use graph::Trace;
 
 use crate::{Project, pythons};
@@ -339,4 +341,62 @@ def test_a():
         // Only the digits of the clock are more.
         assert!(many < few + 100, "{observer:?}: {few} bytes for few calls, {many} for many");
     }
+}
+
+/// Whatever a program does to the files of its record, it has begun, and the next run in the same
+/// place is not led anywhere by what it left.
+#[test]
+fn records_that_are_spoiled_are_the_programs_doing() {
+    let project = Project::new(
+        r#"
+#- test_a.py
+import os, pathlib, shutil
+def test_spoils():
+    record = next(pathlib.Path(os.environ["HOME"]).parent.glob("results.jsonl"))
+    place = record.parent
+    exec(os.environ["HOW"])
+    os._exit(0)
+#- test_b.py
+def test_well(): pass
+"#,
+    );
+    let outside = project.root.parent().unwrap().join("outside");
+    fs::write(&outside, "mine").unwrap();
+    let link = |name: &str| {
+        let path = format!("(place / '{name}')");
+        format!("{path}.unlink(missing_ok=True); {path}.symlink_to('{}')", outside.display())
+    };
+    let hows = [
+        "record.unlink()".to_owned(),
+        "open(record, 'w').close()".to_owned(),
+        "record.write_bytes(bytes(100))".to_owned(),
+        "record.unlink(); record.mkdir()".to_owned(),
+        "record.unlink(); os.mkfifo(record)".to_owned(),
+        link("results.jsonl"),
+        link("run.json"),
+        link("launch.py"),
+        link("tracer.py"),
+        "shutil.rmtree(place, ignore_errors=True)".to_owned(),
+        "(place / 'tmp').rmdir(); (place / 'tmp').write_text('')".to_owned(),
+        "d = place / 'home/a/b'; d.mkdir(parents=True); d.chmod(0); d.parent.chmod(0)".to_owned(),
+    ];
+    let Some(environment) = pythons::environment(11) else { return };
+    for how in hows {
+        let command = format!("HOW={} pytest test_a.py", shlex::try_quote(&how).unwrap());
+        let run = project.execute(&environment, &command).unwrap();
+        assert!(!run.complete, "{how}");
+        let (run, _) = project.trace(&environment, &command, Observer::Fastest);
+        assert!(!run.complete, "{how}");
+        let run = project.execute(&environment, "pytest test_b.py").unwrap();
+        assert!(run.complete && run.cases.len() == 1, "{how}\n{}", run.stderr);
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "mine", "{how}");
+    }
+    // Such a record is not believed where the interpreter is known to start.
+    let forged =
+        r#"record.write_text('{"record":"begin"}\n{"record":"missing","module":"pytest"}\n')"#;
+    let command = format!("HOW={} pytest test_a.py", shlex::try_quote(forged).unwrap());
+    let error = project.execute(&environment, &command).unwrap_err();
+    assert!(matches!(error, ExecuteError::NoPytest { .. }), "{error}");
+    let run = gistify_tools::Execution::spoiled(&error).unwrap();
+    assert!(!run.complete && run.cases.is_empty());
 }
