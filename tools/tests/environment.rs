@@ -7,7 +7,8 @@ use std::{
 };
 
 use gistify_tools::{
-    Environment, EnvironmentError, Host, LocalSandbox, default_interpreter, find_interpreters,
+    Environment, EnvironmentError, Host, Interrupt, LocalSandbox, default_interpreter,
+    find_interpreters,
 };
 
 fn host() -> Host {
@@ -127,4 +128,53 @@ fn the_interpreter_behind_a_shim_is_found() {
     assert_eq!(of(&shim, root.path()).unwrap().python, newest);
     let host = Host { path: vec![pyenv.join("shims")], ..Host::default() };
     assert_eq!(find_interpreters(&host).len(), 1);
+}
+
+/// Interpreters stand in homes, behind links and scripts: what is the user's there is not shown, and
+/// the interpreter works with what is.
+#[test]
+fn nothing_beside_an_interpreter_is_shown() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let Some(base) = usable().pop() else { return };
+    let isolated = LocalSandbox::isolated(&host(), Interrupt::new());
+    if let Err(error) = &isolated {
+        println!("skipped in part: {error}");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let (major, minor, _) = base.version;
+    let sites = home.join(format!(".local/lib/python{major}.{minor}/site-packages"));
+    for directory in [&sites, &home.join(".local/share"), &home.join(".local/bin")] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    let linked = home.join(".local/bin/python3");
+    symlink(&base.python, &linked).unwrap();
+    let twice = home.join("python");
+    symlink(&linked, &twice).unwrap();
+    let relative = home.join(".local/bin/python");
+    symlink("../../python", &relative).unwrap();
+    let script = home.join("wrapped");
+    fs::write(&script, format!("#!/bin/sh\nexec {} \"$@\"\n", base.python.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let made = Command::new(&base.python).args(["-m", "venv", "--without-pip"]).arg(&home).status();
+    assert!(made.unwrap().success());
+    let venv = home.join("bin/python");
+    let secrets = [".ssh/id", ".local/share/keys", "notes", ".local/secret", "wrapped-too"];
+    for secret in secrets.map(|name| home.join(name)) {
+        fs::create_dir_all(secret.parent().unwrap()).unwrap();
+        fs::write(&secret, "secret").unwrap();
+    }
+    for python in [linked, twice, relative, script, venv] {
+        let sandboxes = [Some(LocalSandbox::default()), isolated.as_ref().ok().cloned()];
+        for sandbox in sandboxes.into_iter().flatten() {
+            let found = Environment::of_interpreter(&python, Path::new("/nowhere"), &sandbox);
+            let found = found.unwrap_or_else(|error| panic!("{}: {error}", python.display()));
+            assert_eq!(found.version, base.version);
+            for secret in secrets.map(|name| home.join(name)) {
+                let shown = found.readable.iter().find(|path| secret.starts_with(path));
+                assert_eq!(shown, None, "{} {}", python.display(), secret.display());
+            }
+            assert!(!found.readable.iter().any(|path| Path::new("/etc/shadow").starts_with(path)));
+        }
+    }
 }

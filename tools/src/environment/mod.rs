@@ -179,14 +179,7 @@ impl Environment {
 fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let mut found = link_chain(python);
-    for prefix in &probe.prefixes {
-        if root.starts_with(prefix) && prefix.parent().is_some() {
-            let parts = ["bin", "etc", "include", "lib", "lib64", "libexec", "pyvenv.cfg", "share"];
-            found.extend(parts.map(|part| prefix.join(part)));
-        } else {
-            found.push(prefix.clone());
-        }
-    }
+    found.extend(probe.prefixes.iter().flat_map(|prefix| probe::parts(prefix)));
     let inside = |path: &PathBuf| probe.prefixes.iter().any(|prefix| path.starts_with(prefix));
     let seen = |path: &PathBuf| inside(path) || !path.starts_with(&root);
     found.extend(probe.path.iter().chain([&probe.libraries]).filter(|path| seen(path)).cloned());

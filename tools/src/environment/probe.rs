@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
+    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,7 +12,10 @@ use std::{
 use serde::Deserialize;
 
 use super::EnvironmentError;
-use crate::sandbox::{Limits, Network, Request, Sandbox, Status};
+use crate::{
+    host::is_executable,
+    sandbox::{Limits, Network, Request, Sandbox, Status},
+};
 
 /// What an interpreter says of itself.
 #[derive(Debug, Clone, Deserialize)]
@@ -62,42 +66,106 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
     serde_json::from_str(line).map_err(|_| unusable("it is no python 3 interpreter".to_owned()))
 }
 
-/// What starting an interpreter reads: for each link on the way to the real file its directory,
-/// and the prefix where there is one; for a virtual environment also that of its parent.
+/// What starting an interpreter reads: each link on the way to the real file, and the prefix where
+/// there is one; for a virtual environment also that of its parent, for a script also the programs
+/// that it names.
 pub(crate) fn link_chain(python: &Path) -> Vec<PathBuf> {
-    /// The kernel follows no more links either.
-    const LINKS: usize = 40;
     let mut found = Vec::new();
-    let mut current = python.to_path_buf();
-    for _ in 0..LINKS {
-        let Some(directory) = current.parent().map(Path::to_path_buf) else { break };
-        add_prefix(&directory, &mut found);
-        match fs::read_link(&current) {
-            Ok(target) => current = directory.join(target),
-            Err(_) => break,
-        }
-    }
-    if let Some(directory) = python.canonicalize().ok().as_deref().and_then(Path::parent) {
-        add_prefix(directory, &mut found);
+    follow(python, &mut found);
+    for program in programs_named_by(python) {
+        follow(&program, &mut found);
     }
     found.sort();
     found.dedup();
     found
 }
 
-/// Adds a directory of programs and, where it is that of an interpreter, the prefix around it.
+fn follow(python: &Path, found: &mut Vec<PathBuf>) {
+    /// The kernel follows no more links either.
+    const LINKS: usize = 40;
+    let mut current = python.to_path_buf();
+    for _ in 0..LINKS {
+        let Some(directory) = current.parent().map(Path::to_path_buf) else { break };
+        found.push(current.clone());
+        add_prefix(&directory, found);
+        match fs::read_link(&current) {
+            Ok(target) => current = directory.join(target),
+            Err(_) => break,
+        }
+    }
+    if let Ok(real) = python.canonicalize()
+        && let Some(directory) = real.parent()
+    {
+        add_prefix(directory, found);
+        found.push(real.clone());
+    }
+}
+
+/// The programs that a script names by absolute paths; none for a binary.
+fn programs_named_by(python: &Path) -> Vec<PathBuf> {
+    const SCRIPT_BYTES: u64 = 64 << 10;
+    let mut text = Vec::new();
+    let file = fs::File::open(python);
+    if file.and_then(|file| file.take(SCRIPT_BYTES).read_to_end(&mut text)).is_err()
+        || !text.starts_with(b"#!")
+    {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let ends = |char: char| char.is_whitespace() || "\"'`;#!$(){}=".contains(char);
+    let words = text.split(ends).filter(|word| word.starts_with('/')).map(PathBuf::from);
+    words.filter(|path| is_executable(path)).collect()
+}
+
+/// Adds a directory of programs and, where it is that of an interpreter, what of the prefix around
+/// it is the interpreter's.
 fn add_prefix(directory: &Path, found: &mut Vec<PathBuf>) {
-    found.push(directory.to_path_buf());
     let Some(prefix) = directory.parent() else { return };
     if let Some(home) = home_of_virtual_environment(prefix) {
-        found.push(prefix.to_path_buf());
-        found.extend(home.parent().map(Path::to_path_buf));
+        found.extend(parts(prefix));
+        found.extend(home.parent().map(parts).unwrap_or_default());
     }
     let Ok(libraries) = fs::read_dir(prefix.join("lib")) else { return };
-    let is_python = |name: &str| name.starts_with("python3") || name.starts_with("libpython3");
-    if libraries.flatten().any(|entry| is_python(&entry.file_name().to_string_lossy())) {
-        found.push(prefix.to_path_buf());
+    // A directory `python3.x` alone may hold packages that a user installed.
+    let has_library = |entry: &fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("libpython3")
+            || name.starts_with("python3") && entry.path().join("os.py").exists()
+    };
+    if libraries.flatten().any(|entry| has_library(&entry)) {
+        found.extend(parts(prefix));
     }
+}
+
+/// What is an interpreter's in its prefix, which may be anything: a home directory too.
+pub(super) fn parts(prefix: &Path) -> Vec<PathBuf> {
+    const PARTS: [&str; 12] = [
+        "bin",
+        "conda-meta",
+        "etc",
+        "include",
+        "lib",
+        "lib32",
+        "lib64",
+        "libexec",
+        "openssl",
+        "pyvenv.cfg",
+        "share",
+        "ssl",
+    ];
+    // What the root holds is the system's, which is shown anyway, and more.
+    if prefix.parent().is_none() {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir(prefix) else { return Vec::new() };
+    let all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let own = |path: &PathBuf| PARTS.contains(&&*name(path));
+    let of_tools = |path: &PathBuf| matches!(&*name(path), ".gitignore" | ".lock" | "CACHEDIR.TAG");
+    if all.iter().all(|path| own(path) || of_tools(path)) {
+        return vec![prefix.to_path_buf()];
+    }
+    all.into_iter().filter(own).collect()
 }
 
 fn home_of_virtual_environment(prefix: &Path) -> Option<PathBuf> {

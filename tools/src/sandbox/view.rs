@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{Network, Request};
@@ -66,10 +66,8 @@ pub(super) fn view(request: &Request) -> io::Result<BTreeMap<PathBuf, Seen>> {
     for place in MEMORY {
         view.insert(PathBuf::from(place), Seen::Memory);
     }
-    for path in &request.readable {
-        if path.is_absolute() && path.exists() {
-            view.insert(path.clone(), Seen::ReadOnly);
-        }
+    for (path, seen) in readable(&request.readable, &view) {
+        view.insert(path, seen);
     }
     for path in &request.writable {
         // What a program left in a place where it could write must not choose what is opened here.
@@ -85,6 +83,33 @@ pub(super) fn view(request: &Request) -> io::Result<BTreeMap<PathBuf, Seen>> {
         view.insert(path.clone(), Seen::Writable);
     }
     Ok(view)
+}
+
+/// What is to be readable, without what lies in something that is: a link whose target is seen too
+/// stays a link.
+fn readable(wanted: &[PathBuf], system: &BTreeMap<PathBuf, Seen>) -> Vec<(PathBuf, Seen)> {
+    let mut paths: Vec<&PathBuf> =
+        wanted.iter().filter(|path| path.is_absolute() && path.exists()).collect();
+    paths.sort();
+    let mut found: Vec<(PathBuf, Seen)> = Vec::new();
+    for path in paths {
+        let is_above = |(above, seen): (&PathBuf, &Seen)| {
+            // What a link that is shown leads to is seen.
+            matches!(seen, Seen::ReadOnly | Seen::Link(_)) && path.starts_with(above)
+        };
+        if system.iter().any(is_above) || found.iter().any(|(above, seen)| is_above((above, seen)))
+        {
+            continue;
+        }
+        let target = fs::read_link(path).ok();
+        let named = target.filter(|target| {
+            let target = path.parent().map_or_else(|| target.clone(), |above| above.join(target));
+            let plain = target.components().all(|part| !matches!(part, Component::ParentDir));
+            plain && wanted.iter().any(|other| other != path && target.starts_with(other))
+        });
+        found.push((path.clone(), named.map_or(Seen::ReadOnly, Seen::Link)));
+    }
+    found
 }
 
 /// Files in `/etc` that programs need and that tell nothing of the user.
