@@ -34,7 +34,8 @@ pub use agent::Agent;
 pub use cli::{Exit, command_line};
 pub use config::{
     BenchSettings, CommandSettings, Config, ConfigError, DEFAULTS, EnvironmentSettings,
-    GistSettings, ReferenceSettings, SessionLimits, Settings, WriterSettings,
+    GistSettings, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits, Settings,
+    WriterSettings,
 };
 pub use message::{Answer, Call, Message, ToolReply, Usage};
 pub use model::{Model, ModelError, Offline, Pending, Request, Scripted, ToolSpec};

@@ -1,6 +1,6 @@
 //! `gistify bench`: suites of tasks, each attempted and judged, and their tables.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf};
 
 use ::eval::{
     BenchEvent, BenchSpec, CachedSupply, Evaluation, Format, Known, TaskOutcome, TaskResult, bench,
@@ -61,7 +61,7 @@ impl Bench {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let settings = &around.settings;
-        let sandbox = Arc::new(around.sandbox());
+        let sandbox = around.sandbox()?;
         let writer = Writer::new(settings.clone(), sandbox.clone()).or_exit(Exit::Usage)?;
         let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
         self.select(&mut suites);

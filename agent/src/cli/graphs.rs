@@ -39,8 +39,8 @@ impl Source {
     /// The repository cannot be had.
     pub fn open(&self, around: &Surroundings) -> Result<(Repository, Graph), Failure> {
         let progress = Progress::new(around.talk);
-        let sandbox = around.sandbox();
-        let repository = around.repository(&self.repository, &sandbox, &progress)?;
+        let sandbox = around.sandbox()?;
+        let repository = around.repository(&self.repository, &*sandbox, &progress)?;
         progress.say("read the repository");
         let cache = GraphCache::new(around.cache.join("graphs"));
         let (graph, report, kept) = cache.build(&repository.root, &BuildOptions::default());

@@ -1,9 +1,6 @@
 //! `gistify run`: from a repository and a command to a gist, judged.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use ::eval::{SourceMap, Submission};
 use clap::Args;
@@ -55,10 +52,10 @@ impl Run {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let output = &around.settings.gist.output;
         writable(output, self.force)?;
-        let sandbox = Arc::new(around.sandbox());
-        let writer = Writer::new(around.settings.clone(), sandbox).or_exit(Exit::Usage)?;
+        let sandbox = around.sandbox()?;
+        let writer = Writer::new(around.settings.clone(), sandbox.clone()).or_exit(Exit::Usage)?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, &progress)?;
+        let opened = self.target.open(around, sandbox, &progress)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;

@@ -9,7 +9,7 @@ use std::{
     io::{self, IsTerminal},
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use clap::ColorChoice;
@@ -19,7 +19,7 @@ use tools::{
 };
 
 use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress, target};
-use crate::config::{Config, Settings};
+use crate::config::{Config, SandboxKind, Settings};
 
 /// The surroundings of one run of the program.
 pub struct Surroundings {
@@ -189,9 +189,19 @@ impl Surroundings {
         }
     }
 
-    /// The sandbox, which ends what runs when the user interrupts.
-    pub fn sandbox(&self) -> LocalSandbox {
-        LocalSandbox::new(self.interrupt.clone())
+    /// The sandbox of the settings, which ends what runs when the user interrupts.
+    ///
+    /// # Errors
+    /// It cannot be had here. Never is anything less taken in its place.
+    pub fn sandbox(&self) -> Result<Arc<dyn Sandbox>, Failure> {
+        let interrupt = self.interrupt.clone();
+        match self.settings.sandbox.kind {
+            SandboxKind::Local | SandboxKind::Bubblewrap => {
+                let sandbox = LocalSandbox::isolated(&self.host, interrupt);
+                Ok(Arc::new(sandbox.or_exit(Exit::Infrastructure)?))
+            }
+            SandboxKind::None => Ok(Arc::new(LocalSandbox::new(interrupt))),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use ::eval::{
 };
 use clap::Args;
 use tools::{
-    Command, Environment, EnvironmentError, LocalSandbox, ProvisionRequest, Repository, Workspace,
+    Command, Environment, EnvironmentError, ProvisionRequest, Repository, Sandbox, Workspace,
     default_interpreter, find_interpreters,
 };
 
@@ -48,7 +48,7 @@ pub struct Opened {
     /// The command.
     pub command: Command,
     /// What runs things.
-    pub sandbox: Arc<LocalSandbox>,
+    pub sandbox: Arc<dyn Sandbox>,
     /// Where what runs has its directories.
     pub scratch: PathBuf,
 }
@@ -79,7 +79,12 @@ impl Target {
     ///
     /// # Errors
     /// Either cannot be had, or the command is none.
-    pub fn open(&self, around: &Surroundings, progress: &Progress) -> Result<Opened, Failure> {
+    pub fn open(
+        &self,
+        around: &Surroundings,
+        sandbox: Arc<dyn Sandbox>,
+        progress: &Progress,
+    ) -> Result<Opened, Failure> {
         // A command in one word was quoted as a whole.
         let command = match self.command.as_slice() {
             [line] => Command::parse(line),
@@ -87,11 +92,10 @@ impl Target {
         };
         let command = command.or_exit(Exit::Input)?;
         let scratch = around.scratch()?;
-        let sandbox = Arc::new(around.sandbox());
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, progress)?;
         let release = self.repository.starts_with("pypi:");
-        let environment = environment(&repository, release, around, &sandbox, progress)?;
+        let environment = environment(&repository, release, around, &*sandbox, progress)?;
         if command.is_pytest() {
             environment.require_pytest().map_err(of_environment)?;
         }
@@ -163,7 +167,7 @@ fn environment(
     repository: &Repository,
     release: bool,
     around: &Surroundings,
-    sandbox: &LocalSandbox,
+    sandbox: &dyn Sandbox,
     progress: &Progress,
 ) -> Result<Environment, Failure> {
     let settings = &around.settings.environment;

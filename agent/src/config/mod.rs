@@ -16,7 +16,7 @@ mod settings;
 
 pub use settings::{
     BenchSettings, CommandSettings, EnvironmentSettings, GistSettings, ReferenceSettings,
-    SessionLimits, Settings, WriterSettings,
+    SandboxKind, SandboxSettings, SessionLimits, Settings, WriterSettings,
 };
 
 /// The embedded defaults.

@@ -18,6 +18,8 @@ pub struct Settings {
     pub session: SessionLimits,
     /// Bounds on each run of the command.
     pub command: CommandSettings,
+    /// How what runs is kept apart.
+    pub sandbox: SandboxSettings,
     /// How the original's behaviour is established.
     pub reference: ReferenceSettings,
     /// Where a gist goes.
@@ -60,6 +62,26 @@ pub struct CommandSettings {
     pub processes: u64,
     pub output_mib: u64,
     pub file_mib: u64,
+}
+
+/// How what runs is kept apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct SandboxSettings {
+    pub kind: SandboxKind,
+}
+
+/// What keeps apart what runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxKind {
+    /// The first of bubblewrap and namespaces that can be had.
+    Local,
+    /// Bubblewrap.
+    Bubblewrap,
+    /// Nothing: limits alone.
+    None,
 }
 
 /// How the original's behaviour is established.

@@ -6,12 +6,10 @@ use super::*;
 
 const HANGING: &str = "\
 #- slow.py
-import pathlib, subprocess, sys
+import subprocess, sys
 def wait():
     child = 'import time; time.sleep(1000)  # child of ' + sys.argv[-1]
-    process = subprocess.Popen([sys.executable, '-c', child])
-    pathlib.Path(sys.argv[-1].split('=')[-1]).write_text(str(process.pid))
-    process.wait()
+    subprocess.run([sys.executable, '-c', child])
 #- test_slow.py
 import slow
 def test_wait():
@@ -21,17 +19,28 @@ def test_wait():
 /// Starts a run that hangs and waits until it does; gives the pid of what it started.
 fn hanging(user: &User, python: &str) -> (Child, i32) {
     user.repository("hanging", HANGING);
-    let started = user.here().join("started");
-    let mark = format!("--junitxml={}", started.display());
+    // Nothing that it writes is seen outside, and its pids are its own.
+    let name = user.home.path().file_name().unwrap().to_string_lossy();
+    let mark = format!("--junitxml={name}");
     let args = ["run", "hanging", "--python", python, "--", "pytest", "test_slow.py", &mark];
     let child = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Only as long as it takes; a run that never gets there is stopped by the test runner.
     loop {
-        match fs::read_to_string(&started).unwrap_or_default().parse() {
-            Ok(pid) => return (child, pid),
-            Err(_) => thread::sleep(Duration::from_millis(20)),
+        match process_with(&format!("child of {mark}")) {
+            Some(pid) => return (child, pid),
+            None => thread::sleep(Duration::from_millis(20)),
         }
     }
+}
+
+/// A process with this text in its command line.
+fn process_with(text: &str) -> Option<i32> {
+    let mut entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.find_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        String::from_utf8_lossy(&line).contains(text).then_some(pid)
+    })
 }
 
 fn signal(child: &Child, signal: i32) {

@@ -55,6 +55,37 @@ fn a_gist_is_written_judged_and_recorded() {
 }
 
 #[test]
+fn what_runs_sees_nothing_of_the_users() {
+    const CURIOUS: &str = "\
+#- test_sees.py
+import os, pathlib
+def test_sees():
+    home = pathlib.Path(os.environ['HOME'])
+    above = [p for p in home.parents if (p / 'here/canary').exists()]
+    seen = [p for p in os.listdir('/proc') if p.isdigit()]
+    print('seen', bool(above), len(seen) > 8, os.path.exists('/etc/shadow'))
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("curious", CURIOUS);
+    fs::write(user.here().join("canary"), "").unwrap();
+    for (kind, seen) in [("local", "seen False False False"), ("none", "seen True True ")] {
+        let kind = format!("sandbox.kind={kind}");
+        let args = ["run", "curious", "--force", "--set", &kind, "--python", &python, "--"];
+        let ran = user.gistify(&[&args[..], &["pytest", "test_sees.py"]].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let references = tree_text(&user.home.path().join(".cache/gistify/references"));
+        assert!(references.contains(seen), "{kind}: {references}");
+    }
+}
+
+/// The text of all files below a directory.
+fn tree_text(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { tree_text(&path) } else { read(&path) }).collect()
+}
+
+#[test]
 fn a_failing_command_is_a_task() {
     let Some(python) = python() else { return };
     let user = User::new();

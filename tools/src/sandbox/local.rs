@@ -140,7 +140,10 @@ impl LocalSandbox {
 
 impl Sandbox for LocalSandbox {
     fn name(&self) -> &'static str {
-        "local"
+        match self.isolation {
+            Isolation::None => "none",
+            Isolation::Bubblewrap(_) => "bubblewrap",
+        }
     }
 
     fn run(&self, request: &Request) -> Result<Finished, SandboxError> {

@@ -22,7 +22,7 @@ pub use local::{LocalSandbox, Promise};
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {
-    /// A short name for records: `local`, `docker`.
+    /// A short name for records: `bubblewrap`, `none`. What it shows to programs depends on it.
     fn name(&self) -> &'static str;
 
     /// Runs a request to its end, whatever end that is.
