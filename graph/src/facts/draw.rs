@@ -24,7 +24,8 @@ pub(super) struct Drawing<'a> {
     pub facts: Facts,
     pub text: &'a str,
     pub environment: Environment,
-    names: FxHashMap<Box<str>, Name>,
+    /// By text; short ones, which is nearly all, take no memory of their own.
+    names: FxHashMap<ruff_python_ast::name::Name, Name>,
     line_starts: Vec<u32>,
     line_hint: usize,
     bodies: Vec<Body<'a>>,
@@ -73,7 +74,9 @@ pub(crate) fn draw<'a>(text: &'a str, body: &'a [Stmt], errors: Vec<(u32, String
         unreachable: false,
     };
     drawing.module(body);
-    drawing.facts
+    let mut facts = drawing.facts;
+    facts.shrink();
+    facts
 }
 
 impl<'a> Drawing<'a> {
@@ -520,7 +523,7 @@ impl<'a> Drawing<'a> {
         }
         let name = Name(u32::try_from(self.facts.names.len()).unwrap_or(u32::MAX));
         self.facts.names.push(text.into());
-        self.names.insert(text.into(), name);
+        self.names.insert(ruff_python_ast::name::Name::new(text), name);
         name
     }
 

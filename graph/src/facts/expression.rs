@@ -210,7 +210,7 @@ impl<'a> Drawing<'a> {
                 }
             }
             Expr::NumberLiteral(literal) => match &literal.value {
-                Number::Int(number) => match number.as_i64() {
+                Number::Int(number) => match number.as_i32() {
                     Some(number) => {
                         let slot = self.fresh();
                         self.op(Op::Integer(number, slot));
@@ -230,7 +230,7 @@ impl<'a> Drawing<'a> {
                         None => Some(0),
                         Some(Expr::NumberLiteral(literal)) => match &literal.value {
                             Number::Int(number) => {
-                                number.as_i64().and_then(|n| u32::try_from(n).ok())
+                                number.as_i32().and_then(|n| u32::try_from(n).ok())
                             }
                             _ => None,
                         },
@@ -471,7 +471,7 @@ impl<'a> Drawing<'a> {
         match expr {
             Expr::StringLiteral(literal) => Key::Text(self.name(literal.value.to_str())),
             Expr::NumberLiteral(literal) => match &literal.value {
-                Number::Int(number) => number.as_i64().map_or(Key::Unknown, Key::Integer),
+                Number::Int(number) => number.as_i32().map_or(Key::Unknown, Key::Integer),
                 _ => Key::Unknown,
             },
             Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_) => {

@@ -87,6 +87,17 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Gives back the memory that growing took in advance: facts of all files are held at once.
+    fn shrink(&mut self) {
+        self.names.shrink_to_fit();
+        self.definitions.shrink_to_fit();
+        self.imports.shrink_to_fit();
+        self.ops.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.arguments.shrink_to_fit();
+        self.references.shrink_to_fit();
+    }
+
     /// The facts with all places and sizes set to nothing: equal for files that mean the same.
     pub(crate) fn without_places(&self) -> Self {
         let mut bare = self.clone();
@@ -247,7 +258,7 @@ pub enum ImportPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Key {
     Text(Name),
-    Integer(i64),
+    Integer(i32),
     /// Whatever constants this slot holds.
     Held(Slot),
     Unknown,
@@ -272,7 +283,7 @@ pub(crate) enum Op {
     Tail(Slot, u32, Slot),
     New(Container, Slot),
     Text(Name, Slot),
-    Integer(i64, Slot),
+    Integer(i32, Slot),
     Free(Name, Slot),
     Imported(u32, Slot),
     Iterate(Slot, Slot, Local),

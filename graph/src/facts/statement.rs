@@ -519,7 +519,7 @@ impl<'a> Drawing<'a> {
                             slot
                         }
                     } else if before {
-                        self.item(value, Key::Integer(i64::from(at)))
+                        self.item(value, Key::Integer(i32::try_from(at).unwrap_or(i32::MAX)))
                     } else {
                         self.item(value, Key::Unknown)
                     };

@@ -13,7 +13,7 @@ use crate::{
 /// All files under one numbering.
 pub(crate) struct Linked<'a> {
     pub program: &'a Program<'a>,
-    pub symbols: Symbols,
+    pub symbols: Symbols<'a>,
     /// First entity of each file; one more at the end.
     pub first_entity: Vec<u32>,
     /// First slot of each file; one more at the end.

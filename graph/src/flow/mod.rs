@@ -55,7 +55,7 @@ pub(crate) enum Object {
     /// A property made by calling `property`.
     Property(Entity),
     Text(Symbol),
-    Integer(i64),
+    Integer(i32),
 }
 
 /// Where calls come from: a call expression, or something that calls without one.
@@ -106,23 +106,22 @@ pub(crate) struct Program<'a> {
 
 /// Interned names of all files.
 #[derive(Debug, Default)]
-pub(crate) struct Symbols {
-    pub texts: Vec<Box<str>>,
-    ids: FxHashMap<Box<str>, Symbol>,
+pub(crate) struct Symbols<'a> {
+    pub texts: Vec<&'a str>,
+    ids: FxHashMap<&'a str, Symbol>,
 }
 
-impl Symbols {
-    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(&id) = self.ids.get(text) {
-            return id;
+impl<'a> Symbols<'a> {
+    pub(crate) fn intern(&mut self, text: &'a str) -> Symbol {
+        let next = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        let id = *self.ids.entry(text).or_insert(next);
+        if id == next {
+            self.texts.push(text);
         }
-        let id = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.texts.push(text.into());
-        self.ids.insert(text.into(), id);
         id
     }
 
-    pub(crate) fn text(&self, symbol: Symbol) -> &str {
-        &self.texts[symbol as usize]
+    pub(crate) fn text(&self, symbol: Symbol) -> &'a str {
+        self.texts[symbol as usize]
     }
 }

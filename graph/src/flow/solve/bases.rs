@@ -14,8 +14,8 @@ impl Solver<'_> {
             }
             let file = linked.file_of(entity);
             for &slot in &definition.base_slots {
-                let place = linked.place(file, slot) as usize;
-                let found = self.held[place].iter().find_map(|&object| match self.what(object) {
+                let place = linked.place(file, slot);
+                let found = self.slots.held(place).find_map(|object| match self.what(object) {
                     Object::Definition(base)
                         if base != entity && self.kind(base) == Kind::Class =>
                     {

@@ -188,12 +188,12 @@ impl Solver<'_> {
                 let inner = self.pair(5, result);
                 let tuple = self.object(Object::Sequence(inner));
                 self.insert(inner, tuple);
-                let from = i64::from(behaviour == Behaviour::Enumerate);
+                let from = i32::from(behaviour == Behaviour::Enumerate);
                 for at in 0..6 {
                     let Some(argument) = self.positional(site, at) else { break };
                     let items = self.pair(3, argument);
                     self.watch(argument, Watch::Iterate { to: items, caller });
-                    let index = from + i64::try_from(at).unwrap_or(0);
+                    let index = from + i32::try_from(at).unwrap_or(0);
                     self.store_item(tuple, Key2::Field(Field::Integer(index)), items);
                 }
                 let pairs = self.object(Object::Sequence(result));

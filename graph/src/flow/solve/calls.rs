@@ -192,7 +192,7 @@ impl Solver<'_> {
                         self.copy(value, parameter);
                     } else if let Some(rest) = rest {
                         let container = self.object(Object::Sequence(rest));
-                        let index = i64::try_from(at - ordered.len()).unwrap_or(i64::MAX);
+                        let index = i32::try_from(at - ordered.len()).unwrap_or(i32::MAX);
                         self.store_item(container, Key2::Field(Field::Integer(index)), value);
                     }
                     at += 1;

@@ -102,7 +102,10 @@ impl Solver<'_> {
         let cut = self.object(Object::Sequence(to));
         if from < u32::MAX {
             for at in 0..CUT {
-                let source = self.field(object, Field::Integer(i64::from(from) + at));
+                let source = self.field(
+                    object,
+                    Field::Integer(i32::try_from(from).unwrap_or(i32::MAX).saturating_add(at)),
+                );
                 let target = self.field(cut, Field::Integer(at));
                 self.copy(source, target);
                 let all = self.field(cut, Field::All);

@@ -10,6 +10,7 @@ mod builtins;
 mod calls;
 mod containers;
 mod phases;
+mod slots;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,18 +18,18 @@ use super::{
     Attribute, Entity, Foreign, Linked, Object, ObjectId, Outside, Place, Site, SiteForm, Solution,
     Symbol, foreign::Behaviour, link::Target,
 };
+use slots::{NO_WATCH, Slots};
+
 use crate::{
     facts::{ArgumentKind, Container, Form, Key, Kind, Name, Op, ParameterKind, Slot},
     module::Found,
     scope::is_builtin,
 };
 
-/// A slot that would hold more is given up on: its callees would be guesses.
-const FULL: usize = 8;
 /// Constants that a slot may hold.
 const CONSTANTS: usize = 8;
 /// Tuples and lists are followed item by item up to here when they are cut.
-const CUT: i64 = 8;
+const CUT: i32 = 8;
 /// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
 /// left to the names. Keeps hostile or wildly polymorphic sources from taking quadratic time.
 const STEPS: u64 = 6;
@@ -117,7 +118,7 @@ enum Watch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Field {
     Named(Symbol),
-    Integer(i64),
+    Integer(i32),
     /// Stored under a key that is not known.
     Any,
     /// Whatever is stored under any key.
@@ -146,14 +147,10 @@ struct Solver<'l> {
     entities: u32,
     objects: Vec<Object>,
     ids: FxHashMap<Object, ObjectId>,
-    held: Vec<Vec<ObjectId>>,
-    done: Vec<u32>,
-    full: Vec<bool>,
-    queued: Vec<bool>,
-    queue: Vec<Place>,
+    slots: Slots,
     /// Reactions to what had arrived before their watch.
     pending: Vec<(Watch, ObjectId)>,
-    heads: Vec<u32>,
+    /// Reactions, each with the one listed before it for the same slot.
     watches: Vec<(Watch, u32)>,
     copies: FxHashSet<(Place, Place)>,
     fields: FxHashMap<(ObjectId, Field), Place>,
@@ -170,6 +167,7 @@ struct Solver<'l> {
     bound: FxHashSet<(u32, Entity, bool)>,
     implicit: FxHashMap<(u8, Place), u32>,
     foreign: Foreign,
+    builtins: FxHashMap<Symbol, Option<ObjectId>>,
     ancestors: Vec<Vec<Ancestor>>,
     deferred: Vec<(ObjectId, Symbol, Place)>,
     second: bool,
@@ -210,12 +208,10 @@ struct Special {
     key: Symbol,
 }
 
-const NO_WATCH: u32 = u32::MAX;
-
 /// Runs the analysis.
 pub(crate) fn solve(linked: &mut Linked<'_>) -> Solution {
     let special = {
-        let mut name = |text: &str| linked.symbols.intern(text);
+        let mut name = |text: &'static str| linked.symbols.intern(text);
         Special {
             init: name("__init__"),
             new: name("__new__"),
@@ -258,13 +254,8 @@ impl<'l> Solver<'l> {
             entities,
             objects: Vec::new(),
             ids: FxHashMap::default(),
-            held: vec![Vec::new(); slots],
-            done: vec![0; slots],
-            full: vec![false; slots],
-            queued: vec![false; slots],
-            queue: Vec::new(),
+            slots: Slots::new(slots),
             pending: Vec::new(),
-            heads: vec![NO_WATCH; slots],
             watches: Vec::new(),
             copies: FxHashSet::default(),
             fields: FxHashMap::default(),
@@ -280,6 +271,7 @@ impl<'l> Solver<'l> {
             bound: FxHashSet::default(),
             implicit: FxHashMap::default(),
             foreign: Foreign::default(),
+            builtins: FxHashMap::default(),
             ancestors: Vec::new(),
             deferred: Vec::new(),
             second: false,
@@ -329,39 +321,19 @@ impl<'l> Solver<'l> {
     // Slots.
 
     fn fresh(&mut self) -> Place {
-        let place = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
-        self.held.push(Vec::new());
-        self.done.push(0);
-        self.full.push(false);
-        self.queued.push(false);
-        self.heads.push(NO_WATCH);
-        place
+        self.slots.fresh()
     }
 
     fn insert(&mut self, place: Place, object: ObjectId) {
-        let at = place as usize;
-        if self.full[at] {
+        if self.slots.is_full(place) || self.slots.holds(place, object) {
             return;
         }
-        let held = &self.held[at];
-        if held.contains(&object) {
-            return;
-        }
-        if object >= 2 * self.entities
-            && matches!(self.what(object), Object::Text(_) | Object::Integer(_))
-            && held.iter().filter(|&&other| self.is_constant(other)).count() >= CONSTANTS
+        if self.is_constant(object)
+            && self.slots.held(place).filter(|&other| self.is_constant(other)).count() >= CONSTANTS
         {
             return;
         }
-        if held.len() >= FULL {
-            self.full[at] = true;
-            return;
-        }
-        self.held[at].push(object);
-        if !self.queued[at] {
-            self.queued[at] = true;
-            self.queue.push(place);
-        }
+        self.slots.add(place, object);
     }
 
     fn is_constant(&self, object: ObjectId) -> bool {
@@ -370,11 +342,9 @@ impl<'l> Solver<'l> {
     }
 
     fn watch(&mut self, place: Place, watch: Watch) {
-        let next = u32::try_from(self.watches.len()).unwrap_or(u32::MAX);
-        self.watches.push((watch, self.heads[place as usize]));
-        self.heads[place as usize] = next;
-        for at in 0..self.done[place as usize] as usize {
-            let object = self.held[place as usize][at];
+        self.link(place, watch);
+        for at in 0..self.slots.done(place) {
+            let object = self.slots.get(place, at);
             self.pending.push((watch, object));
         }
     }
@@ -401,13 +371,9 @@ impl<'l> Solver<'l> {
                     return;
                 }
             }
-            let Some(place) = self.queue.pop() else { break };
-            let at = place as usize;
-            self.queued[at] = false;
-            while (self.done[at] as usize) < self.held[at].len() {
-                let object = self.held[at][self.done[at] as usize];
-                self.done[at] += 1;
-                let mut next = self.heads[at];
+            let Some(place) = self.slots.next() else { break };
+            while let Some(object) = self.slots.news(place) {
+                let mut next = self.slots.watch(place);
                 while next != NO_WATCH {
                     let (watch, following) = self.watches[next as usize];
                     next = following;
@@ -453,10 +419,19 @@ impl<'l> Solver<'l> {
             self.take(found, to);
             return;
         }
-        let text = self.linked.symbols.text(name);
-        if is_builtin(text) {
-            let id = self.foreign.root(&format!("builtins.{text}"));
-            let object = self.object(Object::Outside(id));
+        let builtin = match self.builtins.get(&name) {
+            Some(&known) => known,
+            None => {
+                let text = self.linked.symbols.text(name);
+                let object = is_builtin(text).then(|| {
+                    let id = self.foreign.root(&format!("builtins.{text}"));
+                    self.object(Object::Outside(id))
+                });
+                self.builtins.insert(name, object);
+                object
+            }
+        };
+        if let Some(object) = builtin {
             self.insert(to, object);
         } else if self.linked.facts(file).imports.iter().any(|import| import.star) {
             self.insert(to, self.stranger);
@@ -559,8 +534,8 @@ impl<'l> Solver<'l> {
             Watch::SetItem { key, from } => self.store_item(object, self.keys[key as usize], from),
             Watch::HeldBase(at) => {
                 let held = self.helds[at as usize];
-                for index in 0..self.done[held.key as usize] as usize {
-                    let key = self.held[held.key as usize][index];
+                for index in 0..self.slots.done(held.key) {
+                    let key = self.slots.get(held.key, index);
                     self.apply_held(held, object, key);
                 }
             }
@@ -568,8 +543,8 @@ impl<'l> Solver<'l> {
                 if self.is_constant(object) {
                     self.helds[at as usize].satisfied = true;
                     let held = self.helds[at as usize];
-                    for index in 0..self.done[held.base as usize] as usize {
-                        let base = self.held[held.base as usize][index];
+                    for index in 0..self.slots.done(held.base) {
+                        let base = self.slots.get(held.base, index);
                         self.apply_held(held, base, object);
                     }
                 }

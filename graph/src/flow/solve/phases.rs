@@ -33,8 +33,8 @@ impl Solver<'_> {
     /// A watch that is set before anything has moved.
     pub(super) fn link(&mut self, place: Place, watch: Watch) {
         let next = u32::try_from(self.watches.len()).unwrap_or(u32::MAX);
-        self.watches.push((watch, self.heads[place as usize]));
-        self.heads[place as usize] = next;
+        let before = self.slots.set_watch(place, next);
+        self.watches.push((watch, before));
     }
 
     pub(super) fn second_phase(&mut self) {
@@ -131,7 +131,7 @@ impl Solver<'_> {
             let mut changed = false;
             for at in 0..self.helds.len() {
                 let held = self.helds[at];
-                let other = self.held[held.key as usize].iter().any(|&o| !self.is_constant(o));
+                let other = self.slots.held(held.key).any(|o| !self.is_constant(o));
                 if !held.satisfied || other {
                     self.helds[at].satisfied = true;
                     let key = self.key_id(Key2::Unknown);
@@ -147,7 +147,7 @@ impl Solver<'_> {
                 }
             }
             let spent = self.steps >= self.allowed;
-            if spent || (!changed && self.queue.is_empty() && self.pending.is_empty()) {
+            if spent || (!changed && self.slots.is_quiet() && self.pending.is_empty()) {
                 break;
             }
         }
@@ -182,11 +182,11 @@ impl Solver<'_> {
         let mut references = Vec::new();
         for (file, facts) in (0u32..).zip(linked.program.files) {
             for (index, reference) in (0u32..).zip(&facts.references) {
-                let place = linked.place(file, reference.slot) as usize;
-                if self.full[place] {
+                let place = linked.place(file, reference.slot);
+                if self.slots.is_full(place) {
                     continue;
                 }
-                for &object in &self.held[place] {
+                for object in self.slots.held(place) {
                     let entity = match self.what(object) {
                         Object::Definition(entity) | Object::Bound(entity, _) => entity,
                         _ => continue,
@@ -197,7 +197,7 @@ impl Solver<'_> {
         }
         references.sort_unstable_by_key(|&(index, file, entity)| (file, index, entity));
         references.dedup();
-        let saturated = self.sites.iter().map(|site| self.full[site.callee as usize]).collect();
+        let saturated = self.sites.iter().map(|site| self.slots.is_full(site.callee)).collect();
         self.edges.sort_unstable();
         self.edges.dedup();
         self.outside.sort_unstable();
