@@ -129,66 +129,75 @@ fn imports(linked: &Linked<'_>) -> Vec<ModuleEdge> {
 }
 
 fn calls(linked: &Linked<'_>, solution: &Solution, graph: &mut Graph) {
-    let mut outside: FxHashMap<u32, u32> = FxHashMap::default();
-    for &(site, name) in &solution.outside {
-        outside.entry(site).or_insert(name.0);
+    let mut starts = vec![0u32; solution.sites.len() + 1];
+    for &(site, _) in &solution.edges {
+        starts[site as usize + 1] += 1;
     }
-    let mut weights: FxHashMap<(u32, u32), (u32, u32)> = FxHashMap::default();
-    let mut next = 0;
-    for (index, site) in (0u32..).zip(&solution.sites) {
-        let from = next;
-        while solution.edges.get(next).is_some_and(|&(of, _)| of == index) {
-            next += 1;
-        }
-        if site.caller == u32::MAX {
-            continue;
-        }
-        let found = &solution.edges[from..next];
-        let saturated = solution.saturated[index as usize] || found.len() > CERTAIN;
-        let callees: Vec<EntityId> = if saturated {
-            Vec::new()
-        } else {
-            found.iter().map(|&(_, callee)| EntityId(callee)).collect()
-        };
-        for callee in &callees {
-            let (count, line) = weights.entry((site.caller, callee.0)).or_insert((0, site.line));
-            *count += 1;
-            *line = (*line).min(site.line);
-        }
-        let written = matches!(site.form, SiteForm::Written(_));
-        if !written && callees.is_empty() {
-            continue;
-        }
-        let unresolved = match outside.get(&index) {
-            _ if saturated => Some(Unresolved::Ambiguous),
-            Some(_) if solution.strange[index as usize] => Some(Unresolved::Foreign),
-            Some(&name) if callees.is_empty() => {
-                let name = solution.foreign.name(crate::flow::Outside(name));
-                Some(Unresolved::Outside(name.to_owned()))
-            }
-            _ if solution.strange[index as usize] => Some(Unresolved::Foreign),
-            _ if callees.is_empty() => Some(Unresolved::Unknown),
-            _ => None,
-        };
-        graph.sites.push(CallSite {
-            caller: EntityId(site.caller),
-            line: site.line,
-            name: linked.symbols.text(site.name).to_owned(),
-            attribute: matches!(site.form, SiteForm::Written(Form::Attribute)),
-            written,
-            callees,
-            unresolved,
-        });
+    for site in 0..solution.sites.len() {
+        starts[site + 1] += starts[site];
     }
-    graph.sites.sort_by_key(|site| (site.caller, site.line));
-    graph.calls = weights
-        .into_iter()
-        .map(|((caller, callee), (weight, line))| CallEdge {
-            caller: EntityId(caller),
-            callee: EntityId(callee),
-            weight,
-            line,
-        })
+    let mut order: Vec<(u32, u32, u32)> = (0u32..)
+        .zip(&solution.sites)
+        .filter(|(_, site)| site.caller != u32::MAX)
+        .map(|(index, site)| (site.caller, site.line, index))
         .collect();
-    graph.calls.sort_unstable_by_key(|edge| (edge.caller, edge.callee));
+    order.sort_unstable();
+    graph.sites.reserve(order.len());
+    // Calls of one caller, each as callee and line.
+    let mut made: Vec<(u32, u32)> = Vec::new();
+    for sites in order.chunk_by(|left, right| left.0 == right.0) {
+        for &(_, _, index) in sites {
+            let at = index as usize;
+            let edges = &solution.edges[starts[at] as usize..starts[at + 1] as usize];
+            let site = call_site(linked, solution, index, edges);
+            made.extend(site.callees.iter().map(|callee| (callee.0, site.line)));
+            if site.written || !site.callees.is_empty() {
+                graph.sites.push(site);
+            }
+        }
+        made.sort_unstable();
+        graph.calls.extend(made.chunk_by(|left, right| left.0 == right.0).map(|calls| CallEdge {
+            caller: EntityId(sites[0].0),
+            callee: EntityId(calls[0].0),
+            weight: u32::try_from(calls.len()).unwrap_or(u32::MAX),
+            line: calls[0].1,
+        }));
+        made.clear();
+    }
+}
+
+fn call_site(
+    linked: &Linked<'_>,
+    solution: &Solution,
+    index: u32,
+    edges: &[(u32, u32)],
+) -> CallSite {
+    let site = &solution.sites[index as usize];
+    let strange = solution.strange[index as usize];
+    let saturated = solution.saturated[index as usize] || edges.len() > CERTAIN;
+    let callees: Vec<EntityId> = match saturated {
+        true => Vec::new(),
+        false => edges.iter().map(|&(_, callee)| EntityId(callee)).collect(),
+    };
+    let outside = solution.outside.partition_point(|&(of, _)| of < index);
+    let outside = solution.outside.get(outside).filter(|&&(of, _)| of == index);
+    let unresolved = match outside {
+        _ if saturated => Some(Unresolved::Ambiguous),
+        Some(_) if strange => Some(Unresolved::Foreign),
+        Some(&(_, name)) if callees.is_empty() => {
+            Some(Unresolved::Outside(solution.foreign.name(name).to_owned()))
+        }
+        _ if strange => Some(Unresolved::Foreign),
+        _ if callees.is_empty() => Some(Unresolved::Unknown),
+        _ => None,
+    };
+    CallSite {
+        caller: EntityId(site.caller),
+        line: site.line,
+        name: linked.symbols.text(site.name).to_owned(),
+        attribute: matches!(site.form, SiteForm::Written(Form::Attribute)),
+        written: matches!(site.form, SiteForm::Written(_)),
+        callees,
+        unresolved,
+    }
 }

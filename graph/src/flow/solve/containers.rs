@@ -135,7 +135,7 @@ impl Solver<'_> {
                         let iterator = self.pair(0, to);
                         let site = self.implicit_site(3, iterator, caller, self.special.iter);
                         self.watch(place, Watch::CallWith { site, receiver: object });
-                        if self.copies.insert((iterator, to)) {
+                        if self.joined.insert((iterator, to)) {
                             self.watch(iterator, Watch::Next { to, caller });
                         }
                     }
@@ -195,7 +195,7 @@ impl Solver<'_> {
         let (yielded, returned) =
             (self.linked.place(file, yielded), self.linked.place(file, returned));
         self.copy(yielded, to);
-        if self.copies.insert((returned, to)) {
+        if self.joined.insert((returned, to)) {
             self.watch(returned, Watch::Iterate { to, caller: function });
         }
     }

@@ -152,7 +152,8 @@ struct Solver<'l> {
     pending: Vec<(Watch, ObjectId)>,
     /// Reactions, each with the one listed before it for the same slot.
     watches: Vec<(Watch, u32)>,
-    copies: FxHashSet<(Place, Place)>,
+    /// Pairs of slots that were joined by what must not be joined twice.
+    joined: FxHashSet<(Place, Place)>,
     fields: FxHashMap<(ObjectId, Field), Place>,
     /// What instances and classes have under a name, ancestors included.
     loaded: FxHashMap<(ObjectId, Symbol), Place>,
@@ -257,7 +258,7 @@ impl<'l> Solver<'l> {
             slots: Slots::new(slots),
             pending: Vec::new(),
             watches: Vec::new(),
-            copies: FxHashSet::default(),
+            joined: FxHashSet::default(),
             fields: FxHashMap::default(),
             loaded: FxHashMap::default(),
             keys: Vec::new(),
@@ -350,13 +351,14 @@ impl<'l> Solver<'l> {
     }
 
     fn copy(&mut self, from: Place, to: Place) {
-        if from != to && self.copies.insert((from, to)) {
+        // A copy that is there already does no harm, and is rarer than a look for it would pay.
+        if from != to {
             self.watch(from, Watch::Copy(to));
         }
     }
 
     fn fetch(&mut self, from: Place, to: Place) {
-        if self.copies.insert((from, to)) {
+        if self.joined.insert((from, to)) {
             self.watch(from, Watch::Fetch(to));
         }
     }

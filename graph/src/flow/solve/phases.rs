@@ -140,7 +140,7 @@ impl Solver<'_> {
                     } else {
                         Watch::Item { key, to: held.other }
                     };
-                    if self.copies.insert((held.base, u32::MAX - u32::try_from(at).unwrap_or(0))) {
+                    if self.joined.insert((held.base, u32::MAX - u32::try_from(at).unwrap_or(0))) {
                         self.watch(held.base, watch);
                         changed = true;
                     }
@@ -198,8 +198,7 @@ impl Solver<'_> {
         references.sort_unstable_by_key(|&(index, file, entity)| (file, index, entity));
         references.dedup();
         let saturated = self.sites.iter().map(|site| self.slots.is_full(site.callee)).collect();
-        self.edges.sort_unstable();
-        self.edges.dedup();
+        let edges = by_site(self.sites.len(), &self.edges);
         self.outside.sort_unstable();
         self.outside.dedup();
         let mut bases = Vec::new();
@@ -213,7 +212,7 @@ impl Solver<'_> {
         Solution {
             complete: self.steps < self.allowed,
             sites: self.sites,
-            edges: self.edges,
+            edges,
             outside: self.outside,
             strange: self.strange,
             saturated,
@@ -222,4 +221,27 @@ impl Solver<'_> {
             foreign: self.foreign,
         }
     }
+}
+
+/// Sorted and without repetition; a site has few callees, so each one's are sorted alone.
+fn by_site(sites: usize, edges: &[(u32, Entity)]) -> Vec<(u32, Entity)> {
+    let mut starts = vec![0u32; sites + 1];
+    for &(site, _) in edges {
+        starts[site as usize + 1] += 1;
+    }
+    for site in 0..sites {
+        starts[site + 1] += starts[site];
+    }
+    let mut sorted = vec![(0, 0); edges.len()];
+    let mut next = starts.clone();
+    for &edge in edges {
+        let at = &mut next[edge.0 as usize];
+        sorted[*at as usize] = edge;
+        *at += 1;
+    }
+    for site in 0..sites {
+        sorted[starts[site] as usize..starts[site + 1] as usize].sort_unstable();
+    }
+    sorted.dedup();
+    sorted
 }
