@@ -593,10 +593,34 @@ impl Namer<'_, '_> {
                         let text = format!("{name} = {own}");
                         self.glue(defined.after(2), text, "imported under another name".to_owned());
                     }
+                    Thing::External(package, Some(own)) => {
+                        self.provide_extension(name, package, own, thing);
+                    }
                     _ => {}
                 }
             }
         }
+    }
+
+    /// Binds a compiled extension that the original reaches as an attribute of its package.
+    fn provide_extension(&mut self, name: &Name, package: &str, own: &Name, thing: &Thing) {
+        let program = &self.selection.program;
+        let extension = format!("{package}.{own}");
+        let bound = |event: &Event| &event.thing == thing;
+        if !program.trace.compiled.contains_key(&extension)
+            || self.book.events.get(name).is_some_and(|events| events.iter().any(bound))
+        {
+            return;
+        }
+        let loads = |stmt: &Stmt| match stmt {
+            Stmt::Import(import) => import.names.iter().any(|alias| alias.name == *extension),
+            _ => false,
+        };
+        let moments = program.unit_ids().map(|id| program.get(id));
+        let moment = moments.filter(|unit| loads(unit.stmt)).map(|unit| unit.moment).min();
+        let text = format!("from {package} import {own}");
+        let reason = format!("`{extension}` is compiled and stays importable");
+        self.glue(moment.unwrap_or(Moment::START), text, reason);
     }
 
     fn write_imports(&mut self) {

@@ -33,6 +33,9 @@ pub(crate) enum Role {
     Filler,
     /// It did not run, but belongs to something that is kept whole.
     Dead,
+    /// It imports something internal and failed, caught as what this range names. In a gist nothing
+    /// is left of the import that could fail, so that it is raised.
+    Failed(TextRange),
 }
 
 /// A header with its block.
@@ -297,10 +300,25 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
             return Vec::new();
         }
-        if let Some(flat) = self.failed_import(attempt) {
+        let failed = self.failed_import(attempt);
+        if let Some((at, handler)) = failed
+            && is_only_handled(attempt, handler)
+        {
+            let mut flat = self.block(&attempt.body[..at]);
+            flat.extend(self.block(&handler.body));
             return flat;
         }
-        let body = self.closed_block(&attempt.body);
+        let body = match failed {
+            // A tuple cannot be raised, nor what a call gives.
+            Some((at, ExceptHandlerExceptHandler { type_: Some(kind), .. }))
+                if matches!(**kind, Expr::Name(_) | Expr::Attribute(_)) =>
+            {
+                let mut body = self.closed_block(&attempt.body[..at]);
+                body.push(leaf(&attempt.body[at], Role::Failed(kind.range())));
+                body
+            }
+            _ => self.closed_block(&attempt.body),
+        };
         let handlers: Vec<&ExceptHandlerExceptHandler> = attempt
             .handlers
             .iter()
@@ -345,26 +363,22 @@ impl<'a, 'p> Pruner<'a, 'p> {
         self.compound(stmt, clauses)
     }
 
-    /// What is left of a `try` whose import of something internal failed: in a gist that import is no
-    /// statement that could fail again, so that the handler is what runs.
-    fn failed_import(&self, attempt: &'a StmtTry) -> Option<Vec<Node<'a>>> {
+    /// The import of something internal that failed in a `try`, and the handler that ran for it.
+    fn failed_import(
+        &self,
+        attempt: &'a StmtTry,
+    ) -> Option<(usize, &'a ExceptHandlerExceptHandler)> {
         let last = attempt.body.iter().rposition(|stmt| self.ran(stmt))?;
         let mut handlers =
             attempt.handlers.iter().filter_map(|ExceptHandler::ExceptHandler(handler)| {
                 self.any_ran(&handler.body).then_some(handler)
             });
         let handler = handlers.next()?;
-        let simple = handlers.next().is_none()
-            && handler.name.is_none()
-            && attempt.finalbody.is_empty()
+        let failed = handlers.next().is_none()
             && !self.any_ran(&attempt.orelse)
-            && !self.holds_must(&attempt.body);
-        if !simple || !(self.vanishes)(&attempt.body[last]) {
-            return None;
-        }
-        let mut flat = self.block(&attempt.body[..last]);
-        flat.extend(self.block(&handler.body));
-        Some(flat)
+            && !self.holds_must(&attempt.body)
+            && (self.vanishes)(&attempt.body[last]);
+        failed.then_some((last, handler))
     }
 
     fn matching(&self, stmt: &'a Stmt, matching: &'a StmtMatch) -> Vec<Node<'a>> {
@@ -565,16 +579,24 @@ impl<'a, 'p> Pruner<'a, 'p> {
         }
     }
 
-    /// An `if` whose branch was never taken, with one statement of that branch.
+    /// An `if` whose branch was never taken, or a loop that never went round, with one statement of it.
     fn never_true(&self, stmt: &'a Stmt) -> Option<Node<'a>> {
-        let Stmt::If(branch) = stmt else { return None };
-        if self.ran.entered(self.syntax.source(), &branch.body) {
+        let (head, body) = match stmt {
+            Stmt::If(branch) => (Head::If(branch), &branch.body),
+            Stmt::For(each) => (Head::For(each), &each.body),
+            Stmt::While(repeat) => (Head::While(repeat), &repeat.body),
+            _ => return None,
+        };
+        let source = self.syntax.source();
+        if !self.header_ran(stmt.start(), body) || self.ran.entered(source, body) {
             return None;
         }
-        let filler = shortest(&branch.body)?;
-        let body = vec![leaf(filler, Role::Filler)];
-        let clauses = vec![Clause { head: Head::If(branch), body, needs_pass: false }];
-        Some(Node { stmt, clauses, role: Role::Ran })
+        let body = vec![leaf(shortest(body)?, Role::Filler)];
+        Some(Node {
+            stmt,
+            clauses: vec![Clause { head, body, needs_pass: false }],
+            role: Role::Ran,
+        })
     }
 }
 
@@ -617,6 +639,11 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
             }
             _ => false,
         })
+}
+
+/// Whether the handler of a `try` can take the place of the whole.
+fn is_only_handled(attempt: &StmtTry, handler: &ExceptHandlerExceptHandler) -> bool {
+    handler.name.is_none() && attempt.finalbody.is_empty()
 }
 
 /// Whether a statement gives no sign of having run.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::{
     name::TextRangeKey,
     plan::{GistLine, Origin, Place},
-    prune::{Clause, Head, Node},
+    prune::{Clause, Head, Node, Role},
 };
 use crate::{module::Module, scope};
 
@@ -57,6 +57,11 @@ pub(crate) struct Renderer<'r> {
 impl Renderer<'_> {
     pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut Lines) {
         if node.clauses.is_empty() {
+            if let Role::Failed(kind) = node.role {
+                let text = format!("raise {}", self.module.syntax.source().slice(kind));
+                out.glue(depth, &text, "an import from inside the repository failed here");
+                return;
+            }
             if depth > 0
                 && matches!(node.stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
                 && let Some(lines) = self.inner.get(&node.stmt.start().to_u32())

@@ -401,34 +401,30 @@ impl<'a> Search<'a, '_> {
         }
     }
 
+    /// Star imports from outside that may bring a name, also through stars of internal modules.
     fn external_stars(&mut self, module: ModuleId, name: &Name) {
         let program = self.program();
-        let held = program.trace.modules.get(&program.modules.get(module).name);
-        if !held.is_some_and(|held| held.names.contains_key(name.as_str())) {
-            return;
-        }
-        let stars: Vec<UnitId> = program
-            .units_of(module)
-            .iter()
-            .copied()
-            .filter(|&unit| match program.get(unit).stmt {
-                Stmt::ImportFrom(import) => {
-                    import.names.iter().any(|alias| &alias.name == "*")
-                        && program
-                            .modules
-                            .absolute(
-                                module,
-                                import.level,
-                                import.module.as_ref().map(|name| name.as_str()),
-                            )
-                            .is_some_and(|from| !program.modules.is_internal(&from))
+        let (mut seen, mut open) = (FxHashSet::default(), vec![module]);
+        let mut found = Vec::new();
+        while let Some(module) = open.pop() {
+            let held = program.trace.modules.get(&program.modules.get(module).name);
+            let holds = held.is_some_and(|held| held.names.contains_key(name.as_str()));
+            if !holds || !seen.insert(module) {
+                continue;
+            }
+            for &unit in program.units_of(module) {
+                let Stmt::ImportFrom(import) = program.get(unit).stmt else { continue };
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let from = program.modules.absolute(module, import.level, from);
+                let star = import.names.iter().any(|alias| &alias.name == "*");
+                match from.filter(|_| star) {
+                    Some(from) if !program.modules.is_internal(&from) => found.push(unit),
+                    Some(from) => open.extend(program.modules.find(&from)),
+                    None => {}
                 }
-                _ => false,
-            })
-            .collect();
-        for unit in stars {
-            self.selection.imports.insert((unit, Name::new_static("*")));
+            }
         }
+        self.selection.imports.extend(found.into_iter().map(|unit| (unit, Name::new_static("*"))));
     }
 
     fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {

@@ -1,6 +1,6 @@
 //! Loops, `with`, `try` and `match` are cut down to what ran of them.
 
-use super::prune::prunes;
+use super::{check, prune::prunes};
 
 #[test]
 fn loops_that_never_began_go_when_nothing_minds() {
@@ -340,6 +340,92 @@ fn decorators_stay_with_their_functions() {
      return 1
  def f():
      return one()
+",
+    );
+}
+
+#[test]
+fn a_handler_takes_the_place_of_an_import_that_failed() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++try:
++    from pkg.fast import work
++except ImportError as error:
++    cause = error
++    def work():
+*        return 1
++finally:
++    done = True
++try:
++    from pkg import fast
+-except ValueError:
+-    fast = 1
++except ImportError:
++    fast = None
++finally:
++    finished = True
++def user():
+*    return work(), fast, done, finished, cause
+--- pkg/fast.py
++raise ImportError('no')
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user()
+",
+        "test_a.py::test_f",
+        "
+ try:
++    raise ImportError
+ except ImportError as error:
+     cause = error
+     def work():
+         return 1
+ finally:
+     done = True
+ try:
++    raise ImportError
+ except ImportError:
+     fast = None
+ finally:
+     finished = True
+ def user():
+     return work(), fast, done, finished, cause
+ def test_f():
+     assert user()
+",
+    );
+}
+
+#[test]
+fn a_loop_without_a_body_needs_no_glue() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def user(rows):
+*    for row in rows:
+-        print(row)
++def other(rows):
+*    while rows:
+-        rows.pop()
+--- test_a.py
++from pkg.mod import user, other
++def test_f():
+*    assert user([]) is other([])
+",
+        "test_a.py::test_f",
+        "
+ def user(rows):
+     for row in rows:
+         print(row)
+ def other(rows):
+     while rows:
+         rows.pop()
+ def test_f():
+     assert user([]) is other([])
 ",
     );
 }

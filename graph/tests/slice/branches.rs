@@ -211,7 +211,8 @@ fn a_function_that_ran_is_never_filled_by_a_statement_that_could_run() {
      if x:
          del x
  def looped(x=()):
-+    pass
+     for one in x:
+         print(one)
  def f():
      documented()
      bare()

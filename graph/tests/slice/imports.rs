@@ -382,3 +382,70 @@ root src
 ",
     );
 }
+
+#[test]
+fn a_compiled_extension_is_reached_through_its_package() {
+    check(
+        "
+--- trace
+compiled pkg._fast pkg/_fast.so
+--- pkg/__init__.py
+--- pkg/mod.py
++import pkg._fast
++import pkg.late
++def user():
+*    return pkg._fast.one() + pkg.late.work()
+--- pkg/late.py
++def work():
+*    return 1
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() == 2
+",
+        "test_a.py::test_f",
+        "
++import sys
++late = pkg = sys.modules.get(__name__)
++from pkg import _fast
+ def work():
+     return 1
+ def user():
+     return pkg._fast.one() + pkg.late.work()
+ def test_f():
+     assert user() == 2
+",
+    );
+}
+
+#[test]
+fn a_star_of_the_outside_comes_through_a_star_of_the_inside() {
+    check(
+        "
+--- trace
+holds pkg.mod floor other builtin_function_or_method
+holds pkg.compat floor other builtin_function_or_method
+--- pkg/__init__.py
+--- pkg/compat.py
++from math import *
++limit = 3
+--- pkg/mod.py
++from .compat import *
++def user():
+*    return floor(2.5) + limit
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() == 5
+",
+        "test_a.py::test_f",
+        "
+ from math import *
+ limit = 3
+ def user():
+     return floor(2.5) + limit
+ def test_f():
+     assert user() == 5
+",
+    );
+}
