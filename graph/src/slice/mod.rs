@@ -38,7 +38,7 @@ use ran::Ran;
 pub struct Adjustments {
     /// Keep docstrings: something reads them at run time.
     pub docstrings: bool,
-    /// Treat annotations as references and leave them evaluated.
+    /// Treat annotations as references also where they are deferred: something reads them at run time.
     pub annotations: bool,
     /// Replace `__name__` by the name of the original module: it shows in what the command prints.
     pub module_names: bool,

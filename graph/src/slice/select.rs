@@ -52,7 +52,7 @@ pub(crate) struct Selection<'a> {
     pub(crate) stubs: FxHashSet<Place>,
     pub(crate) dropped_stubs: FxHashMap<Place, String>,
     pub(crate) notes: Vec<String>,
-    /// Whether annotations are evaluated in the gist.
+    /// Whether what annotations name is needed.
     pub(crate) annotations: bool,
     /// Whether the gist needs `from __future__ import annotations`.
     pub(crate) future: bool,
@@ -67,8 +67,8 @@ pub(crate) fn select<'a>(
     let named = named_tests(&program, tests);
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
-    let future = futures.iter().any(|&one| one) && !adjustments.annotations;
-    let annotations = !future;
+    let future = futures.iter().any(|&one| one);
+    let annotations = !future || adjustments.annotations;
     let abstracts = program
         .trace
         .abstract_overrides

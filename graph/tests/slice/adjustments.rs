@@ -289,6 +289,7 @@ fn annotations_can_be_evaluated() {
 "#,
         "test_a.py::test_f",
         "
+ from __future__ import annotations
  class Kind:
      pass
  class Data:
