@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use tools::Status;
+use tools::{Pattern, Status};
 
-use crate::observation::{Failure, Observation, Pattern, Phase};
+use crate::observation::{Failure, Observation, Phase};
 
 /// What a faithful run does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -47,7 +47,7 @@ pub use gist::{GistError, Submission, read_gist};
 pub use integrity::{Finding, Integrity, Rule};
 pub use key::Key;
 pub use normalize::Normalizer;
-pub use observation::{Failure, Observation, Pattern, Phase};
+pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use report::{Format, SuiteRow, Summary, TaskRow, summarize};
 pub use scorers::{
@@ -59,3 +59,4 @@ pub use source_map::SourceMap;
 pub use store::{Record, StoreError, read, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
+pub use tools::Pattern;

@@ -10,6 +10,7 @@ mod environment;
 mod execute;
 mod host;
 mod normalize;
+mod pattern;
 mod pip;
 mod progress;
 mod relate;
@@ -39,6 +40,7 @@ pub use execute::{
 };
 pub use host::Host;
 pub use normalize::{INTERNAL, Normalizer};
+pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};

@@ -13,14 +13,14 @@ use std::{
 use graph::{BuildOptions, Gist, Graph, Plan, Trace};
 
 use crate::{
-    candidate::{CandidateError, CandidateSpec, Internal, Place, lay_out},
+    candidate::{CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out},
     command::Command,
     environment::Environment,
     execute::{ExecuteError, Execution, RunSpec, Unusable, execute, open_regular, usable_trace},
     normalize::Normalizer,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
-    slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer},
+    slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
     trace::trace as trace_run,
     workspace::{Workspace, WorkspaceError},
@@ -59,6 +59,8 @@ pub struct Session {
 pub struct GistRun {
     /// What it did, normalised.
     pub execution: Execution,
+    /// What it did, in its own words.
+    pub raw: Execution,
     /// The text that ran in the gist's place, where it was observed.
     pub probed: Option<Probed>,
     /// What it taught; of use only where the run did what the original's did.
@@ -74,6 +76,8 @@ pub struct Findings {
     pub graph: Option<Arc<Graph>>,
     /// What the command did on the original, once run; normalised.
     pub original: Option<Arc<Execution>>,
+    /// What it did once more, under another hash seed, where that was of interest; normalised.
+    pub again: Option<Arc<Execution>>,
     /// Why the command gives nothing to reproduce, where that was seen.
     pub unusable: Option<Unusable>,
     /// The parsed sources of what ran, once something was sliced.
@@ -174,6 +178,64 @@ impl Session {
         refusal
     }
 
+    /// What the command does on the original once more, under another hash seed: what varies.
+    pub(crate) fn once_more(&mut self) -> Result<Arc<Execution>, ToolError> {
+        if let Some(again) = &self.findings.again {
+            return Ok(Arc::clone(again));
+        }
+        let (_, trace) = self.traced()?;
+        let directory = self.workspace.copy(&self.repository)?;
+        let scratch = self.workspace.directory("again")?;
+        let internal = Internal::of(&trace, &directory, &self.command)?;
+        let normalizer = Normalizer::of_run(&directory, &scratch, &internal, None);
+        let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
+        let result = execute(&RunSpec { hash_seed: self.hash_seed + 1, ..spec });
+        self.workspace.discard(&directory);
+        self.workspace.discard(&scratch);
+        let again = Arc::new(normalizer.execution(&result?));
+        self.findings.again = Some(Arc::clone(&again));
+        Ok(again)
+    }
+
+    /// What the compiled extensions that the command loads ask of the modules that a gist replaces.
+    pub(crate) fn needs_of_extensions(&mut self) -> Result<Vec<(String, String)>, ToolError> {
+        let (_, trace) = self.traced()?;
+        let Some(program) = extensions::program(&trace) else { return Ok(Vec::new()) };
+        let original = self.workspace.copy(&self.repository)?;
+        let into = self.workspace.directory("extensions")?;
+        let scratch = self.workspace.directory("scratch")?;
+        let internal = Internal::of(&trace, &original, &self.command)?;
+        let log = self.ask_extensions(&program, &internal, &original, &into, &scratch);
+        for directory in [&original, &into, &scratch] {
+            self.workspace.discard(directory);
+        }
+        Ok(extensions::read(&log?))
+    }
+
+    fn ask_extensions(
+        &self,
+        program: &str,
+        internal: &Internal,
+        original: &Path,
+        into: &Path,
+        scratch: &Path,
+    ) -> Result<String, ToolError> {
+        let command = Command::parse(&format!("python {GIST_NAME}"))
+            .map_err(|error| ToolError::Fatal(error.to_string()))?;
+        let (place, gist) = (Place::Root, program);
+        let spec = CandidateSpec { original, internal, gist, place, into, command: &command };
+        let candidate = lay_out(&spec)?;
+        let log = scratch.join("probe.log");
+        let mut variables = self.variables.clone();
+        variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
+        execute(&RunSpec {
+            variables: &variables,
+            ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
+        })?;
+        // An extension that ends the process has asked for nothing that could be read.
+        Ok(std::fs::read_to_string(&log).unwrap_or_default())
+    }
+
     /// What the command does on the gist as it stands.
     ///
     /// The first run of a gist that the slicer wrote is observed, so that the next slice can leave out
@@ -247,7 +309,7 @@ impl Session {
         };
         let normalizer =
             Normalizer::of_run(&candidate.directory, scratch, internal, Some(&candidate.gist));
-        Ok(GistRun { execution: normalizer.execution(&execution), probed, learned })
+        Ok(GistRun { execution: normalizer.execution(&execution), raw: execution, probed, learned })
     }
 }
 

@@ -253,11 +253,15 @@ mod differences {
 
     #[track_caller]
     fn check(original: &str, gist: &str, expected: &str) {
-        let found = difference(&run(original), &run(gist)).map_or("none".to_owned(), |found| {
-            let case = found.case.unwrap_or_default();
-            let raised = found.raised.map_or(String::new(), |raised| format!(" ({})", raised.kind));
-            format!("{} {case}: {} | {}{raised}", found.what, found.original, found.gist)
-        });
+        let found = difference(&run(original), None, &run(gist), &run(gist)).map_or(
+            "none".to_owned(),
+            |found| {
+                let case = found.case.unwrap_or_default();
+                let raised =
+                    found.raised.map_or(String::new(), |raised| format!(" ({})", raised.kind));
+                format!("{} {case}: {} | {}{raised}", found.what, found.original, found.gist)
+            },
+        );
         assert_eq!(found, expected);
     }
 
@@ -267,6 +271,17 @@ mod differences {
         check("t call failed E:m, status 1", "t call failed E:m, status 1", "none");
         check("a call passed, b call passed", "b call passed, a call passed", "none");
         check("raised E:m, status 1", "raised E:m, status 1", "none");
+    }
+
+    #[test]
+    fn what_varies_between_runs_of_the_original_is_no_difference() {
+        let differs = |gist: &str| {
+            let (first, again) = (run("t call failed E:1 out=a"), run("t call failed E:2 out=b"));
+            difference(&first, Some(&again), &run(gist), &run(gist)).map(|found| found.what)
+        };
+        assert_eq!(differs("t call failed E:3 out=c"), None);
+        assert_eq!(differs("t call failed F:3 out=c").as_deref(), Some("exception"));
+        assert_eq!(differs("t call failed E:3 log=c").as_deref(), Some("output"));
     }
 
     #[test]
@@ -305,7 +320,9 @@ mod differences {
     #[test]
     fn long_texts_are_cut_and_say_so() {
         let long = "x".repeat(500);
-        let found = difference(&run(&format!("stdout {long}")), &run("stdout b")).expect("differs");
+        let found =
+            difference(&run(&format!("stdout {long}")), None, &run("stdout b"), &run("stdout b"))
+                .expect("differs");
         assert_eq!(found.original, format!("{} ... (100 more characters)", "x".repeat(400)));
     }
 }
@@ -411,8 +428,12 @@ mod advice {
             r#"keep [{"line":20,"path":"pkg/mod.py"}]"#,
         );
         asked(
-            "ImportError: cannot import name 'other' from 'pkg.mod' (unknown location)",
+            "ImportError: cannot import name 'other' from 'concise' (/run/concise.py)",
             r#"keep [{"line":30,"path":"pkg/mod.py"}]"#,
+        );
+        asked(
+            "ImportError: cannot import name 'other' from 'pkg.mod' (unknown location)",
+            r#"demands [["pkg.mod","other"]]"#,
         );
         asked(
             "AttributeError: 'Table' object has no attribute 'close'. Did you mean: 'lose'?",

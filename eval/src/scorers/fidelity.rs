@@ -7,11 +7,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tools::Status;
+use tools::{Pattern, Status};
 
 use crate::{
     expected::{Expected, ExpectedFailure, ExpectedPhase},
-    observation::{Failure, Observation, Pattern, Phase},
+    observation::{Failure, Observation, Phase},
 };
 
 /// The verdict, with what differs.

@@ -85,7 +85,7 @@ impl Head {
         let mut registered = BTreeSet::new();
         for module in &selection.registered {
             let mut name = module.as_str();
-            while modules.is_internal(name) {
+            while modules.is_internal(name) && !selection.program.holds_extensions(name) {
                 registered.insert(name.to_owned());
                 match name.rsplit_once('.') {
                     Some((parent, _)) => name = parent,
@@ -129,12 +129,28 @@ impl Head {
             let text = format!("{} = sys.modules.get(__name__)", targets.join(" = "));
             lines.glue(0, &text, "the gist stands for the modules of the repository");
         }
+        for module in &self.registered {
+            if let Some((parent, child)) = module.rsplit_once('.')
+                && selection.program.holds_extensions(parent)
+            {
+                let text = format!("{}.{child} = sys.modules.get(__name__)", imported(parent));
+                lines.glue(0, &text, "its package is still there, for its compiled extensions");
+            }
+        }
         lines
     }
 
     fn has(&self, name: &Name, module: &str) -> bool {
         name == module
             && ((self.needs_sys && module == "sys") || (self.needs_types && module == "types"))
+    }
+}
+
+/// An expression for a module that binds no name.
+pub(super) fn imported(module: &str) -> String {
+    match module.contains('.') {
+        true => format!("__import__({module:?}, fromlist=['_'])"),
+        false => format!("__import__({module:?})"),
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Adjustments {
     pub drop: Vec<Place>,
     /// Modules that are registered in `sys.modules` under their own names.
     pub register: Vec<String>,
+    /// Names that something outside the gist, a compiled extension for one, asks a module for.
+    pub demands: Vec<(String, String)>,
     /// External modules that are imported first, because something dropped imported them.
     pub imports: Vec<String>,
     /// Internal modules that become objects of their own.
@@ -109,6 +111,7 @@ impl Default for Adjustments {
             keep: Vec::new(),
             drop: Vec::new(),
             register: Vec::new(),
+            demands: Vec::new(),
             imports: Vec::new(),
             namespaces: Vec::new(),
             executed: None,

@@ -314,6 +314,7 @@ impl Namer<'_, '_> {
         }
         self.restores(&contested);
         self.provide();
+        self.provide_packages();
         self.write_imports();
         self.write_inner();
         self.write_namespaces();
@@ -599,6 +600,26 @@ impl Namer<'_, '_> {
                     _ => {}
                 }
             }
+        }
+    }
+
+    /// Gives packages that stay importable the names that are asked of them.
+    fn provide_packages(&mut self) {
+        let program = &self.selection.program;
+        let mut asked: Vec<&(String, Name)> = self.selection.dotted.iter().collect();
+        asked.sort_unstable();
+        for (package, name) in asked {
+            let target = program.resolver.attribute(package, name);
+            let Some(Target::Own(home, own)) = target.filter(|_| program.holds_extensions(package))
+            else {
+                continue;
+            };
+            let thing = Thing::Own(home, own.clone());
+            let Some(defined) = self.definition(&thing) else { continue };
+            let flat = self.flat(&own, &thing);
+            let text = format!("{}.{name} = {flat}", super::emit::imported(package));
+            let reason = format!("`{package}` is still there, for its compiled extensions");
+            self.glue(defined.after(3), text, reason);
         }
     }
 

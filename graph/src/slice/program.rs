@@ -215,6 +215,14 @@ impl<'a> Program<'a> {
             .statement(stmt)
     }
 
+    /// Whether a package stays importable because compiled extensions of it do.
+    pub(crate) fn holds_extensions(&self, package: &str) -> bool {
+        self.trace
+            .compiled
+            .keys()
+            .any(|name| name.strip_prefix(package).is_some_and(|rest| rest.starts_with('.')))
+    }
+
     fn is_internal_import(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let internal =
             |name: &str| self.modules.is_internal(name) && !self.trace.compiled.contains_key(name);

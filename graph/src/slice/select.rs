@@ -505,6 +505,11 @@ impl<'a> Search<'a, '_> {
         if !self.program().modules.is_internal(parts[0]) {
             return;
         }
+        // The name of a module is often only compared or shown; where it is imported, the error tells.
+        let support = self.program().is_support(self.program().get(id).module);
+        if !support && self.program().modules.is_internal(text) {
+            return;
+        }
         for at in (1..parts.len()).rev() {
             let module = parts[..at].join(".");
             if self.program().modules.find(&module).is_some() {

@@ -449,3 +449,48 @@ holds pkg.compat floor other builtin_function_or_method
 ",
     );
 }
+
+#[test]
+fn a_package_that_holds_extensions_gets_what_is_asked_of_it() {
+    check(
+        r#"
+--- trace
+compiled pkg.tools._fast pkg/tools/_fast.so
+--- adjustments
+{"demands": [["pkg.tools", "checked"], ["pkg.tools.late", "one"]]}
+--- pkg/__init__.py
+--- pkg/tools/__init__.py
++def checked(x):
+*    return x
+--- pkg/tools/late.py
++def one():
+-    return 1
+--- pkg/mod.py
++from pkg.tools import checked
++import pkg.tools.late
++from pkg.tools._fast import add
++def user():
+*    return add(1)
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() == 2
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++sys.modules["pkg.tools.late"] = sys.modules.get(__name__)
++__import__("pkg.tools", fromlist=['_']).late = sys.modules.get(__name__)
+ def checked(x):
+     return x
++__import__("pkg.tools", fromlist=['_']).checked = checked
+ def one():
+     return 1
+ from pkg.tools._fast import add
+ def user():
+     return add(1)
+ def test_f():
+     assert user() == 2
+"#,
+    );
+}

@@ -8,7 +8,10 @@ use graph::{Adjustments, Gist, Origin, Place, Plan, Trace};
 use serde::{Deserialize, Serialize};
 
 use super::{Probed, SliceRequest};
-use crate::execute::{CaseReport, Execution, Raised};
+use crate::{
+    execute::{CaseReport, Execution, PhaseReport, Raised},
+    pattern::Pattern,
+};
 
 /// Most characters of a text that a difference shows.
 const SHOWN: usize = 400;
@@ -24,13 +27,27 @@ pub struct Difference {
     pub original: String,
     /// What the gist did.
     pub gist: String,
-    /// What the gist raised, where it raised something the original did not.
+    /// What the gist raised, where it raised something the original did not; in its own words, in which
+    /// the modules of the repository have their names.
     pub raised: Option<Raised>,
 }
 
+impl Difference {
+    /// Whether only texts differ, which may vary from run to run.
+    pub(crate) fn is_of_text(&self) -> bool {
+        matches!(self.what.as_str(), "output" | "exception")
+    }
+}
+
 /// The first difference between two runs of a command, both with their texts
-/// [normalised](crate::Normalizer::execution); `None` where they agree.
-pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> {
+/// [normalised](crate::Normalizer::execution); `None` where they agree. `raw` is the run of the gist
+/// before that; `again` is another run of the original, whose texts may vary from the first's.
+pub fn difference(
+    original: &Execution,
+    again: Option<&Execution>,
+    gist: &Execution,
+    raw: &Execution,
+) -> Option<Difference> {
     let found =
         |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
             let same = shared_lines(&left, &right);
@@ -42,19 +59,36 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
                 raised: raised.cloned(),
             })
         };
+    let fits = |one: &str, other: Option<&str>, two: &str| {
+        one == two || other.is_some_and(|other| Pattern::of([one, other]).matches(two))
+    };
+    let raises =
+        |one: &Option<Raised>, other: Option<&Raised>, two: &Option<Raised>| match (one, two) {
+            (Some(one), Some(two)) => {
+                let other = other.map(|raised| raised.message.as_str());
+                one.kind == two.kind && fits(&one.message, other, &two.message)
+            }
+            (one, two) => one.is_none() && two.is_none(),
+        };
     if let Some((id, raised)) = gist.collection_errors.first()
         && original.collection_errors.is_empty()
     {
-        return found("collection", Some(id), String::new(), describe(Some(raised)), Some(raised));
+        let told = raw.collection_errors.first().map(|(_, raised)| raised);
+        return found("collection", Some(id), String::new(), describe(Some(raised)), told);
     }
     let left: BTreeMap<String, &CaseReport> = by_name(original);
     let right: BTreeMap<String, &CaseReport> = by_name(gist);
+    let varied: BTreeMap<String, &CaseReport> = again.map(by_name).unwrap_or_default();
+    let told: BTreeMap<&str, &CaseReport> =
+        gist.cases.iter().map(|case| case.id.as_str()).zip(&raw.cases).collect();
     for (name, case) in &left {
         let Some(other) = right.get(name) else {
             return found("cases", Some(name), "ran".to_owned(), tail(gist), None);
         };
+        let told = told.get(name.as_str()).map_or(&other.phases, |case| &case.phases);
         if case.phases.len() != other.phases.len() {
             let raised = other.phases.iter().find_map(|phase| phase.raised.as_ref());
+            let told = told.iter().find_map(|phase| phase.raised.as_ref());
             let phases = |case: &CaseReport| {
                 let all: Vec<String> = case
                     .phases
@@ -68,12 +102,14 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
                 Some(name),
                 phases(case),
                 format!("{}: {}", phases(other), describe(raised)),
-                raised,
+                told,
             );
         }
-        for (one, two) in case.phases.iter().zip(&other.phases) {
+        for (at, ((one, two), told)) in case.phases.iter().zip(&other.phases).zip(told).enumerate()
+        {
+            let varied = varied.get(name).and_then(|case| case.phases.get(at));
             if one.outcome != two.outcome {
-                let describe_phase = |phase: &crate::execute::PhaseReport| {
+                let describe_phase = |phase: &PhaseReport| {
                     format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
                 };
                 return found(
@@ -81,26 +117,25 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
                     Some(name),
                     describe_phase(one),
                     describe_phase(two),
-                    two.raised.as_ref(),
+                    told.raised.as_ref(),
                 );
             }
-            let pair = |raised: &Option<Raised>| {
-                raised.as_ref().map(|raised| (raised.kind.clone(), raised.message.clone()))
-            };
-            if pair(&one.raised) != pair(&two.raised) {
+            let other = varied.and_then(|phase| phase.raised.as_ref());
+            if !raises(&one.raised, other, &two.raised) {
                 return found(
                     "exception",
                     Some(name),
                     describe(one.raised.as_ref()),
                     describe(two.raised.as_ref()),
-                    two.raised.as_ref(),
+                    told.raised.as_ref(),
                 );
             }
-            for (one, two) in
-                [(&one.stdout, &two.stdout), (&one.stderr, &two.stderr), (&one.log, &two.log)]
-            {
-                if one != two {
-                    return found("output", Some(name), one.clone(), two.clone(), None);
+            let texts: [fn(&PhaseReport) -> &str; 3] =
+                [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
+            for text in texts {
+                if !fits(text(one), varied.map(text), text(two)) {
+                    let (one, two) = (text(one).to_owned(), text(two).to_owned());
+                    return found("output", Some(name), one, two, None);
                 }
             }
         }
@@ -114,23 +149,21 @@ pub fn difference(original: &Execution, gist: &Execution) -> Option<Difference> 
             None,
             format!("{:?}", original.status),
             format!("{:?}: {}", gist.status, tail(gist)),
-            gist.raised.as_ref(),
+            raw.raised.as_ref(),
         );
     }
     if original.cases.is_empty() && original.collected.is_empty() {
-        let kind = |raised: &Option<Raised>| {
-            raised.as_ref().map(|raised| (raised.kind.clone(), raised.message.clone()))
-        };
-        if kind(&original.raised) != kind(&gist.raised) {
+        let other = again.and_then(|again| again.raised.as_ref());
+        if !raises(&original.raised, other, &gist.raised) {
             return found(
                 "exception",
                 None,
                 describe(original.raised.as_ref()),
                 describe(gist.raised.as_ref()),
-                gist.raised.as_ref(),
+                raw.raised.as_ref(),
             );
         }
-        if original.stdout != gist.stdout {
+        if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
             return found("output", None, original.stdout.clone(), gist.stdout.clone(), None);
         }
     }
@@ -172,7 +205,7 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
     if next != *request {
         return Some(next);
     }
-    let shows = matches!(difference.what.as_str(), "output" | "exception");
+    let shows = difference.is_of_text();
     let adjustments = &mut next.adjustments;
     if !adjustments.impure || !adjustments.side_effects {
         adjustments.impure = true;
@@ -223,11 +256,16 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
             }
         }
         "ModuleNotFoundError" | "ImportError" => {
-            let module = quoted(message, "No module named ");
-            if let Some(module) = module.filter(|name| attempt.trace.modules.contains_key(name)) {
+            let internal = |name: &String| attempt.trace.modules.contains_key(name);
+            let name = quoted(message, "cannot import name ");
+            if let Some(module) = quoted(message, "No module named ").filter(internal) {
                 add(&mut adjustments.register, module);
-            } else if let Some(name) = quoted(message, "cannot import name ") {
-                keep_binders(attempt, &name, adjustments);
+            } else if let Some(name) = name {
+                // Where the package is still there, for the sake of its extensions, it lacks the name.
+                match quoted(message, "' from ").filter(internal) {
+                    Some(module) => add(&mut adjustments.demands, (module, name)),
+                    None => keep_binders(attempt, &name, adjustments),
+                }
             }
         }
         _ => {}

@@ -4,6 +4,7 @@
 //! Which statements a gist needs is decided in the `graph` crate.
 
 mod advise;
+pub(crate) mod extensions;
 mod probe;
 
 use std::{
@@ -40,6 +41,8 @@ pub struct Slicer {
     tests: Vec<(String, Vec<String>)>,
     gist_path: String,
     learned: Option<Learned>,
+    /// What compiled extensions ask of modules: a name, or the module itself where that is empty.
+    needs: Vec<(String, String)>,
 }
 
 /// Why a command cannot be sliced.
@@ -82,12 +85,25 @@ impl Slicer {
         let tests: Vec<(String, Vec<String>)> =
             command.tests().into_iter().map(|test| (test.path, test.names)).collect();
         let sliceable = Sliceable::parse(&trace, sources, &tests)?;
-        Ok(Self { sliceable, trace, tests, gist_path: gist_path.into(), learned: None })
+        Ok(Self {
+            sliceable,
+            trace,
+            tests,
+            gist_path: gist_path.into(),
+            learned: None,
+            needs: Vec::new(),
+        })
     }
 
     /// A gist, and why it is as it is.
     pub fn slice(&self, request: &SliceRequest) -> (Plan, Gist) {
         let mut adjustments = request.adjustments.clone();
+        for (module, name) in &self.needs {
+            match name.as_str() {
+                "" => adjustments.register.push(module.clone()),
+                _ => adjustments.demands.push((module.clone(), name.clone())),
+            }
+        }
         if request.refine
             && let Some(learned) = &self.learned
         {
@@ -95,6 +111,11 @@ impl Slicer {
             adjustments.stubs = (!request.unprobed).then(|| learned.asked.clone());
         }
         self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, &adjustments)
+    }
+
+    /// Takes in what compiled extensions ask of the repository.
+    pub(crate) fn need(&mut self, needs: Vec<(String, String)>) {
+        self.needs = needs;
     }
 
     /// Takes in what a run of a gist taught.

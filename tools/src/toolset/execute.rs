@@ -56,7 +56,12 @@ impl Tool for ExecuteTool {
         let run = session.run_gist()?;
         let (original, trace) = session.traced()?;
         let execution = run.execution;
-        let difference = difference(&original, &execution);
+        let mut found = difference(&original, None, &execution, &run.raw);
+        if found.as_ref().is_some_and(|found| found.is_of_text()) {
+            let again = session.once_more()?;
+            found = difference(&original, Some(&again), &execution, &run.raw);
+        }
+        let difference = found;
         let early = match (&session.findings.slicer, &run.learned) {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),
             _ => Vec::new(),

@@ -56,7 +56,9 @@ impl Tool for SliceTool {
         if session.findings.slicer.is_none() {
             let root = &session.repository.root;
             let slicer = Slicer::new(trace, root, &session.command, session.gist_path());
-            session.findings.slicer = Some(slicer.map_err(|error| Problem::Failed.because(error))?);
+            let mut slicer = slicer.map_err(|error| Problem::Failed.because(error))?;
+            slicer.need(session.needs_of_extensions()?);
+            session.findings.slicer = Some(slicer);
         }
         let Some(slicer) = &session.findings.slicer else {
             return Err(ToolError::Fatal("the slicer was lost".to_owned()));

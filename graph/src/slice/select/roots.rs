@@ -27,6 +27,10 @@ impl Search<'_, '_> {
                 self.keep(unit, Reason::Fixture);
             }
         }
+        for (module, name) in self.adjustments.demands.clone() {
+            self.demand(&module, &Name::new(name));
+            self.selection.registered.insert(module);
+        }
         let generated = self.program().trace.generated.clone();
         for module in &generated.imports {
             self.selection.registered.insert(module.clone());
