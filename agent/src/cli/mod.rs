@@ -12,6 +12,7 @@ mod bench;
 mod cache;
 mod completion;
 mod config;
+mod doctor;
 mod eval;
 mod exit;
 mod explain;
@@ -98,6 +99,8 @@ enum Action {
     Bench(bench::Bench),
     /// Print all settings, and where each comes from.
     Config(config::Config),
+    /// Show what this machine can do, and what the sandbox promises here.
+    Doctor(doctor::Doctor),
     /// List what is kept on disk, or delete it.
     Cache(cache::Cache),
     /// Print a completion script for a shell.
@@ -159,6 +162,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Outline(ask) => ask.act(&around),
         Action::Search(ask) => ask.act(&around),
         Action::Config(config) => config.act(&around),
+        Action::Doctor(doctor) => doctor.act(&around),
         Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),

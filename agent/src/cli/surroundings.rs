@@ -15,7 +15,7 @@ use std::{
 use clap::ColorChoice;
 use tools::{
     Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository, RepositoryError,
-    Sandbox,
+    Sandbox, SandboxError,
 };
 
 use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress, target};
@@ -194,14 +194,25 @@ impl Surroundings {
     /// # Errors
     /// It cannot be had here. Never is anything less taken in its place.
     pub fn sandbox(&self) -> Result<Arc<dyn Sandbox>, Failure> {
-        let interrupt = self.interrupt.clone();
-        match self.settings.sandbox.kind {
-            SandboxKind::Local | SandboxKind::Bubblewrap => {
-                let sandbox = LocalSandbox::isolated(&self.host, interrupt);
-                Ok(Arc::new(sandbox.or_exit(Exit::Infrastructure)?))
-            }
-            SandboxKind::None => Ok(Arc::new(LocalSandbox::new(interrupt))),
-        }
+        let sandbox = self.sandbox_of(self.settings.sandbox.kind);
+        sandbox.map_err(anyhow::Error::from).map_err(|error| Failure {
+            exit: Exit::Infrastructure,
+            error: error.context("no sandbox (see `gistify doctor`)"),
+        })
+    }
+
+    /// The sandbox of a kind.
+    ///
+    /// # Errors
+    /// It cannot be had here; the error says what to do.
+    pub fn sandbox_of(&self, kind: SandboxKind) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let (host, interrupt) = (&self.host, self.interrupt.clone());
+        Ok(match kind {
+            SandboxKind::Local => Arc::new(LocalSandbox::isolated(host, interrupt)?),
+            SandboxKind::Bubblewrap => Arc::new(LocalSandbox::by_bubblewrap(host, interrupt)?),
+            SandboxKind::Namespaces => Arc::new(LocalSandbox::by_namespaces(interrupt)?),
+            SandboxKind::None => Arc::new(LocalSandbox::new(interrupt)),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! No default stands here: the file is the only place that has any.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tools::{Limits, Place};
@@ -80,8 +80,34 @@ pub enum SandboxKind {
     Local,
     /// Bubblewrap.
     Bubblewrap,
+    /// Namespaces that this program makes itself.
+    Namespaces,
     /// Nothing: limits alone.
     None,
+}
+
+impl SandboxKind {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Local, Self::None];
+
+    /// Whether it may be what a setting asks for.
+    pub fn serves(self, wanted: Self) -> bool {
+        match wanted {
+            Self::Local => matches!(self, Self::Bubblewrap | Self::Namespaces),
+            wanted => self == wanted,
+        }
+    }
+}
+
+impl fmt::Display for SandboxKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Namespaces => "namespaces",
+            Self::None => "none",
+        })
+    }
 }
 
 /// How the original's behaviour is established.

@@ -86,6 +86,29 @@ fn tree_text(directory: &Path) -> String {
 }
 
 #[test]
+fn the_doctor_tells_what_would_be_used() {
+    let user = User::new();
+    let ran = user.gistify(&["doctor", "--set", "sandbox.kind=none", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(report["wanted"], "none");
+    let kinds: Vec<_> = report["sandboxes"].as_array().unwrap().iter().collect();
+    let of = |kind: &str| kinds.iter().find(|found| found["kind"] == kind).unwrap();
+    assert_eq!(of("none")["name"], "none");
+    for promise in of("none")["promises"].as_array().unwrap() {
+        assert_eq!(promise["holds"], false, "{promise}");
+    }
+    let isolated = ["bubblewrap", "namespaces"].iter().any(|kind| of(kind)["error"].is_null());
+    let plain = user.gistify(&["doctor"]);
+    let expected = match (isolated, report["interpreters"].as_array(), &report["git"]) {
+        (false, ..) => 5,
+        (true, Some(found), git) if !found.is_empty() && !git.is_null() => 0,
+        _ => 4,
+    };
+    assert_eq!(plain.code, expected, "{}", plain.out);
+    assert_eq!(plain.out.matches(" (used)").count(), usize::from(isolated));
+}
+
+#[test]
 fn a_failing_command_is_a_task() {
     let Some(python) = python() else { return };
     let user = User::new();

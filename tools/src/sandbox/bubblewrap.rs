@@ -15,7 +15,7 @@ use std::{
 use super::{
     Network, Request,
     supervise::{Boxed, FIRST_EXTRA, LAST_TEXT, MOST_EXTRAS, STATUS},
-    view::{MEMORY_FILES, Seen, USER, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, Seen, USER, memory_bytes},
 };
 
 /// The last file that bubblewrap makes; while it does, all directories in memory are there.
@@ -46,6 +46,13 @@ pub(super) fn arguments(
     let user = USER.to_string();
     words.add(&["--uid", &user, "--gid", &user, "--hostname", "sandbox", "--cap-drop", "ALL"]);
     words.add(&["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
+    // Bubblewrap leaves them writable where the user is the machine's root.
+    for name in KERNEL {
+        let place = Path::new("/proc").join(name);
+        words.paths("--ro-bind-try", &place, &place);
+    }
+    // Bubblewrap's own process inside has the same user and no filter: its memory must not be written.
+    words.add(&["--tmpfs", "/proc/1", "--remount-ro", "/proc/1"]);
     let size = memory_bytes(request).to_string();
     for (place, seen) in view {
         match seen {

@@ -20,13 +20,14 @@ use std::{
 };
 
 use super::{
-    Captured, Finished, Interrupt, Limits, Network, Request, Sandbox, SandboxError, Status,
-    bubblewrap,
+    Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
+    Status, bubblewrap,
     capture::Capture,
     cgroup::{Groups, Hierarchy},
-    filter,
+    filter, landlock,
+    namespaces::{self, Failed},
     supervise::{self, Launch, Report, StartError, Supervisor},
-    usage,
+    usage::{self, Tree},
     view::view,
 };
 use crate::host::{Host, is_executable};
@@ -44,27 +45,27 @@ enum Isolation {
     /// All that the user sees.
     #[default]
     None,
-    /// What its request names, in namespaces that bubblewrap makes.
-    Bubblewrap(Arc<Walls>),
+    /// What its request names, in namespaces.
+    Walls(Arc<Walls>),
 }
 
 /// What is the same for every request.
 #[derive(Debug)]
 struct Walls {
-    program: PathBuf,
+    builder: Builder,
     filters: Vec<Vec<u8>>,
     groups: Option<Hierarchy>,
     /// Whether the number of files in memory can be limited; known after the first run.
     limits_files: bool,
 }
 
-/// Something that a sandbox promises, and whether this machine lets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promise {
-    /// What is promised.
-    pub what: &'static str,
-    /// Whether it holds here.
-    pub holds: bool,
+/// What makes the namespaces.
+#[derive(Debug)]
+enum Builder {
+    /// The program at this path.
+    Bubblewrap(PathBuf),
+    /// This one.
+    Ours(landlock::Version),
 }
 
 impl LocalSandbox {
@@ -75,18 +76,38 @@ impl LocalSandbox {
     }
 
     /// A sandbox whose programs see only what their requests name, besides the system's own files:
-    /// other files, the network and other processes do not exist for them.
+    /// other files, the network and other processes do not exist for them. Bubblewrap makes it, or
+    /// this program itself where there is none.
     ///
     /// # Errors
-    /// When bubblewrap is missing or cannot make namespaces here; the error says what to do.
+    /// When neither can make namespaces here; the error says what to do.
     pub fn isolated(host: &Host, interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
+        LocalSandbox::by_bubblewrap(host, interrupt.clone()).or_else(|first| {
+            LocalSandbox::by_namespaces(interrupt).map_err(|second| match (first, second) {
+                (
+                    SandboxError::Unavailable { program, reason },
+                    SandboxError::Unavailable { reason: other, .. },
+                ) => {
+                    let reason = format!("{reason}; without bubblewrap: {other}");
+                    SandboxError::Unavailable { program, reason }
+                }
+                (first, _) => first,
+            })
+        })
+    }
+
+    /// The same, by the machine's bubblewrap alone.
+    ///
+    /// # Errors
+    /// When it is missing or cannot make namespaces here.
+    pub fn by_bubblewrap(host: &Host, interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
         let usual = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].map(PathBuf::from);
         let found =
             usual.into_iter().find(|path| is_executable(path)).or_else(|| host.find("bwrap"));
         LocalSandbox::isolated_by(found.as_deref().unwrap_or(Path::new("bwrap")), interrupt)
     }
 
-    /// The same, with this bubblewrap.
+    /// The same, by this bubblewrap.
     ///
     /// # Errors
     /// When it is missing or cannot make namespaces here.
@@ -94,28 +115,55 @@ impl LocalSandbox {
         bubblewrap: &Path,
         interrupt: Interrupt,
     ) -> Result<LocalSandbox, SandboxError> {
-        let program = bubblewrap.to_path_buf();
-        let unavailable = |program: &Path, reason: String| SandboxError::Unavailable {
-            program: program.to_path_buf(),
-            reason,
-        };
-        if !is_executable(&program) {
-            let reason = "there is no such program (install bubblewrap)".to_owned();
-            return Err(unavailable(&program, reason));
+        if !is_executable(bubblewrap) {
+            return Err(SandboxError::Unavailable {
+                program: bubblewrap.to_path_buf(),
+                reason: "there is no such program (install bubblewrap)".to_owned(),
+            });
         }
-        let filters = filter::filters();
-        let filters = filters.map_err(|error| unavailable(&program, error.to_string()))?;
-        let groups = Hierarchy::find();
-        let mut walls = Walls { program, filters, groups, limits_files: false };
-        walls.limits_files = try_out(&walls)?;
-        Ok(LocalSandbox { interrupt, isolation: Isolation::Bubblewrap(Arc::new(walls)) })
+        LocalSandbox::built_by(Builder::Bubblewrap(bubblewrap.to_path_buf()), interrupt)
     }
 
-    /// What this sandbox promises here, beyond limits of time and output and that nothing survives.
-    pub fn promises(&self) -> Vec<Promise> {
+    /// The same, in namespaces that this program makes itself, with Landlock as a second layer.
+    ///
+    /// # Errors
+    /// When the kernel has no Landlock, or does not let this user make namespaces.
+    pub fn by_namespaces(interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
+        let landlock = landlock::Version::of_kernel().ok_or_else(|| SandboxError::Unavailable {
+            program: PathBuf::from("namespaces"),
+            reason: "the kernel has no landlock (Linux 5.13 or newer has it, where \
+                     it is in the list of /sys/kernel/security/lsm)"
+                .to_owned(),
+        })?;
+        LocalSandbox::built_by(Builder::Ours(landlock), interrupt)
+    }
+
+    fn built_by(builder: Builder, interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
+        let filters = filter::filters().map_err(|error| SandboxError::Unavailable {
+            program: PathBuf::from("seccomp"),
+            reason: error.to_string(),
+        })?;
+        let mut walls = Walls { builder, filters, groups: Hierarchy::find(), limits_files: false };
+        walls.limits_files = try_out(&walls)?;
+        Ok(LocalSandbox { interrupt, isolation: Isolation::Walls(Arc::new(walls)) })
+    }
+}
+
+impl Sandbox for LocalSandbox {
+    fn name(&self) -> &'static str {
+        match &self.isolation {
+            Isolation::None => "none",
+            Isolation::Walls(walls) => match walls.builder {
+                Builder::Bubblewrap(_) => "bubblewrap",
+                Builder::Ours(_) => "namespaces",
+            },
+        }
+    }
+
+    fn promises(&self) -> Vec<Promise> {
         let walls = match &self.isolation {
             Isolation::None => None,
-            Isolation::Bubblewrap(walls) => Some(walls),
+            Isolation::Walls(walls) => Some(walls),
         };
         let groups = walls.and_then(|walls| walls.groups.as_ref());
         // The kernel counts the processes of everyone but root.
@@ -136,15 +184,6 @@ impl LocalSandbox {
         .map(|(what, holds)| Promise { what, holds })
         .to_vec()
     }
-}
-
-impl Sandbox for LocalSandbox {
-    fn name(&self) -> &'static str {
-        match self.isolation {
-            Isolation::None => "none",
-            Isolation::Bubblewrap(_) => "bubblewrap",
-        }
-    }
 
     fn run(&self, request: &Request) -> Result<Finished, SandboxError> {
         let started = Instant::now();
@@ -160,7 +199,7 @@ impl Sandbox for LocalSandbox {
         }
         let walls = match &self.isolation {
             Isolation::None => None,
-            Isolation::Bubblewrap(walls) => Some(&**walls),
+            Isolation::Walls(walls) => Some(&**walls),
         };
         run_in(request, walls, &self.interrupt, started).map(|(finished, _)| finished)
     }
@@ -187,7 +226,8 @@ fn try_out(walls: &Walls) -> Result<bool, SandboxError> {
         },
     };
     let (_, report) = run_in(&request, Some(walls), &Interrupt::new(), Instant::now())?;
-    Ok(report.remounted)
+    // Ours are made with the limit from the beginning.
+    Ok(report.remounted || matches!(walls.builder, Builder::Ours(_)))
 }
 
 fn run_in(
@@ -202,7 +242,7 @@ fn run_in(
         Some(walls) => {
             let groups = walls.groups.as_ref().map(|place| Groups::make(place, &request.limits));
             let groups = groups.transpose().map_err(|source| io_error(request, source))?;
-            (boxed_launch(request, walls), groups)
+            (walled_launch(request, walls), groups)
         }
     };
     let mut launch = launch.map_err(start_error)?;
@@ -216,11 +256,13 @@ fn run_in(
             source.kind(),
             format!("enter {}: {source}", request.cwd.display()),
         )),
+        StartError::Walls(failed, source) => not_walled(request, &launch, failed, &source),
         StartError::Ours(source) => io_error(request, source),
     })?;
+    let tree = Tree { root: supervisor.pid, first_is_ours: launch.walls.is_some() };
     // What the supervisor borrowed is its own now; open copies would keep memory alive.
     drop(launch);
-    let watch = Watch::new(supervisor, request.limits, groups, interrupt, started);
+    let watch = Watch::new(supervisor, tree, request.limits, groups, interrupt, started);
     let (finished, report) =
         watch.and_then(Watch::finish).map_err(|source| io_error(request, source))?;
     let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
@@ -243,13 +285,25 @@ fn not_entered(request: &Request, finished: &Finished) -> SandboxError {
     if line.starts_with("Can't chdir") {
         return SandboxError::Start { program, source: io::Error::other(line.to_owned()) };
     }
-    let reason = format!(
-        "bubblewrap fails: {line} (namespaces for users must be allowed: see \
-         kernel.unprivileged_userns_clone, user.max_user_namespaces and, on Ubuntu, \
-         kernel.apparmor_restrict_unprivileged_userns)"
-    );
+    let reason = format!("bubblewrap fails: {line} ({ALLOW})");
     SandboxError::Unavailable { program, reason }
 }
+
+/// What an error behind our own walls means.
+fn not_walled(
+    request: &Request,
+    launch: &Launch,
+    failed: Failed,
+    source: &io::Error,
+) -> SandboxError {
+    let what = launch.walls.as_ref().map_or_else(String::new, |walls| walls.explain(failed));
+    let reason = format!("{what}: {source} ({ALLOW})");
+    SandboxError::Unavailable { program: request.program.clone(), reason }
+}
+
+const ALLOW: &str = "namespaces for users must be allowed: see \
+    kernel.unprivileged_userns_clone, user.max_user_namespaces and, on Ubuntu, \
+    kernel.apparmor_restrict_unprivileged_userns";
 
 /// How often limits are looked at.
 const TICK: Duration = Duration::from_millis(25);
@@ -260,6 +314,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// One running request.
 struct Watch<'a> {
     supervisor: Supervisor,
+    tree: Tree,
     limits: Limits,
     interrupt: &'a Interrupt,
     started: Instant,
@@ -281,6 +336,7 @@ struct Stream {
 impl<'a> Watch<'a> {
     fn new(
         supervisor: Supervisor,
+        tree: Tree,
         limits: Limits,
         groups: Option<Groups>,
         interrupt: &'a Interrupt,
@@ -293,6 +349,7 @@ impl<'a> Watch<'a> {
             stdout: stream(&supervisor.stdout)?,
             stderr: stream(&supervisor.stderr)?,
             supervisor,
+            tree,
             limits,
             interrupt,
             started,
@@ -412,7 +469,7 @@ impl<'a> Watch<'a> {
         if self.groups.as_ref().is_some_and(Groups::ran_out_of_memory) {
             return Some(Status::OutOfMemory);
         }
-        let usage = usage::sample(self.supervisor.pid);
+        let usage = usage::sample(self.tree);
         self.peak = self.peak.max(usage.peak);
         if usage.cpu > self.limits.cpu {
             return Some(Status::TimedOut);
@@ -422,10 +479,9 @@ impl<'a> Watch<'a> {
             return Some(Status::Signaled(libc::SIGKILL));
         }
         // The sum counts shared pages once for each process, so it only raises the suspicion.
-        let files =
-            if self.groups.is_none() { usage::open_in_memory(self.supervisor.pid) } else { 0 };
+        let files = if self.groups.is_none() { usage::open_in_memory(self.tree) } else { 0 };
         let suspect = usage.resident + files > self.limits.memory;
-        if suspect && usage::proportional(self.supervisor.pid) > self.limits.memory {
+        if suspect && usage::proportional(self.tree) > self.limits.memory {
             return Some(Status::OutOfMemory);
         }
         None
@@ -486,26 +542,32 @@ fn launch(request: &Request) -> io::Result<Launch> {
         groups: Vec::new(),
         group_paths: Vec::new(),
         boxed: None,
+        walls: None,
     })
 }
 
-/// Starts bubblewrap, which starts the program. Bubblewrap itself gets no environment: it could be
-/// read from inside.
-fn boxed_launch(request: &Request, made: &Walls) -> io::Result<Launch> {
-    absolute(&request.program)?;
-    absolute(&request.cwd)?;
+/// Starts the program behind walls.
+fn walled_launch(request: &Request, walls: &Walls) -> io::Result<Launch> {
+    let plain = launch(request)?;
     let view = view(request)?;
-    let (args, boxed) = bubblewrap::arguments(request, &view, &made.filters)?;
-    Ok(Launch {
-        program: c_string(made.program.as_os_str())?,
-        args,
-        env: Vec::new(),
-        cwd: CString::from(c"/"),
-        rlimits: rlimits(&request.limits),
-        groups: Vec::new(),
-        group_paths: Vec::new(),
-        boxed: Some(boxed),
-    })
+    match &walls.builder {
+        Builder::Ours(landlock) => {
+            let walls = namespaces::Walls::new(request, &view, &walls.filters, *landlock)?;
+            Ok(Launch { walls: Some(walls), ..plain })
+        }
+        Builder::Bubblewrap(program) => {
+            let (args, boxed) = bubblewrap::arguments(request, &view, &walls.filters)?;
+            Ok(Launch {
+                program: c_string(program.as_os_str())?,
+                args,
+                // Bubblewrap itself gets no environment: it could be read from inside.
+                env: Vec::new(),
+                cwd: CString::from(c"/"),
+                boxed: Some(boxed),
+                ..plain
+            })
+        }
+    }
 }
 
 /// Limits that the kernel keeps for each process; those of the tree are looked at by [`Watch`].

@@ -8,7 +8,9 @@ mod capture;
 mod cgroup;
 mod filter;
 mod interrupt;
+mod landlock;
 mod local;
+mod namespaces;
 mod supervise;
 mod usage;
 mod view;
@@ -18,12 +20,15 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub use interrupt::Interrupt;
-pub use local::{LocalSandbox, Promise};
+pub use local::LocalSandbox;
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {
-    /// A short name for records: `bubblewrap`, `none`. What it shows to programs depends on it.
+    /// A short name for records: `bubblewrap`, `namespaces`, `none`. What it shows to programs depends on it.
     fn name(&self) -> &'static str;
+
+    /// What it promises here, beyond limits of time and output and that nothing survives.
+    fn promises(&self) -> Vec<Promise>;
 
     /// Runs a request to its end, whatever end that is.
     ///
@@ -51,6 +56,15 @@ pub struct Request {
     pub network: Network,
     /// When it is stopped.
     pub limits: Limits,
+}
+
+/// Something that a sandbox promises, and whether this machine lets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Promise {
+    /// What is promised.
+    pub what: &'static str,
+    /// Whether it holds here.
+    pub holds: bool,
 }
 
 /// Which network a program has.

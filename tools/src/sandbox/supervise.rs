@@ -18,6 +18,8 @@ use std::{
     time::Duration,
 };
 
+use super::namespaces::{Failed, Walls};
+
 /// A program in the form that the kernel takes it.
 #[derive(Debug)]
 pub(super) struct Launch {
@@ -35,6 +37,8 @@ pub(super) struct Launch {
     pub(super) group_paths: Vec<CString>,
     /// For bubblewrap as the program.
     pub(super) boxed: Option<Boxed>,
+    /// What the program runs behind, where it is ours.
+    pub(super) walls: Option<Walls>,
 }
 
 /// What bubblewrap needs beside its arguments. While it waits for the text of its last file, the
@@ -82,6 +86,8 @@ pub(super) enum StartError {
     Directory(io::Error),
     /// It cannot be executed.
     Program(io::Error),
+    /// Its walls cannot be made.
+    Walls(Failed, io::Error),
     /// Something of ours failed.
     Ours(io::Error),
 }
@@ -112,17 +118,20 @@ pub(super) fn start(launch: &Launch) -> Result<Supervisor, StartError> {
     put(CONTROL, control_read.as_raw_fd());
     put(STARTED, started_write.as_raw_fd());
     let mut pipes = Vec::new();
-    if let Some(boxed) = &launch.boxed {
+    if launch.boxed.is_some() || launch.walls.is_some() {
         let (status, status_write) = pipe()?;
-        let (text_read, text) = pipe()?;
         put(STATUS_READ, status.as_raw_fd());
         put(STATUS, status_write.as_raw_fd());
+        pipes.extend([status, status_write]);
+    }
+    if let Some(boxed) = &launch.boxed {
+        let (text_read, text) = pipe()?;
         put(LAST_TEXT, text_read.as_raw_fd());
         put(TEXT_WRITE, text.as_raw_fd());
         for (place, file) in (FIRST_EXTRA..).zip(&boxed.descriptors) {
             put(place, file.as_raw_fd());
         }
-        pipes.extend([status, status_write, text_read, text]);
+        pipes.extend([text_read, text]);
     }
     for (place, file) in (FIRST_GROUP..).zip(&launch.groups) {
         put(place, file.as_raw_fd());
@@ -187,6 +196,9 @@ const REPORT_BYTES: usize = 6 * 8;
 const STEP_DIRECTORY: c_int = 1;
 const STEP_PROGRAM: c_int = 2;
 const STEP_SUPERVISOR: c_int = 3;
+const STEP_NAMESPACES: c_int = 4;
+/// Plus what failed.
+const STEP_WALLS: c_int = 16;
 
 // The supervisor's descriptors beside 0, 1 and 2.
 const REPORT: RawFd = 3;
@@ -270,16 +282,28 @@ impl Plan<'_> {
                 fail(STEP_SUPERVISOR);
             }
             let supervisor = libc::getpid();
-            let program = libc::fork();
+            let program = match &self.launch.walls {
+                None => libc::fork(),
+                Some(walls) => walls.fork(),
+            };
             if program == 0 {
-                self.become_program(supervisor);
+                match &self.launch.walls {
+                    None => self.become_program(supervisor),
+                    Some(walls) => self.become_first(walls),
+                }
             }
             if program < 0 {
-                fail(STEP_SUPERVISOR);
+                fail(match self.launch.walls {
+                    None => STEP_SUPERVISOR,
+                    Some(_) => STEP_NAMESPACES,
+                });
             }
             libc::close(STARTED);
             for place in FIRST_GROUP..PLACES as c_int {
-                libc::close(place);
+                // Our first process inside knows by this one that we are there.
+                if place != STATUS || self.launch.walls.is_none() {
+                    libc::close(place);
+                }
             }
             let remounted = match &self.launch.boxed {
                 Some(boxed) => self.complete(boxed),
@@ -370,12 +394,72 @@ impl Plan<'_> {
             }
             libc::close(REPORT);
             libc::close(CONTROL);
+            self.enter_groups();
+            prefer_for_the_kernels_killer();
+            self.execute()
+        }
+    }
+
+    /// The first process behind our walls: it makes them, starts the program and outlives it. When it
+    /// ends, the kernel kills all others there.
+    unsafe fn become_first(&self, walls: &Walls) -> ! {
+        unsafe {
+            libc::setsid();
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            // Only the supervisor holds the other end now.
+            libc::close(STATUS);
+            let mut gone = libc::pollfd { fd: STATUS_READ, events: 0, revents: 0 };
+            if libc::poll(&mut gone, 1, 0) != 0 {
+                libc::_exit(1);
+            }
+            libc::close(REPORT);
+            libc::close(CONTROL);
+            self.enter_groups();
+            prefer_for_the_kernels_killer();
+            libc::umask(0o022);
+            if let Err(Failed(what)) = walls.enter() {
+                fail(STEP_WALLS + what);
+            }
+            let program = libc::fork();
+            if program == 0 {
+                libc::setsid();
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                if let Err(Failed(what)) = walls.confine() {
+                    fail(STEP_WALLS + what);
+                }
+                self.execute();
+            }
+            if program < 0 {
+                fail(STEP_SUPERVISOR);
+            }
+            close_from(0);
+            loop {
+                let mut status = 0;
+                let pid = libc::waitpid(-1, &mut status, 0);
+                if pid == program || pid < 0 && last_errno() == libc::ECHILD {
+                    // As shells tell it.
+                    libc::_exit(match libc::WIFSIGNALED(status) {
+                        true => 128 + libc::WTERMSIG(status),
+                        false => libc::WEXITSTATUS(status),
+                    });
+                }
+            }
+        }
+    }
+
+    unsafe fn enter_groups(&self) {
+        unsafe {
             for place in 0..self.launch.groups.len() as c_int {
                 if libc::write(FIRST_GROUP + place, b"0".as_ptr().cast(), 1) != 1 {
                     fail(STEP_SUPERVISOR);
                 }
             }
-            prefer_for_the_kernels_killer();
+        }
+    }
+
+    /// Replaces this process by the program.
+    unsafe fn execute(&self) -> ! {
+        unsafe {
             libc::umask(0o022);
             for &(resource, value) in &self.launch.rlimits {
                 limit(resource, value);
@@ -629,6 +713,8 @@ fn decode_failure(bytes: [u8; 8]) -> StartError {
     match number(step) {
         STEP_DIRECTORY => StartError::Directory(error),
         STEP_PROGRAM => StartError::Program(error),
+        STEP_NAMESPACES => StartError::Walls(Failed(-1), error),
+        step @ STEP_WALLS.. => StartError::Walls(Failed(step - STEP_WALLS), error),
         _ => StartError::Ours(error),
     }
 }

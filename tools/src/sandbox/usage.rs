@@ -18,15 +18,50 @@ pub(super) struct Usage {
     pub(super) processes: u64,
 }
 
-/// Looks at the tree below `root`.
-pub(super) fn sample(root: i32) -> Usage {
+/// The processes of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// The supervisor.
+    pub(super) root: i32,
+    /// Whether the processes that it started itself are ours too: copies of this one, and no use of
+    /// the program's.
+    pub(super) first_is_ours: bool,
+}
+
+impl Tree {
+    /// The root and all its descendants; each with whether it is ours.
+    fn processes(self) -> Vec<(i32, bool)> {
+        let mut found = vec![(self.root, true)];
+        let mut next = 0;
+        while let Some(&(pid, _)) = found.get(next) {
+            next += 1;
+            let ours = self.first_is_ours && pid == self.root;
+            // A child is listed under the thread that started it.
+            let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+            for thread in threads.flatten() {
+                let children = fs::read_to_string(thread.path().join("children"));
+                let children = children.unwrap_or_default();
+                let children = children.split_whitespace();
+                found.extend(children.filter_map(|pid| Some((pid.parse().ok()?, ours))));
+            }
+        }
+        found
+    }
+
+    fn programs(self) -> impl Iterator<Item = i32> {
+        self.processes().into_iter().filter(|(_, ours)| !ours).map(|(pid, _)| pid)
+    }
+}
+
+/// Looks at a tree.
+pub(super) fn sample(tree: Tree) -> Usage {
     let ticks = clock_ticks();
     let mut usage = Usage::default();
     let mut cpu_ticks = 0;
-    for pid in tree(root) {
+    for (pid, ours) in tree.processes() {
         let Some(stat) = Stat::of(pid) else { continue };
         cpu_ticks += stat.children_ticks;
-        if pid == root {
+        if ours {
             continue;
         }
         cpu_ticks += stat.own_ticks;
@@ -39,12 +74,12 @@ pub(super) fn sample(root: i32) -> Usage {
     usage
 }
 
-/// Memory of the tree below `root` in bytes, each shared page counted once, and files in memory
+/// Memory of a tree in bytes, each shared page counted once, and files in memory
 /// that are open but not mapped counted too.
-pub(super) fn proportional(root: i32) -> u64 {
+pub(super) fn proportional(tree: Tree) -> u64 {
     let (mut own, mut shared) = (0, 0);
     let mut files = BTreeMap::new();
-    for pid in tree(root).into_iter().filter(|&pid| pid != root) {
+    for pid in tree.programs() {
         match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
             Ok(text) => {
                 let of_files = kilobytes(&text, "Pss_Shmem:");
@@ -59,9 +94,8 @@ pub(super) fn proportional(root: i32) -> u64 {
 }
 
 /// Bytes of the nameless files in memory that a tree has open.
-pub(super) fn open_in_memory(root: i32) -> u64 {
-    let pids = tree(root).into_iter().filter(|&pid| pid != root);
-    pids.flat_map(files_in_memory).collect::<BTreeMap<_, _>>().values().sum()
+pub(super) fn open_in_memory(tree: Tree) -> u64 {
+    tree.programs().flat_map(files_in_memory).collect::<BTreeMap<_, _>>().values().sum()
 }
 
 /// By device and inode, so that one file in several processes counts once.
@@ -77,23 +111,6 @@ fn files_in_memory(pid: i32) -> Vec<((u64, u64), u64)> {
         Some(((data.dev(), data.ino()), data.blocks() * 512))
     });
     sizes.collect()
-}
-
-/// The root and all its descendants.
-fn tree(root: i32) -> Vec<i32> {
-    let mut found = vec![root];
-    let mut next = 0;
-    while next < found.len() {
-        let pid = found[next];
-        next += 1;
-        // A child is listed under the thread that started it.
-        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-        for thread in threads.flatten() {
-            let Ok(children) = fs::read_to_string(thread.path().join("children")) else { continue };
-            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
-    }
-    found
 }
 
 struct Stat {

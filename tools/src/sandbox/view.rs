@@ -29,6 +29,9 @@ pub(super) enum Seen {
 const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 pub(super) const MEMORY_FILES: u64 = 65_536;
 
+/// What of `/proc` changes the machine.
+pub(super) const KERNEL: [&str; 6] = ["acpi", "bus", "fs", "irq", "sys", "sysrq-trigger"];
+
 /// User and group of the program.
 pub(super) const USER: u32 = 1000;
 

@@ -1,0 +1,216 @@
+//! The sandboxes under attack: each row S of the threat list that is about them is a test in the row's
+//! name, once for each sandbox. Where one cannot be had, the reason is printed.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
+
+use gistify_tools::{
+    Finished, Host, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
+    Status,
+};
+
+mod rows;
+
+/// A test for each row in each sandbox.
+macro_rules! in_each {
+    ($kinds:tt $rows:tt) => { in_each! { @kinds $kinds $rows } };
+    (@kinds { $($kind:ident)* } $rows:tt) => { $( in_each! { @rows $kind $rows } )* };
+    (@rows $kind:ident { $($row:ident)* }) => {
+        mod $kind {
+            $(
+                #[test]
+                fn $row() {
+                    if let Some(attack) = crate::Attack::by(stringify!($kind)) {
+                        crate::rows::$row(&attack);
+                    }
+                }
+            )*
+        }
+    };
+}
+
+in_each! {
+    { bubblewrap namespaces }
+    {
+        programs_work_inside
+        s01_write_scope
+        s02_read_scope
+        s03_network
+        s04_vm_sockets
+        s05_fork_bomb
+        s06_independent_quotas
+        s07_tree_memory
+        s08_cpu_and_wall
+        s09_output
+        s10_whole_tree_kill
+        s11_supervisor_killed
+        s12_secrets
+        s13_descriptors
+        s14_privilege
+        s15_terminal
+        s18_disk
+        s19_unix_sockets
+        s20_kernel_surface
+        writable_places_are_not_chosen_by_links
+        many_at_once_leave_nothing
+    }
+}
+
+const MB: u64 = 1 << 20;
+
+fn limits() -> Limits {
+    Limits {
+        wall: Duration::from_secs(60),
+        cpu: Duration::from_secs(60),
+        memory: 1024 * MB,
+        processes: 64,
+        output: MB,
+        file: 64 * MB,
+    }
+}
+
+/// A sandbox, a python to attack it with, and a directory that it may write.
+struct Attack {
+    kind: &'static str,
+    sandbox: Box<dyn Sandbox>,
+    python: PathBuf,
+    directory: tempfile::TempDir,
+}
+
+impl Attack {
+    fn by(kind: &'static str) -> Option<Attack> {
+        let host = Host::from_variables(std::env::vars());
+        let sandbox = match kind {
+            "bubblewrap" => LocalSandbox::by_bubblewrap(&host, Interrupt::new()),
+            "namespaces" => LocalSandbox::by_namespaces(Interrupt::new()),
+            kind => panic!("no sandbox {kind}"),
+        };
+        let sandbox = match sandbox {
+            Ok(sandbox) => Box::new(sandbox),
+            Err(error) => {
+                println!("skipped: {error}");
+                return None;
+            }
+        };
+        assert_eq!(sandbox.name(), kind);
+        let Some(python) = host.find("python3") else {
+            println!("skipped: no python3 on the path");
+            return None;
+        };
+        // A shim would not find anything inside.
+        let script = "import sys; print(sys.executable)";
+        let output = Command::new(python).args(["-c", script]).output().unwrap();
+        let python = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+        Some(Attack { kind, sandbox, python, directory: tempfile::tempdir().unwrap() })
+    }
+
+    /// The name of a row's test.
+    fn row(&self, name: &str) -> String {
+        format!("{}::{name}", self.kind)
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    fn request(&self, script: &str) -> Request {
+        let prefix = self.python.canonicalize().unwrap();
+        Request {
+            program: self.python.clone(),
+            args: vec!["-I".into(), "-c".into(), script.into()],
+            cwd: self.directory(),
+            env: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
+            readable: vec![
+                prefix.parent().unwrap().parent().unwrap().to_path_buf(),
+                self.python.parent().unwrap().parent().unwrap().to_path_buf(),
+            ],
+            writable: vec![self.directory()],
+            network: Network::Loopback,
+            limits: limits(),
+        }
+    }
+
+    fn run(&self, request: &Request) -> Finished {
+        self.sandbox.run(request).unwrap()
+    }
+
+    /// Runs a script that must end well; gives its output.
+    fn output(&self, script: &str) -> String {
+        let finished = self.run(&self.request(script));
+        let (stdout, stderr) = (finished.stdout.text(), finished.stderr.text());
+        assert_eq!(finished.status, Status::Exited(0), "{script}\n{stdout}{stderr}");
+        stdout.trim().to_owned()
+    }
+}
+
+/// Prints the name of the error that each expression raises, or its value.
+fn tries(expressions: &[&str]) -> String {
+    let mut script = "import ctypes, errno, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+        def call(*args):\n    r = libc.syscall(*args)\n    \
+        if r < 0: raise OSError(ctypes.get_errno(), '')\n    return r\n"
+        .to_owned();
+    for expression in expressions {
+        script += &format!(
+            "try: print({expression})\nexcept OSError as e: print(errno.errorcode.get(e.errno, e))\n"
+        );
+    }
+    script
+}
+
+#[test]
+fn s21_fail_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let broken = directory.path().join("bwrap");
+    fs::write(
+        &broken,
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
+    )
+    .unwrap();
+    fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let error = LocalSandbox::isolated_by(&broken, Interrupt::new()).unwrap_err();
+    assert!(matches!(error, SandboxError::Unavailable { .. }));
+    assert!(error.to_string().contains("No permissions to create new namespace"), "{error}");
+    let missing = directory.path().join("none");
+    let error = LocalSandbox::isolated_by(&missing, Interrupt::new()).unwrap_err();
+    assert!(matches!(error, SandboxError::Unavailable { .. }), "{error}");
+    // Even a bubblewrap that claims success is not believed when it started nothing.
+    fs::write(&broken, "#!/bin/sh\nexit 0\n").unwrap();
+    let error = LocalSandbox::isolated_by(&broken, Interrupt::new()).unwrap_err();
+    assert!(matches!(error, SandboxError::Unavailable { .. }), "{error}");
+}
+
+/// All rows once more, as a user who may do nothing special.
+#[test]
+fn as_an_unprivileged_user() {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: the other tests are run by such a user");
+        return;
+    }
+    const NOBODY: u32 = 65534;
+    let place = tempfile::tempdir().unwrap();
+    let own = place.path().join("own");
+    let program = place.path().join("rows");
+    fs::create_dir(&own).unwrap();
+    std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let output = Command::new(&program)
+        .args(["--skip", "as_an_unprivileged_user", "--test-threads", "2", "--nocapture"])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .current_dir(&own)
+        .env("HOME", &own)
+        .env("TMPDIR", &own)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    println!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success());
+}
