@@ -14,7 +14,7 @@ use crate::{
     config::SessionLimits,
     limits::{self, Step},
     message::{Answer, Call, Message, ToolReply},
-    model::{Model, ModelError, Request, ToolSpec},
+    model::{Model, ModelError, Request, Spent, ToolSpec},
     outcome::Outcome,
     prompt::Prompts,
     trajectory::{End, Trajectory, TrajectoryError},
@@ -32,6 +32,8 @@ pub struct Agent<'a> {
     pub prompts: &'a Prompts,
     /// When it has to stop.
     pub limits: &'a SessionLimits,
+    /// What all sessions together took.
+    pub spent: &'a Spent,
     /// What is left of it.
     pub trajectory: Trajectory,
 }
@@ -85,12 +87,13 @@ impl Conversation<'_> {
     }
 
     async fn step(&mut self) -> Step {
-        let Agent { limits, trajectory, session, .. } = &self.agent;
-        limits::check(limits, trajectory, session)?;
+        let Agent { limits, trajectory, session, spent, .. } = &self.agent;
+        limits::check(limits, trajectory, session, spent)?;
         match self.ask().await? {
             Ok(answer) => self.act(answer),
-            Err(ModelError::Format(message)) => self.object("replies/unreadable.md", &message),
             Err(ModelError::Failed(message)) => Err(Outcome::ModelFailure { message }),
+            Err(ModelError::Paused(message)) => Err(Outcome::Paused { message }),
+            Err(ModelError::TooLong(_)) => Err(Outcome::ContextLimit),
         }
     }
 
@@ -107,8 +110,11 @@ impl Conversation<'_> {
 
     /// Carries out the calls of an answer, in order.
     fn act(&mut self, answer: Answer) -> Step {
-        let calls = answer.calls.clone();
+        let (calls, fault) = (answer.calls.clone(), answer.fault.clone());
         self.append(Message::Assistant(answer))?;
+        if let Some(fault) = fault {
+            return self.object("replies/unreadable.md", &fault);
+        }
         if calls.is_empty() {
             return self.object("replies/no_call.md", "");
         }

@@ -34,11 +34,14 @@ pub use agent::Agent;
 pub use cli::{Exit, command_line};
 pub use config::{
     BenchSettings, CommandSettings, Config, ConfigError, DEFAULTS, EnvironmentSettings,
-    GistSettings, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits, Settings,
-    WriterSettings,
+    GistSettings, ModelSettings, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits,
+    Settings, ToolCalls, WriterSettings,
 };
 pub use message::{Answer, Call, Message, ToolReply, Usage};
-pub use model::{Model, ModelError, Offline, Pending, Request, Scripted, ToolSpec};
+pub use model::{
+    Access, Ask, Credentials, Model, ModelError, ModelSupply, Offline, Pending, Provider,
+    ProviderError, Request, Resumed, Scripted, Spent, SupplyError, ToolSpec,
+};
 pub use outcome::Outcome;
 pub use prompt::{PromptError, Prompts};
 pub use trajectory::{

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tools::Session;
 
-use crate::{config::SessionLimits, outcome::Outcome, trajectory::Trajectory};
+use crate::{config::SessionLimits, model::Spent, outcome::Outcome, trajectory::Trajectory};
 
 /// The session goes on, or it ended.
 pub type Step = Result<(), Outcome>;
@@ -13,12 +13,20 @@ pub type Step = Result<(), Outcome>;
 ///
 /// # Errors
 /// The outcome, where a bound is reached.
-pub fn check(limits: &SessionLimits, trajectory: &Trajectory, session: &Session) -> Step {
+pub fn check(
+    limits: &SessionLimits,
+    trajectory: &Trajectory,
+    session: &Session,
+    spent: &Spent,
+) -> Step {
     if trajectory.steps() >= limits.steps {
         Err(Outcome::StepLimit)
     } else if trajectory.usage().total() >= limits.tokens {
         Err(Outcome::TokenLimit)
+    } else if limits.cost > 0.0 && trajectory.cost().unwrap_or(0.0) >= limits.cost {
+        Err(Outcome::CostLimit)
     } else {
+        spent.check()?;
         check_time(session)
     }
 }

@@ -34,9 +34,21 @@ pub struct Answer {
     /// What it calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// What it cost.
+    /// What it thought, where the provider tells.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// What the provider wants to see again as it gave it, such as signed reasoning.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub opaque: Value,
+    /// Why the answer cannot be used as it is; then nothing that it calls is carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// What it took.
     #[serde(default)]
     pub usage: Usage,
+    /// Its price in US dollars, where the price of its tokens is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// One call of a tool.
@@ -75,6 +87,12 @@ pub struct Usage {
     pub output: u64,
     /// Tokens read from the provider's cache.
     pub cached: u64,
+    /// Tokens read that the provider put into its cache.
+    #[serde(default)]
+    pub stored: u64,
+    /// Tokens in and out that we counted, for want of the provider's own count.
+    #[serde(default)]
+    pub estimated: u64,
 }
 
 impl Usage {
@@ -89,5 +107,7 @@ impl std::ops::AddAssign for Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cached = self.cached.saturating_add(other.cached);
+        self.stored = self.stored.saturating_add(other.stored);
+        self.estimated = self.estimated.saturating_add(other.estimated);
     }
 }

@@ -12,13 +12,22 @@ pub enum Outcome {
     StepLimit,
     /// The tokens were used up.
     TokenLimit,
+    /// The money was used up.
+    CostLimit,
     /// The time was used up.
     TimeLimit,
+    /// The conversation does not fit the model's window, however much is condensed.
+    ContextLimit,
     /// Too many answers in a row that call no tool or cannot be read.
     FormatErrors,
     /// The model gave no answer.
     ModelFailure {
         /// The cause.
+        message: String,
+    },
+    /// The provider's quota is used up: the session can be taken up again later.
+    Paused {
+        /// What the provider said.
         message: String,
     },
     /// A tool or the record failed, or the program did.
@@ -33,7 +42,14 @@ pub enum Outcome {
 impl Outcome {
     /// Whether a limit ended the session.
     pub fn is_limit(&self) -> bool {
-        matches!(self, Self::StepLimit | Self::TokenLimit | Self::TimeLimit)
+        matches!(
+            self,
+            Self::StepLimit
+                | Self::TokenLimit
+                | Self::CostLimit
+                | Self::TimeLimit
+                | Self::ContextLimit
+        )
     }
 }
 
@@ -43,9 +59,12 @@ impl std::fmt::Display for Outcome {
             Self::Submitted => out.write_str("submitted"),
             Self::StepLimit => out.write_str("step limit reached"),
             Self::TokenLimit => out.write_str("token limit reached"),
+            Self::CostLimit => out.write_str("cost limit reached"),
+            Self::ContextLimit => out.write_str("context limit reached"),
             Self::TimeLimit => out.write_str("time limit reached"),
             Self::FormatErrors => out.write_str("repeated format errors"),
             Self::ModelFailure { message } => write!(out, "model failure: {message}"),
+            Self::Paused { message } => write!(out, "paused: {message}"),
             Self::Fatal { message } => write!(out, "fatal: {message}"),
             Self::Interrupted => out.write_str("interrupted"),
         }

@@ -76,6 +76,9 @@ pub struct End {
     pub calls: BTreeMap<String, usize>,
     /// Tokens of all answers.
     pub usage: Usage,
+    /// Their price in US dollars; none where that of one answer is not known.
+    #[serde(default)]
+    pub cost: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: f64,
 }
@@ -123,6 +126,7 @@ pub struct Trajectory {
     steps: usize,
     calls: BTreeMap<String, usize>,
     usage: Usage,
+    cost: Option<f64>,
     ended: bool,
 }
 
@@ -143,6 +147,7 @@ impl Trajectory {
             steps: 0,
             calls: BTreeMap::new(),
             usage: Usage::default(),
+            cost: Some(0.0),
             ended: false,
         };
         trajectory.write(&Record::Start(start))?;
@@ -157,6 +162,7 @@ impl Trajectory {
         if let Message::Assistant(answer) = message {
             self.steps += 1;
             self.usage += answer.usage;
+            self.cost = self.cost.zip(answer.cost).map(|(sum, cost)| sum + cost);
             for call in &answer.calls {
                 *self.calls.entry(call.tool.clone()).or_default() += 1;
             }
@@ -172,7 +178,8 @@ impl Trajectory {
     pub fn end(&mut self, outcome: Outcome) -> Result<End, TrajectoryError> {
         let seconds = self.seconds();
         let (steps, calls, usage) = (self.steps, self.calls.clone(), self.usage);
-        let end = End { outcome, steps, calls, usage, seconds };
+        let cost = self.cost.filter(|_| steps > 0);
+        let end = End { outcome, steps, calls, usage, cost, seconds };
         self.ended = true;
         self.write(&Record::End(end.clone()))?;
         Ok(end)
@@ -186,6 +193,11 @@ impl Trajectory {
     /// Tokens so far.
     pub fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Price of all answers so far, where that of each is known.
+    pub fn cost(&self) -> Option<f64> {
+        self.cost
     }
 
     /// Seconds so far.

@@ -19,7 +19,7 @@ use tools::{
 use crate::{
     agent::Agent,
     config::Settings,
-    model::{Model, UnknownModel, model_named},
+    model::{Access, Model, ModelSupply, SupplyError},
     outcome::Outcome,
     prompt::{PromptError, Prompts},
     trajectory::{End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, now},
@@ -27,9 +27,9 @@ use crate::{
 
 /// Writes gists, one session at a time; several threads may share it.
 pub struct Writer {
-    name: String,
+    models: ModelSupply,
     settings: Settings,
-    prompts: Prompts,
+    prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
 }
 
@@ -41,7 +41,7 @@ pub const TRAJECTORY: &str = "trajectory.jsonl";
 pub enum WriterError {
     /// The settings name a model that there is not.
     #[error(transparent)]
-    Model(#[from] UnknownModel),
+    Model(#[from] SupplyError),
     /// The settings name a tool that there is not.
     #[error(transparent)]
     Tool(#[from] UnknownTool),
@@ -61,16 +61,20 @@ impl Writer {
     ///
     /// # Errors
     /// The settings name a model, tool or prompt that there is not.
-    pub fn new(settings: Settings, sandbox: Arc<dyn Sandbox>) -> Result<Self, WriterError> {
+    pub fn new(
+        settings: Settings,
+        sandbox: Arc<dyn Sandbox>,
+        access: &Access,
+    ) -> Result<Self, WriterError> {
         let directory = &settings.writer.prompts;
-        let prompts =
-            Prompts::load(Some(directory.as_path()).filter(|path| *path != Path::new("")))?;
+        let directory = Some(directory.as_path()).filter(|path| *path != Path::new(""));
+        let prompts = Arc::new(Prompts::load(directory)?);
         let toolset = Toolset::named(&settings.writer.tools)?;
         for tool in toolset.iter() {
             prompts.describe(tool)?;
         }
-        let name = model_named(&settings.writer.model)?.name().to_owned();
-        Ok(Self { name, settings, prompts, sandbox })
+        let models = ModelSupply::new(&settings, Arc::clone(&prompts), access)?;
+        Ok(Self { models, settings, prompts, sandbox })
     }
 
     /// A session on a task, with nothing found out yet.
@@ -92,7 +96,7 @@ impl Writer {
         record: &Path,
         watch: Watch,
     ) -> Result<End, WriterError> {
-        let mut model = model_named(&self.settings.writer.model)?;
+        let mut model = self.models.open(record.parent().unwrap_or(Path::new("")))?;
         let toolset = Toolset::named(&self.settings.writer.tools)?;
         let trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
         // One thread for one session: a tool blocks it, and nothing else is to be done meanwhile.
@@ -103,6 +107,7 @@ impl Writer {
             session,
             prompts: &self.prompts,
             limits: &self.settings.session,
+            spent: &self.models.spent(),
             trajectory,
         };
         Ok(runtime.block_on(agent.run())?)
@@ -128,7 +133,7 @@ impl Writer {
             tokens_in: end.usage.input,
             tokens_out: end.usage.output,
             tokens_cached: end.usage.cached,
-            price: None,
+            price: end.cost,
             wall_seconds: end.seconds,
             cpu_seconds: None,
             slicing_cpu_seconds: session.findings.slicing.map(|time| time.as_secs_f64()),
@@ -146,9 +151,10 @@ impl Writer {
         let gist = session.findings.gist.as_ref();
         Ok(Attempt {
             gist: gist.map(|gist| gist.text.clone()).ok_or_else(|| end.outcome.to_string()),
-            source_map: gist.map(SourceMap::of),
+            source_map: source_map(&session),
             outcome: end.outcome.to_string(),
-            infrastructure: matches!(end.outcome, Outcome::Fatal { .. }),
+            // What a provider refuses says nothing about the gist.
+            infrastructure: matches!(end.outcome, Outcome::Fatal { .. } | Outcome::Paused { .. }),
             trajectory: Some(record),
             effort: self.effort(&end, &session),
             writer: self.abilities(),
@@ -178,7 +184,7 @@ impl Writer {
 
 impl Solver for Writer {
     fn name(&self) -> &str {
-        &self.name
+        self.models.name()
     }
 
     fn attempt(&self, context: &TaskContext<'_>) -> Attempt {
@@ -192,6 +198,12 @@ impl Solver for Writer {
             writer: self.abilities(),
         })
     }
+}
+
+/// Where the lines of a gist come from, where the slicer wrote it as it stands.
+pub fn source_map(session: &Session) -> Option<SourceMap> {
+    let Findings { plan: Some(_), gist: Some(gist), .. } = &session.findings else { return None };
+    Some(SourceMap::of(gist))
 }
 
 /// A session on a task, within the bounds of the settings.

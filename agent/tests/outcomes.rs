@@ -10,7 +10,7 @@ use std::{
 
 use gistify::{
     Agent, Answer, Call, End, Message, Model, ModelError, Outcome, Pending, Prompts, Record,
-    Request, Scripted, SessionLimits, Start, TRAJECTORY_VERSION, Trajectory, Usage,
+    Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION, Trajectory, Usage,
     read_trajectory,
 };
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Model for Silent {
 }
 
 fn limits() -> SessionLimits {
-    SessionLimits { steps: 5, tokens: 1000, seconds: 60.0, format_errors: 2 }
+    SessionLimits { steps: 5, tokens: 1000, cost: 0.0, seconds: 60.0, format_errors: 2 }
 }
 
 fn session(root: &Path, limits: &SessionLimits) -> Session {
@@ -135,6 +135,7 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
         session: &mut session,
         prompts: &prompts,
         limits,
+        spent: &Spent::default(),
         trajectory,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -181,9 +182,9 @@ fn step_limit() {
 
 #[test]
 fn token_limit() {
-    let usage = Usage { input: 900, output: 200, cached: 0 };
+    let usage = Usage { input: 900, output: 200, ..Usage::default() };
     let call = Call { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
-    let answer = Answer { content: String::new(), calls: vec![call], usage };
+    let answer = Answer { calls: vec![call], usage, ..Answer::default() };
     let model = Scripted::new().then(Ok(answer)).call("submit", act("submit"));
     check(model, &limits(), Outcome::TokenLimit, 1);
 }
@@ -209,13 +210,14 @@ fn repeated_format_errors() {
 
 #[test]
 fn a_call_between_format_errors_forgives_them() {
-    let unreadable = || Err(ModelError::Format("not JSON".to_owned()));
+    let fault = Some("not JSON".to_owned());
+    let unreadable = || Ok(Answer { fault: fault.clone(), ..Answer::default() });
     let model = Scripted::new()
         .say("hm")
         .call("submit", act(""))
         .then(unreadable())
         .call("submit", act("submit"));
-    let messages = check(model, &limits(), Outcome::Submitted, 3);
+    let messages = check(model, &limits(), Outcome::Submitted, 4);
     assert!(messages.iter().any(|message| {
         matches!(message, Message::User { content } if content.contains("not JSON"))
     }));
@@ -225,6 +227,27 @@ fn a_call_between_format_errors_forgives_them() {
 fn model_failure() {
     let message = "the script is at its end".to_owned();
     check(Scripted::new(), &limits(), Outcome::ModelFailure { message }, 0);
+}
+
+#[test]
+fn d07_paused_by_a_quota() {
+    let message = "429: insufficient_quota".to_owned();
+    let model = Scripted::new().then(Err(ModelError::Paused(message.clone())));
+    check(model, &limits(), Outcome::Paused { message }, 0);
+}
+
+#[test]
+fn context_limit() {
+    let model = Scripted::new().then(Err(ModelError::TooLong("too long".to_owned())));
+    check(model, &limits(), Outcome::ContextLimit, 0);
+}
+
+#[test]
+fn cost_limit() {
+    let call = Call { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
+    let answer = Answer { calls: vec![call], cost: Some(2.0), ..Answer::default() };
+    let model = Scripted::new().then(Ok(answer)).call("submit", act("submit"));
+    check(model, &SessionLimits { cost: 1.5, ..limits() }, Outcome::CostLimit, 1);
 }
 
 #[test]

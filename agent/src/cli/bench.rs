@@ -25,6 +25,9 @@ pub struct Bench {
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
+    /// Who writes the gists: offline, command/PROGRAM, or PROVIDER/MODEL.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
     /// Only tasks whose id has this text in it.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
@@ -54,6 +57,7 @@ impl Bench {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
+        flags.text("--model", "writer.model", self.model.as_deref());
         flags.number("--workers", "bench.workers", self.workers);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags
@@ -62,7 +66,8 @@ impl Bench {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let settings = &around.settings;
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(settings.clone(), sandbox.clone()).or_exit(Exit::Usage)?;
+        let writer = Writer::new(settings.clone(), sandbox.clone(), &around.access())
+            .or_exit(Exit::Usage)?;
         let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
         self.select(&mut suites);
         if suites.tasks.is_empty() {

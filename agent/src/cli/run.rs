@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{SourceMap, Submission};
+use ::eval::Submission;
 use clap::Args;
 use serde_json::json;
 use tools::{GIST_NAME, Session};
@@ -20,13 +20,16 @@ use crate::{
     outcome::Outcome,
     record::{RunDirectory, replace},
     trajectory::End,
-    writer::{TRAJECTORY, Writer},
+    writer::{TRAJECTORY, Writer, source_map},
 };
 
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
     target: Target,
+    /// Who writes it: offline, human, command/PROGRAM, or PROVIDER/MODEL.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
     /// Where the gist is written [default: concise.py].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -45,6 +48,7 @@ impl Run {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = self.target.flags();
+        flags.text("--model", "writer.model", self.model.as_deref());
         flags.path("--output", "gist.output", self.output.as_deref());
         flags
     }
@@ -53,7 +57,8 @@ impl Run {
         let output = &around.settings.gist.output;
         writable(output, self.force)?;
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(around.settings.clone(), sandbox.clone()).or_exit(Exit::Usage)?;
+        let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
+            .or_exit(Exit::Usage)?;
         let progress = Progress::new(around.talk);
         let opened = self.target.open(around, sandbox, &progress)?;
         let record = record(self.run_dir.as_deref(), around)?;
@@ -67,10 +72,12 @@ impl Run {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
         }
         let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
-        let source_map = SourceMap::of(gist);
+        let source_map = source_map(&session);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        let map = record.path().join("source-map.json");
-        ::eval::write(&map, &source_map).or_exit(Exit::Infrastructure)?;
+        if let Some(source_map) = &source_map {
+            let path = record.path().join("source-map.json");
+            ::eval::write(&path, source_map).or_exit(Exit::Infrastructure)?;
+        }
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
@@ -86,7 +93,7 @@ impl Run {
             &session.workspace,
             &Judged {
                 submission: Submission::Written(gist.text.clone()),
-                source_map: Some(&source_map),
+                source_map: source_map.as_ref(),
                 writer: writer.abilities(),
                 effort: Some(writer.effort(&end, &session)),
             },
@@ -140,6 +147,9 @@ fn without_gist(session: &Session, end: &End) -> Failure {
         (Outcome::Interrupted, _) => Failure::new(Exit::Interrupted, "interrupted"),
         (_, Some(unusable)) => Failure { exit: Exit::Input, error: unusable.clone().into() },
         (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),
+        (outcome @ (Outcome::ModelFailure { .. } | Outcome::Paused { .. }), _) => {
+            Failure::new(Exit::Infrastructure, outcome.to_string())
+        }
         (outcome, _) => Failure::new(Exit::NotFaithful, format!("no gist: {outcome}")),
     }
 }

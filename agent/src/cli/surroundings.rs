@@ -18,8 +18,16 @@ use tools::{
     Sandbox, SandboxError,
 };
 
-use super::{Exit, Failure, Global, OrExit, flags::Flags, progress::Progress, target};
-use crate::config::{Config, SandboxKind, Settings};
+use super::{
+    Exit, Failure, Global, OrExit,
+    flags::Flags,
+    progress::{Progress, printable},
+    target,
+};
+use crate::{
+    config::{Config, SandboxKind, Settings},
+    model::{Access, Credentials},
+};
 
 /// The surroundings of one run of the program.
 pub struct Surroundings {
@@ -43,6 +51,8 @@ pub struct Surroundings {
     pub host: Host,
     /// Set by the first INT, TERM or HUP.
     pub interrupt: Interrupt,
+    /// Keys and addresses of models; the environment comes before the user's own file.
+    credentials: Credentials,
 }
 
 /// How much is said on standard error.
@@ -81,9 +91,13 @@ impl Surroundings {
             false => Some(settings.environment.cache.clone()),
         };
         let state = base("XDG_STATE_HOME", home.as_deref(), ".local/state");
-        let variables = env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
+        let variables: Vec<(String, String)> = env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        // The user's own file: one in a repository or in the current directory is never read.
+        let own = base("XDG_CONFIG_HOME", home.as_deref(), ".config")
+            .and_then(|base| fs::read_to_string(base.join(".env")).ok());
+        let own = own.map(|text| Credentials::parse(&text)).unwrap_or_default();
         let lost = |what: &str, name: &str| {
             let message = format!("no directory for {what} (set HOME or {name})");
             Failure::new(Exit::Usage, message)
@@ -95,11 +109,17 @@ impl Surroundings {
             opened: OnceLock::new(),
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
+            credentials: Credentials::new(variables.iter().cloned().chain(own)),
             host: Host::from_variables(variables),
             interrupt: Interrupt::new(),
             config,
             settings,
         })
+    }
+
+    /// What models need of the surroundings.
+    pub fn access(&self) -> Access {
+        Access { credentials: self.credentials.clone(), ask: Arc::new(ask) }
     }
 
     /// A failure of what was running: the user's wish where there is one, else the machine's.
@@ -214,6 +234,23 @@ impl Surroundings {
             SandboxKind::None => Arc::new(LocalSandbox::new(interrupt)),
         })
     }
+}
+
+/// Shows a text and reads lines up to an empty one.
+fn ask(text: &str) -> io::Result<Option<String>> {
+    eprintln!("\n{}\n", printable(text));
+    eprint!("> ");
+    let mut lines = Vec::new();
+    for line in io::stdin().lines() {
+        match line? {
+            line if line.trim().is_empty() && !lines.is_empty() => {
+                return Ok(Some(lines.join("\n")));
+            }
+            line if line.trim().is_empty() => {}
+            line => lines.push(line),
+        }
+    }
+    Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
 /// A directory that a variable names; relative ones count for nothing (XDG base directory

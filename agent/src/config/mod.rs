@@ -15,8 +15,9 @@ use toml::{Table, Value};
 mod settings;
 
 pub use settings::{
-    BenchSettings, CommandSettings, EnvironmentSettings, GistSettings, ReferenceSettings,
-    SandboxKind, SandboxSettings, SessionLimits, Settings, WriterSettings,
+    BenchSettings, CommandSettings, EnvironmentSettings, GistSettings, ModelSettings,
+    ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits, Settings, ToolCalls,
+    WriterSettings,
 };
 
 /// The embedded defaults.

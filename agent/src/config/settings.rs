@@ -14,6 +14,8 @@ use tools::{Limits, Place};
 pub struct Settings {
     /// Who writes the gist, and with what.
     pub writer: WriterSettings,
+    /// How models are asked.
+    pub model: ModelSettings,
     /// Bounds on one session.
     pub session: SessionLimits,
     /// Bounds on each run of the command.
@@ -40,6 +42,41 @@ pub struct WriterSettings {
     pub prompts: PathBuf,
 }
 
+/// How models are asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct ModelSettings {
+    pub tool_calls: ToolCalls,
+    pub output_tokens: u64,
+    pub parameters: String,
+    pub requests_per_minute: u32,
+    pub retries: usize,
+    pub pause_seconds: f64,
+    pub wait_seconds: f64,
+    pub silence_seconds: f64,
+    pub request_seconds: f64,
+    pub answer_mib: u64,
+    pub total_tokens: u64,
+    pub total_cost: f64,
+    pub providers: PathBuf,
+    pub prices: PathBuf,
+    pub record: bool,
+    pub replay: PathBuf,
+}
+
+/// How tools are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCalls {
+    /// As the provider's entry says, and by text where it refuses tools.
+    Auto,
+    /// By the provider's protocol.
+    Protocol,
+    /// By blocks of text.
+    Text,
+}
+
 /// Bounds on one session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +84,7 @@ pub struct WriterSettings {
 pub struct SessionLimits {
     pub steps: usize,
     pub tokens: u64,
+    pub cost: f64,
     pub seconds: f64,
     pub format_errors: usize,
 }
@@ -149,8 +187,13 @@ pub struct BenchSettings {
 impl Settings {
     /// The first value that its type allows and its meaning does not: key and reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let Self { session, command, reference, bench, .. } = self;
+        let Self { model, session, command, reference, bench, .. } = self;
         let positive = [
+            ("model.pause_seconds", model.pause_seconds),
+            ("model.wait_seconds", model.wait_seconds),
+            ("model.silence_seconds", model.silence_seconds),
+            ("model.request_seconds", model.request_seconds),
+            ("model.answer_mib", model.answer_mib as f64),
             ("session.steps", session.steps as f64),
             ("session.tokens", session.tokens as f64),
             ("session.seconds", session.seconds),
@@ -168,6 +211,12 @@ impl Settings {
             // Written so that NaN is refused too; the bound is about 30 years.
             if !(value > 0.0 && value < 1e15) || (key.ends_with("seconds") && value > 1e9) {
                 return Err((key, format!("{value} is out of range (it has to be above 0)")));
+            }
+        }
+        for (key, value) in [("session.cost", session.cost), ("model.total_cost", model.total_cost)]
+        {
+            if !(0.0..1e9).contains(&value) {
+                return Err((key, format!("{value} is out of range (0 is no cap)")));
             }
         }
         Ok(())

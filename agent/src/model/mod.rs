@@ -6,15 +6,34 @@
 use std::{future::Future, pin::Pin};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::message::{Answer, Message};
 
+mod anthropic;
+mod assemble;
+mod command;
+mod human;
 mod offline;
+mod openai;
+mod pace;
+mod prices;
+mod provider;
+mod resumed;
+mod retry;
 mod scripted;
+mod supply;
+mod tape;
+mod textual;
+mod wire;
 
+pub use human::Ask;
 pub use offline::Offline;
+pub use pace::Spent;
+pub use provider::{Credentials, Provider, ProviderError};
+pub use resumed::Resumed;
 pub use scripted::Scripted;
+pub use supply::{Access, ModelSupply, SupplyError};
 
 /// Answers conversations.
 pub trait Model: Send {
@@ -51,32 +70,21 @@ pub struct ToolSpec {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The answer came, and it cannot be read; asking again may help.
-    #[error("{0}")]
-    Format(String),
     /// No answer will come.
     #[error("{0}")]
     Failed(String),
+    /// The quota is used up; later an answer may come.
+    #[error("{0}")]
+    Paused(String),
+    /// The conversation is too long for it.
+    #[error("{0}")]
+    TooLong(String),
 }
 
-/// The settings name a model that there is not.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no model {name:?} (there is {})", MODELS.join(", "))]
-pub struct UnknownModel {
-    /// What was asked for.
-    pub name: String,
-}
-
-/// The models that settings can name.
-const MODELS: [&str; 1] = ["offline"];
-
-/// A model by the name that settings give it.
-///
-/// # Errors
-/// There is none of this name.
-pub fn model_named(name: &str) -> Result<Box<dyn Model>, UnknownModel> {
-    match name {
-        "offline" => Ok(Box::new(Offline)),
-        _ => Err(UnknownModel { name: name.to_owned() }),
+/// Arguments as providers take them: an object, whatever the model wrote.
+fn object(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(_) => arguments.clone(),
+        other => json!({ "unreadable": other }),
     }
 }

@@ -1,0 +1,306 @@
+//! Anthropic's messages, through reqwest: tools, server-sent events and marks for the provider's cache.
+//!
+//! Blocks of signed reasoning are sent back as they came. Retries, rates and records are below, in
+//! `wire` and `retry`.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Model, Pending, Request,
+    assemble::{Draft, settle},
+    provider::Provider,
+    retry::{Failure, persist},
+    wire::{Received, Wire, said},
+};
+use crate::{
+    config::ModelSettings,
+    message::{Answer, Message, Usage},
+};
+
+/// A model behind the messages interface.
+pub struct Anthropic {
+    name: String,
+    model: String,
+    provider: Provider,
+    settings: ModelSettings,
+    parameters: Map<String, Value>,
+    key: Option<SecretString>,
+    wire: Wire,
+}
+
+/// The version of the interface that is spoken.
+const VERSION: &str = "2023-06-01";
+/// Written tokens where the settings leave them to the provider, which wants a number.
+const OUTPUT_TOKENS: u64 = 16_384;
+
+impl Anthropic {
+    /// A model of a provider.
+    pub fn new(
+        name: String,
+        model: String,
+        provider: Provider,
+        settings: ModelSettings,
+        parameters: Map<String, Value>,
+        key: Option<SecretString>,
+        wire: Wire,
+    ) -> Self {
+        Self { name, model, provider, settings, parameters, key, wire }
+    }
+
+    async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
+        let client = self.wire.client();
+        let mut request = client
+            .post(format!("{}/messages", self.provider.base_url))
+            .header("anthropic-version", VERSION)
+            .json(body);
+        for (name, value) in &self.provider.headers {
+            request = request.header(name, value);
+        }
+        if let Some(key) = self.key.as_ref().map(ExposeSecret::expose_secret) {
+            request = match self.provider.key_header.as_str() {
+                "bearer" => request.bearer_auth(key),
+                name => request.header(name, key),
+            };
+        }
+        let request = request.build().map_err(|error| {
+            Failure::Refused(format!("build the request: {}", error.without_url()))
+        })?;
+        let received = self.wire.exchange(request).await?;
+        read(&received)
+    }
+
+    fn body(&self, request: Request<'_>) -> Value {
+        let mut system = Vec::new();
+        let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+        for message in request.messages {
+            let (role, blocks) = match message {
+                Message::System { content } => {
+                    system.push(json!({ "type": "text", "text": content }));
+                    continue;
+                }
+                Message::User { content } => ("user", vec![text(content)]),
+                Message::Tool(reply) => (
+                    "user",
+                    vec![json!({
+                        "type": "tool_result",
+                        "tool_use_id": reply.id,
+                        "content": reply.content,
+                        "is_error": reply.refused,
+                    })],
+                ),
+                Message::Assistant(answer) => ("assistant", blocks(answer)),
+            };
+            // All replies to one answer have to stand in one message.
+            match messages.last_mut() {
+                Some((last, there)) if *last == role => there.extend(blocks),
+                _ if blocks.is_empty() => {}
+                _ => messages.push((role, blocks)),
+            }
+        }
+        // What stands before these marks is read from the cache the next time.
+        if let Some(last) = system.last_mut() {
+            last["cache_control"] = json!({ "type": "ephemeral" });
+        }
+        if let Some(last) = messages.last_mut().and_then(|(_, blocks)| blocks.last_mut()) {
+            last["cache_control"] = json!({ "type": "ephemeral" });
+        }
+        let messages: Vec<Value> = messages
+            .into_iter()
+            .map(|(role, content)| json!({ "role": role, "content": content }))
+            .collect();
+        let limit = match self.settings.output_tokens {
+            0 => OUTPUT_TOKENS,
+            limit => limit,
+        };
+        let mut body = json!({
+            "model": self.model,
+            "messages": messages,
+            "system": system,
+            "stream": true,
+        });
+        body[&self.provider.output_limit] = limit.into();
+        if !request.tools.is_empty() {
+            let tool = |tool: &super::ToolSpec| {
+                let (name, description) = (&tool.name, &tool.description);
+                json!({ "name": name, "description": description, "input_schema": tool.parameters })
+            };
+            body["tools"] = request.tools.iter().map(tool).collect();
+        }
+        for (key, value) in &self.parameters {
+            body[key] = value.clone();
+        }
+        body
+    }
+}
+
+impl Model for Anthropic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+        Box::pin(async move {
+            let body = self.body(request);
+            let answer = persist(&self.settings, || self.ask(&body)).await?;
+            Ok(settle(answer, request))
+        })
+    }
+}
+
+fn text(content: &str) -> Value {
+    json!({ "type": "text", "text": content })
+}
+
+fn blocks(answer: &Answer) -> Vec<Value> {
+    let mut blocks: Vec<Value> =
+        answer.opaque["reasoning_details"].as_array().cloned().unwrap_or_default();
+    if !answer.content.trim().is_empty() {
+        blocks.push(text(answer.content.trim_end()));
+    }
+    blocks.extend(answer.calls.iter().map(|call| {
+        let input = super::object(&call.arguments);
+        json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": input })
+    }));
+    blocks
+}
+
+fn read(received: &Received) -> Result<Answer, Failure> {
+    let body = String::from_utf8_lossy(&received.body);
+    let mut draft = Draft::default();
+    if received.kind == "application/json" {
+        let answer: Value = serde_json::from_str(&body)
+            .map_err(|error| Failure::again(format!("the answer is no JSON: {error}")))?;
+        whole(&mut draft, &answer)?;
+        return draft.finish();
+    }
+    let mut thoughts = Thoughts::default();
+    // An event's data may stand on several lines; an empty line ends it.
+    for event in body.replace("\r\n", "\n").split("\n\n") {
+        let data: Vec<&str> = event
+            .lines()
+            .filter_map(|line| line.strip_prefix("data:"))
+            .map(|data| data.strip_prefix(' ').unwrap_or(data))
+            .collect();
+        if data.is_empty() {
+            continue;
+        }
+        let event: Value = serde_json::from_str(&data.join("\n"))
+            .map_err(|error| Failure::again(format!("a part of the answer is no JSON: {error}")))?;
+        add(&mut draft, &mut thoughts, &event)?;
+    }
+    draft.details = thoughts.blocks;
+    draft.finish()
+}
+
+/// Blocks of reasoning, whole as they are to be sent back.
+#[derive(Default)]
+struct Thoughts {
+    blocks: Vec<Value>,
+    open: Option<u64>,
+}
+
+fn add(draft: &mut Draft, thoughts: &mut Thoughts, event: &Value) -> Result<(), Failure> {
+    let index = event["index"].as_u64().unwrap_or(0);
+    match event["type"].as_str().unwrap_or_default() {
+        "message_start" => draft.usage = Some(used(&event["message"]["usage"], None)),
+        "content_block_start" => {
+            let block = &event["content_block"];
+            match block["type"].as_str().unwrap_or_default() {
+                "text" => draft.content.push_str(block["text"].as_str().unwrap_or_default()),
+                "tool_use" => {
+                    let part = draft.call(index as usize, block["id"].as_str().unwrap_or_default());
+                    part.tool = block["name"].as_str().unwrap_or_default().to_owned();
+                }
+                "thinking" | "redacted_thinking" => {
+                    thoughts.blocks.push(block.clone());
+                    thoughts.open = Some(index);
+                }
+                _ => {}
+            }
+        }
+        "content_block_delta" => {
+            let delta = &event["delta"];
+            let said = |key: &str| delta[key].as_str().unwrap_or_default();
+            match said("type") {
+                "text_delta" => draft.content.push_str(said("text")),
+                "input_json_delta" => {
+                    draft.call(index as usize, "").arguments.push_str(said("partial_json"));
+                }
+                "thinking_delta" => draft.reasoning.push_str(said("thinking")),
+                _ => {}
+            }
+            if let Some(block) = thoughts.blocks.last_mut().filter(|_| thoughts.open == Some(index))
+            {
+                for key in ["thinking", "signature"] {
+                    let longer =
+                        format!("{}{}", block[key].as_str().unwrap_or_default(), said(key));
+                    if !longer.is_empty() {
+                        block[key] = longer.into();
+                    }
+                }
+            }
+        }
+        "message_delta" => {
+            if let Some(reason) = event["delta"]["stop_reason"].as_str() {
+                draft.finished = Some(reason.to_owned());
+            }
+            draft.usage = Some(used(&event["usage"], draft.usage));
+        }
+        "error" => return Err(failure(event)),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// An answer that did not come as events.
+fn whole(draft: &mut Draft, answer: &Value) -> Result<(), Failure> {
+    if answer["type"] == "error" {
+        return Err(failure(answer));
+    }
+    for (at, block) in answer["content"].as_array().into_iter().flatten().enumerate() {
+        match block["type"].as_str().unwrap_or_default() {
+            "text" => draft.content.push_str(block["text"].as_str().unwrap_or_default()),
+            "tool_use" => {
+                let part = draft.call(at, block["id"].as_str().unwrap_or_default());
+                part.tool = block["name"].as_str().unwrap_or_default().to_owned();
+                part.arguments = block["input"].to_string();
+            }
+            "thinking" | "redacted_thinking" => {
+                draft.reasoning.push_str(block["thinking"].as_str().unwrap_or_default());
+                draft.details.push(block.clone());
+            }
+            _ => {}
+        }
+    }
+    draft.finished = answer["stop_reason"].as_str().map(str::to_owned);
+    draft.usage = Some(used(&answer["usage"], None));
+    Ok(())
+}
+
+fn failure(event: &Value) -> Failure {
+    let message = said(&event.to_string());
+    match event["error"]["type"].as_str().unwrap_or_default() {
+        "overloaded_error" | "api_error" | "rate_limit_error" | "timeout_error" => {
+            Failure::again(message)
+        }
+        "billing_error" => Failure::Quota(message),
+        _ => Failure::Refused(message),
+    }
+}
+
+/// Tokens, those of the cache included in what was read. The last report of written tokens counts.
+fn used(usage: &Value, before: Option<Usage>) -> Usage {
+    let before = before.unwrap_or_default();
+    let number = |key: &str| usage[key].as_u64();
+    let cached = number("cache_read_input_tokens").unwrap_or(before.cached);
+    let stored = number("cache_creation_input_tokens").unwrap_or(before.stored);
+    let plain = number("input_tokens").unwrap_or(before.input - before.cached - before.stored);
+    Usage {
+        input: plain + cached + stored,
+        output: number("output_tokens").unwrap_or(before.output),
+        cached,
+        stored,
+        estimated: 0,
+    }
+}

@@ -1,0 +1,156 @@
+//! An answer put together from its parts, whichever protocol they came by.
+//!
+//! Here an answer becomes what the loop may act on: finished, with ids that join each call to its
+//! reply, with arguments that are JSON where they can be, and with its tokens counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use graph::count_tokens;
+use serde_json::{Value, json};
+
+use super::{Request, retry::Failure};
+use crate::message::{Answer, Call, Message, Usage};
+
+/// An answer on its way.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// Text.
+    pub content: String,
+    /// Thoughts.
+    pub reasoning: String,
+    /// Thoughts in the provider's own form, to be sent back.
+    pub details: Vec<Value>,
+    /// Tokens, where the provider told.
+    pub usage: Option<Usage>,
+    /// Why it ended, once it did.
+    pub finished: Option<String>,
+    calls: BTreeMap<usize, Part>,
+}
+
+/// A call on its way.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// The id that the provider gave.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// The text of the arguments.
+    pub arguments: String,
+}
+
+impl Draft {
+    /// The call at an index. Some servers give every call the same index and tell them apart by id.
+    pub fn call(&mut self, index: usize, id: &str) -> &mut Part {
+        let other = |part: &Part| !id.is_empty() && !part.id.is_empty() && part.id != id;
+        let at = match self.calls.get(&index) {
+            Some(part) if other(part) => {
+                let same = self.calls.iter().find(|(_, part)| part.id == id);
+                same.map_or(self.calls.len(), |(at, _)| *at)
+            }
+            _ => index,
+        };
+        let part = self.calls.entry(at).or_default();
+        if part.id.is_empty() {
+            id.clone_into(&mut part.id);
+        }
+        part
+    }
+
+    /// The answer, once it is whole.
+    ///
+    /// # Errors
+    /// The provider never said that it is.
+    pub fn finish(self) -> Result<Answer, Failure> {
+        let Some(reason) = self.finished else {
+            return Err(Failure::again("the answer was cut before its end".to_owned()));
+        };
+        let fault = match reason.as_str() {
+            "length" | "max_tokens" => Some("it was cut at the limit of written tokens".to_owned()),
+            "content_filter" | "refusal" => Some(format!("the provider withheld it ({reason})")),
+            "model_context_window_exceeded" => return Err(Failure::TooLong(reason)),
+            _ => None,
+        };
+        let calls = match fault {
+            // What was cut may be a part of a call.
+            Some(_) => Vec::new(),
+            None => self.calls.into_values().map(Part::call).collect(),
+        };
+        Ok(Answer {
+            content: self.content,
+            calls,
+            reasoning: self.reasoning,
+            opaque: match self.details.is_empty() {
+                true => Value::Null,
+                false => json!({ "reasoning_details": self.details }),
+            },
+            fault,
+            usage: self.usage.unwrap_or_default(),
+            cost: None,
+        })
+    }
+}
+
+impl Part {
+    fn call(self) -> Call {
+        let text = self.arguments.trim();
+        let arguments = match text {
+            "" => json!({}),
+            text => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+        };
+        Call { id: self.id, tool: self.tool, arguments }
+    }
+}
+
+/// Gives each call an id that no other call of the conversation has, and counts tokens that the
+/// provider did not.
+pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
+    let mut known: BTreeSet<String> = request
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Assistant(answer) => Some(answer.calls.iter().map(|call| call.id.clone())),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    for call in &mut answer.calls {
+        let given = if call.id.is_empty() { "call" } else { &call.id };
+        let fresh = (1..)
+            .map(|n| if n == 1 { given.to_owned() } else { format!("{given}-{n}") })
+            .find(|id| !known.contains(id))
+            .unwrap_or_default();
+        known.insert(fresh.clone());
+        call.id = fresh;
+    }
+    if answer.usage.total() == 0 {
+        let input: usize = request.messages.iter().map(tokens).sum();
+        let input = input
+            + request
+                .tools
+                .iter()
+                .map(|tool| {
+                    count_tokens(&tool.description) + count_tokens(&tool.parameters.to_string())
+                })
+                .sum::<usize>();
+        let output = tokens(&Message::Assistant(answer.clone()));
+        answer.usage.input = input as u64;
+        answer.usage.output = output as u64;
+        answer.usage.estimated = answer.usage.total();
+    }
+    answer
+}
+
+/// Tokens of a message in the o200k vocabulary, without what a provider puts around it.
+pub fn tokens(message: &Message) -> usize {
+    match message {
+        Message::System { content } | Message::User { content } => count_tokens(content),
+        Message::Tool(reply) => count_tokens(&reply.content),
+        Message::Assistant(answer) => {
+            let calls = answer
+                .calls
+                .iter()
+                .map(|call| count_tokens(&call.tool) + count_tokens(&call.arguments.to_string()));
+            count_tokens(&answer.content) + count_tokens(&answer.reasoning) + calls.sum::<usize>()
+        }
+    }
+}

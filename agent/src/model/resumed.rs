@@ -1,0 +1,41 @@
+//! A model that repeats what one said before and then hands over: how a session is taken up again, and
+//! how one is replayed.
+//!
+//! The tools are deterministic, so that the same answers lead to where the session was; nothing is
+//! asked of anyone until there.
+
+use std::collections::VecDeque;
+
+use super::{Model, ModelError, Pending, Request};
+use crate::message::Answer;
+
+/// Answers from a record, then from a model.
+pub struct Resumed {
+    answers: VecDeque<Answer>,
+    then: Option<Box<dyn Model>>,
+    name: String,
+}
+
+impl Resumed {
+    /// Repeats answers; without a model to hand over to it fails after the last one.
+    pub fn new(name: &str, answers: Vec<Answer>, then: Option<Box<dyn Model>>) -> Self {
+        Self { answers: answers.into(), then, name: name.to_owned() }
+    }
+}
+
+impl Model for Resumed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+        match (self.answers.pop_front(), &mut self.then) {
+            (Some(answer), _) => Box::pin(std::future::ready(Ok(answer))),
+            (None, Some(model)) => model.answer(request),
+            (None, None) => {
+                let end = "the record is at its end".to_owned();
+                Box::pin(std::future::ready(Err(ModelError::Failed(end))))
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Models by the names that settings give them, and what all of them share.
+//!
+//! One supply serves all workers of a process: they keep one rate of requests and one account of what
+//! was spent. Each session has a model of its own.
+
+use std::{path::Path, sync::Arc};
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use super::{
+    Model, Offline, Pending, Request,
+    anthropic::Anthropic,
+    command::CommandModel,
+    human::{Ask, Human},
+    openai::OpenAiChat,
+    pace::{Pace, Spent},
+    prices::Price,
+    provider::{Credentials, Protocol, Provider, ProviderError},
+    tape::Tape,
+    textual::{Calling, Textual},
+    wire::Wire,
+};
+use crate::{
+    config::{ModelSettings, Settings, ToolCalls},
+    prompt::Prompts,
+};
+
+/// Where a session's exchanges are kept, in the directory of its record.
+pub const EXCHANGES: &str = "exchanges.jsonl";
+
+/// Gives out models.
+pub struct ModelSupply {
+    name: String,
+    settings: ModelSettings,
+    parameters: Map<String, Value>,
+    kind: Kind,
+    price: Option<Price>,
+    pace: Arc<Pace>,
+    spent: Arc<Spent>,
+    prompts: Arc<Prompts>,
+}
+
+enum Kind {
+    Offline,
+    Human(Ask),
+    Command(Vec<String>),
+    Provided { provider: Box<Provider>, model: String, key: Option<SecretString> },
+}
+
+/// What only the surroundings of the process have.
+#[derive(Clone)]
+pub struct Access {
+    /// Keys and addresses.
+    pub credentials: Credentials,
+    /// The user's terminal.
+    pub ask: Ask,
+}
+
+/// Why settings give no model.
+#[derive(Debug, thiserror::Error)]
+pub enum SupplyError {
+    /// The name is none.
+    #[error("no model {name:?} (there are offline, human, command/PROGRAM and PROVIDER/MODEL)")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// There is no such provider, or it cannot be asked.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// A setting that does not fit.
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl ModelSupply {
+    /// The supply of one model.
+    ///
+    /// # Errors
+    /// There is no such model, or no key for it.
+    pub fn new(
+        settings: &Settings,
+        prompts: Arc<Prompts>,
+        access: &Access,
+    ) -> Result<Self, SupplyError> {
+        let name = settings.writer.model.as_str();
+        let capped = settings.session.cost > 0.0 || settings.model.total_cost > 0.0;
+        let settings = &settings.model;
+        let credentials = &access.credentials;
+        let file = |path: &'_ Path| (path != Path::new("")).then(|| path.to_owned());
+        let kind = match name.split_once('/') {
+            None if name == "offline" => Kind::Offline,
+            None if name == "human" => Kind::Human(Arc::clone(&access.ask)),
+            Some(("command", line)) => match shlex::split(line) {
+                Some(words) if !words.is_empty() => Kind::Command(words),
+                _ => {
+                    return Err(SupplyError::Settings(format!("command {line:?} is none")));
+                }
+            },
+            Some((provider, model)) if !model.is_empty() => {
+                let named = provider;
+                let provider =
+                    Provider::named(named, file(&settings.providers).as_deref(), credentials)?;
+                // What was recorded is played without asking anyone.
+                let key = match file(&settings.replay) {
+                    Some(_) => None,
+                    None => provider.key(named, credentials)?,
+                };
+                Kind::Provided { provider: Box::new(provider), model: model.to_owned(), key }
+            }
+            _ => return Err(SupplyError::Unknown { name: name.to_owned() }),
+        };
+        let price = match &kind {
+            Kind::Provided { .. } => {
+                Price::of(name, file(&settings.prices).as_deref()).map_err(SupplyError::Settings)?
+            }
+            _ => None,
+        };
+        if capped && price.is_none() && matches!(kind, Kind::Provided { .. } | Kind::Command(_)) {
+            let message = format!(
+                "model {name} is unpriced, so no cap on cost can hold (give its \
+                                   price in a file named by model.prices)"
+            );
+            return Err(SupplyError::Settings(message));
+        }
+        let parameters = parameters(&settings.parameters)?;
+        Ok(Self {
+            name: name.to_owned(),
+            settings: settings.clone(),
+            parameters,
+            kind,
+            price,
+            pace: Arc::new(Pace::new(settings.requests_per_minute)),
+            spent: Arc::new(Spent::new(settings.total_tokens, settings.total_cost)),
+            prompts,
+        })
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What all sessions took so far.
+    pub fn spent(&self) -> Arc<Spent> {
+        Arc::clone(&self.spent)
+    }
+
+    /// A model for one session, whose record is in this directory.
+    ///
+    /// # Errors
+    /// Its exchanges cannot be recorded or played, or the system refuses a client.
+    pub fn open(&self, record: &Path) -> Result<Box<dyn Model>, SupplyError> {
+        let name = self.name.clone();
+        let calling = |provider: Calling| match self.settings.tool_calls {
+            ToolCalls::Protocol => Calling::Protocol,
+            ToolCalls::Text => Calling::Text,
+            ToolCalls::Auto => provider,
+        };
+        let textual = |model: Box<dyn Model>, calling| -> Box<dyn Model> {
+            Box::new(Textual::new(model, calling, Arc::clone(&self.prompts)))
+        };
+        let model: Box<dyn Model> = match &self.kind {
+            Kind::Offline => return Ok(Box::new(Offline)),
+            Kind::Human(ask) => Box::new(Human::new(Arc::clone(ask))),
+            Kind::Command(words) => {
+                let model = CommandModel::new(name, words.clone(), self.settings.clone());
+                textual(Box::new(model), calling(Calling::Protocol))
+            }
+            Kind::Provided { provider, model, key } => {
+                let tape = self.tape(record).map_err(SupplyError::Settings)?;
+                let pace = Arc::clone(&self.pace);
+                let wire = Wire::new(&self.settings, pace, tape, key.clone())
+                    .map_err(SupplyError::Settings)?;
+                let (provider, model) = (provider.as_ref().clone(), model.clone());
+                let (settings, parameters) = (self.settings.clone(), self.parameters.clone());
+                let theirs = if provider.tool_calls { Calling::Probe } else { Calling::Text };
+                let spoken: Box<dyn Model> = match provider.protocol {
+                    Protocol::OpenaiChat => Box::new(OpenAiChat::new(
+                        name,
+                        model,
+                        provider,
+                        settings,
+                        parameters,
+                        key.clone(),
+                        wire,
+                    )),
+                    Protocol::Anthropic => Box::new(Anthropic::new(
+                        name,
+                        model,
+                        provider,
+                        settings,
+                        parameters,
+                        key.clone(),
+                        wire,
+                    )),
+                };
+                textual(spoken, calling(theirs))
+            }
+        };
+        Ok(Box::new(Counted { model, price: self.price, spent: Arc::clone(&self.spent) }))
+    }
+
+    fn tape(&self, record: &Path) -> Result<Tape, String> {
+        if self.settings.replay != Path::new("") {
+            Tape::play(&self.settings.replay)
+        } else if self.settings.record {
+            Tape::record(&record.join(EXCHANGES))
+        } else {
+            Ok(Tape::Off)
+        }
+    }
+}
+
+/// Puts a price on each answer, and adds it to what all sessions took.
+struct Counted {
+    model: Box<dyn Model>,
+    price: Option<Price>,
+    spent: Arc<Spent>,
+}
+
+impl Model for Counted {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+        Box::pin(async move {
+            let mut answer = self.model.answer(request).await?;
+            answer.cost = self.price.map(|price| price.cost(answer.usage));
+            self.spent.add(&answer);
+            Ok(answer)
+        })
+    }
+}
+
+fn parameters(text: &str) -> Result<Map<String, Value>, SupplyError> {
+    match text.trim() {
+        "" => Ok(Map::new()),
+        text => serde_json::from_str(text).map_err(|error| {
+            SupplyError::Settings(format!("model.parameters is no JSON object: {error}"))
+        }),
+    }
+}

@@ -1,0 +1,224 @@
+//! Tools for models that call none by their protocol: the tools are described in a prompt, calls are
+//! blocks of text in the answer, and replies are messages.
+//!
+//! Whether a model needs that is a setting of its provider or the user's, or is found out by asking
+//! once with tools.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Model, ModelError, Pending, Request, ToolSpec};
+use crate::{
+    message::{Answer, Call, Message},
+    prompt::Prompts,
+};
+
+/// How tools are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calling {
+    /// By the provider's protocol.
+    Protocol,
+    /// By blocks of text.
+    Text,
+    /// By the protocol, unless the provider says that the model cannot.
+    Probe,
+}
+
+/// A model that is asked in one of both ways.
+pub struct Textual {
+    model: Box<dyn Model>,
+    calling: Calling,
+    prompts: Arc<Prompts>,
+}
+
+/// What a call stands in.
+const FENCE: &str = "```tool";
+/// What ends it.
+const END: &str = "```";
+
+impl Textual {
+    /// A model and how it calls.
+    pub fn new(model: Box<dyn Model>, calling: Calling, prompts: Arc<Prompts>) -> Self {
+        Self { model, calling, prompts }
+    }
+
+    async fn by_text(&mut self, request: Request<'_>) -> Result<Answer, ModelError> {
+        if request.tools.is_empty() {
+            return self.model.answer(request).await;
+        }
+        let tool = |tool: &ToolSpec| {
+            let schema = tool.parameters.to_string();
+            json!({ "name": tool.name, "description": tool.description, "schema": schema })
+        };
+        let values = json!({ "tools": request.tools.iter().map(tool).collect::<Vec<_>>() });
+        let rules = self
+            .prompts
+            .render("text_calls.md", &values)
+            .map_err(|error| ModelError::Failed(error.to_string()))?;
+        let mut messages: Vec<Message> = Vec::with_capacity(request.messages.len());
+        for message in request.messages {
+            messages.push(match message {
+                Message::System { content } => {
+                    Message::System { content: format!("{content}\n\n{rules}") }
+                }
+                Message::Tool(reply) => {
+                    let values = json!({ "tool": reply.tool, "content": reply.content });
+                    let content = self
+                        .prompts
+                        .render("replies/text_reply.md", &values)
+                        .map_err(|error| ModelError::Failed(error.to_string()))?;
+                    Message::User { content }
+                }
+                Message::Assistant(answer) => Message::Assistant(Answer {
+                    content: written(answer),
+                    calls: Vec::new(),
+                    ..answer.clone()
+                }),
+                Message::User { content } => Message::User { content: content.clone() },
+            });
+        }
+        let asked = Request { messages: &joined(messages), tools: &[] };
+        let answer = self.model.answer(asked).await?;
+        Ok(super::assemble::settle(read(answer), request))
+    }
+}
+
+impl Model for Textual {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+        Box::pin(async move {
+            if self.calling == Calling::Text {
+                return self.by_text(request).await;
+            }
+            match self.model.answer(request).await {
+                Err(ModelError::Failed(message))
+                    if self.calling == Calling::Probe && cannot_call(&message) =>
+                {
+                    self.calling = Calling::Text;
+                    self.by_text(request).await
+                }
+                answer => {
+                    // Whoever answered once with tools can do so again.
+                    if answer.is_ok() {
+                        self.calling = Calling::Protocol;
+                    }
+                    answer
+                }
+            }
+        })
+    }
+}
+
+/// Whether a refusal is one of tools.
+fn cannot_call(message: &str) -> bool {
+    let message = message.to_lowercase();
+    let refused = ["400", "404", "422", "501"].iter().any(|code| message.starts_with(code));
+    refused && (message.contains("tool") || message.contains("function call"))
+}
+
+/// Messages of which no two of the user's stand side by side: some models take no such conversation.
+fn joined(messages: Vec<Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (all.last_mut(), message) {
+            (Some(Message::User { content }), Message::User { content: more }) => {
+                content.push_str("\n\n");
+                content.push_str(&more);
+            }
+            (_, message) => all.push(message),
+        }
+    }
+    all
+}
+
+/// An answer as its model wrote it.
+fn written(answer: &Answer) -> String {
+    let mut text = answer.content.clone();
+    for call in &answer.calls {
+        let call = json!({ "tool": call.tool, "arguments": call.arguments });
+        let gap = if text.is_empty() { "" } else { "\n\n" };
+        text = format!("{text}{gap}{FENCE}\n{call}\n{END}");
+    }
+    text
+}
+
+/// An answer with the calls that its text has.
+fn read(mut answer: Answer) -> Answer {
+    let mut said = Vec::new();
+    let mut block: Option<Vec<&str>> = None;
+    let mut calls = Vec::new();
+    let mut fault = answer.fault.take();
+    for line in answer.content.lines() {
+        match (&mut block, line.trim_end()) {
+            (None, FENCE) => block = Some(Vec::new()),
+            (None, _) => said.push(line),
+            (Some(lines), END) => {
+                match parse(&lines.join("\n")) {
+                    Ok(call) => calls.push(call),
+                    Err(reason) => fault = fault.or(Some(reason)),
+                }
+                block = None;
+            }
+            (Some(lines), _) => lines.push(line),
+        }
+    }
+    if block.is_some() {
+        fault = fault.or_else(|| Some("a call has no end".to_owned()));
+    }
+    if fault.is_none() {
+        answer.content = said.join("\n").trim().to_owned();
+        answer.calls = calls;
+    }
+    answer.fault = fault;
+    answer
+}
+
+fn parse(text: &str) -> Result<Call, String> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("a call is no JSON: {error}"))?;
+    let tool = value["tool"].as_str().ok_or("a call names no tool")?;
+    let arguments = match &value["arguments"] {
+        Value::Null => json!({}),
+        arguments => arguments.clone(),
+    };
+    Ok(Call { id: String::new(), tool: tool.to_owned(), arguments })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, content: &str, calls: &[&str], fault: Option<&str>) {
+        let answer = read(Answer { content: text.to_owned(), ..Answer::default() });
+        let called: Vec<_> =
+            answer.calls.iter().map(|call| format!("{} {}", call.tool, call.arguments)).collect();
+        assert_eq!(
+            (answer.content.as_str(), called),
+            (content, calls.iter().map(|c| (*c).to_owned()).collect())
+        );
+        assert_eq!(answer.fault.as_deref(), fault);
+    }
+
+    #[test]
+    fn calls_are_read_from_text() {
+        let call = "```tool\n{\"tool\": \"view\", \"arguments\": {\"target\": \"\"}}\n```";
+        check(call, "", &[r#"view {"target":""}"#], None);
+        let two = format!("I look.\n{call}\n```tool\n{{\"tool\": \"submit\"}}\n```\n");
+        check(&two, "I look.", &[r#"view {"target":""}"#, "submit {}"], None);
+        check("no call", "no call", &[], None);
+        check("```python\nx\n```", "```python\nx\n```", &[], None);
+    }
+
+    #[test]
+    fn d08_what_is_no_call_is_a_fault() {
+        let half = "```tool\n{\"tool\": \"vi";
+        check(half, half, &[], Some("a call has no end"));
+        let nameless = "```tool\n{}\n```";
+        check(nameless, nameless, &[], Some("a call names no tool"));
+    }
+}
