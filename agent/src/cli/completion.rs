@@ -1,7 +1,5 @@
 //! `gistify completion`: a completion script on standard output.
 
-use std::io;
-
 use clap::Args;
 use clap_complete::Shell;
 
@@ -15,7 +13,9 @@ pub struct Completion {
 
 impl Completion {
     pub fn act(self) -> Result<Exit, Failure> {
-        clap_complete::generate(self.shell, &mut super::command(), "gistify", &mut io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut super::command(), "gistify", &mut script);
+        print!("{}", String::from_utf8_lossy(&script));
         Ok(Exit::Success)
     }
 }

@@ -1,7 +1,5 @@
 //! `gistify man`: the manual page, as roff on standard output.
 
-use std::io;
-
 use clap::Args;
 
 use super::{Exit, Failure, OrExit};
@@ -22,7 +20,9 @@ impl Man {
                 .cloned()
                 .ok_or_else(|| Failure::new(Exit::Usage, format!("no subcommand {name:?}")))?;
         }
-        clap_mangen::Man::new(command).render(&mut io::stdout()).or_exit(Exit::Infrastructure)?;
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page).or_exit(Exit::Infrastructure)?;
+        print!("{}", String::from_utf8_lossy(&page));
         Ok(Exit::Success)
     }
 }

@@ -7,6 +7,9 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[macro_use]
+mod output;
+
 mod ask;
 mod bench;
 mod cache;

@@ -18,6 +18,27 @@ fn help_has_the_exit_codes_of_the_readme() {
 }
 
 #[test]
+fn a_reader_that_goes_away_spoils_nothing() {
+    let user = User::new();
+    user.repository("repo", "#- a.py\ndef f(): pass\n");
+    for args in [
+        &["man"][..],
+        &["completion", "bash"],
+        &["config"],
+        &["-q", "rank", "repo"],
+        &["-q", "outline", "repo", "a.py"],
+        &["-q", "graph", "repo", "--format", "html"],
+    ] {
+        let mut command = user.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_told_apart() {
     for args in [&["frobnicate"][..], &[], &["run"], &["run", "x"], &["run", "x", "--"]] {
         let ran = User::new().gistify(args);

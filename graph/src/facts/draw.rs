@@ -99,6 +99,7 @@ impl<'a> Drawing<'a> {
             base_slots: Vec::new(),
             parameters: Vec::new(),
             returned: UNKNOWN,
+            passed: Vec::new(),
             yielded: UNKNOWN,
             members: Vec::new(),
             traits: Traits::default(),
@@ -149,8 +150,7 @@ impl<'a> Drawing<'a> {
             Code::Function(function) => self.statements(&function.body),
             Code::Lambda(lambda) => {
                 let value = self.expression(&lambda.body);
-                let returned = self.facts.definitions[definition as usize].returned;
-                self.copy(value, returned);
+                self.give_back(value);
             }
         }
         self.settle(self.scope);
@@ -165,6 +165,23 @@ impl<'a> Drawing<'a> {
     pub(super) fn put_off_lambda(&mut self, lambda: &'a ExprLambda, definition: Local) {
         let (scope, class) = (self.scope, self.class);
         self.bodies.push(Body { code: Code::Lambda(lambda), scope, definition, class });
+    }
+
+    /// The current definition returns a value.
+    pub(super) fn give_back(&mut self, value: Slot) {
+        let definition = &mut self.facts.definitions[self.definition as usize];
+        let passed = definition.parameters.iter().position(|parameter| {
+            parameter.slot == value
+                && !matches!(parameter.kind, ParameterKind::Rest | ParameterKind::Keywords)
+        });
+        match passed.and_then(|index| u32::try_from(index).ok()) {
+            Some(index) if definition.passed.contains(&index) => {}
+            Some(index) => definition.passed.push(index),
+            None => {
+                let returned = definition.returned;
+                self.copy(value, returned);
+            }
+        }
     }
 
     /// Adds a definition inside the current one.
@@ -193,7 +210,8 @@ impl<'a> Drawing<'a> {
                 self.op(Op::SetItem(slot, super::Key::Unknown, item));
             }
             let name = self.name(&rest.name);
-            list.push(Parameter { name, slot, kind: ParameterKind::Rest });
+            let own = UNKNOWN;
+            list.push(Parameter { name, slot, own, kind: ParameterKind::Rest });
         }
         for parameter in &parameters.kwonlyargs {
             list.push(self.parameter(parameter, ParameterKind::KeywordOnly));
@@ -206,7 +224,8 @@ impl<'a> Drawing<'a> {
                 self.op(Op::SetItem(slot, super::Key::Unknown, item));
             }
             let name = self.name(&keywords.name);
-            list.push(Parameter { name, slot, kind: ParameterKind::Keywords });
+            let own = UNKNOWN;
+            list.push(Parameter { name, slot, own, kind: ParameterKind::Keywords });
         }
         list
     }
@@ -217,15 +236,17 @@ impl<'a> Drawing<'a> {
         kind: ParameterKind,
     ) -> Parameter {
         let slot = self.fresh();
-        if let Some(default) = &parameter.default {
-            let value = self.expression(default);
-            self.copy(value, slot);
-        }
-        if let Some(annotation) = &parameter.parameter.annotation {
-            let value = self.annotated(annotation);
-            self.copy(value, slot);
-        }
-        Parameter { name: self.name(&parameter.parameter.name), slot, kind }
+        let default = match &parameter.default {
+            Some(default) => self.expression(default),
+            None => UNKNOWN,
+        };
+        let annotated = match &parameter.parameter.annotation {
+            Some(annotation) => self.annotated(annotation),
+            None => UNKNOWN,
+        };
+        let own = self.union_known(&[default, annotated]);
+        self.copy(own, slot);
+        Parameter { name: self.name(&parameter.parameter.name), slot, own, kind }
     }
 
     /// What the module's names hold when its code has run; later stores go to the same slots.

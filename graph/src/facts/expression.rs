@@ -109,6 +109,7 @@ impl<'a> Drawing<'a> {
                     base_slots: Vec::new(),
                     parameters,
                     returned,
+                    passed: Vec::new(),
                     yielded,
                     members: Vec::new(),
                     traits: Traits::default(),
@@ -574,6 +575,7 @@ impl<'a> Drawing<'a> {
                 }
                 text => self.named(text, name.range.start()),
             },
+            Expr::Attribute(attribute) if &attribute.attr == "Any" => UNKNOWN,
             Expr::Attribute(attribute) => {
                 let base = self.type_name(&attribute.value);
                 let name = self.name(&attribute.attr);

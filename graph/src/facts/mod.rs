@@ -193,6 +193,8 @@ pub(crate) struct Definition {
     pub base_slots: Vec<Slot>,
     pub parameters: Vec<Parameter>,
     pub returned: Slot,
+    /// Parameters that are returned as they came, by index: what each call gives, it alone gets back.
+    pub passed: Vec<u32>,
     pub yielded: Slot,
     /// Namespace of a class body at its end.
     pub members: Vec<(Name, Slot)>,
@@ -215,6 +217,8 @@ pub(crate) struct Traits {
 pub(crate) struct Parameter {
     pub name: Name,
     pub slot: Slot,
+    /// What its default and its annotation say, whatever is given.
+    pub own: Slot,
     pub kind: ParameterKind,
 }
 

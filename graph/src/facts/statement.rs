@@ -30,8 +30,7 @@ impl<'a> Drawing<'a> {
             Stmt::Return(statement) => {
                 if let Some(value) = &statement.value {
                     let value = self.expression(value);
-                    let returned = self.facts.definitions[self.definition as usize].returned;
-                    self.copy(value, returned);
+                    self.give_back(value);
                 }
                 self.unreachable = true;
             }

@@ -136,6 +136,12 @@ impl Solver<'_> {
             && matches!(first.kind, ParameterKind::Positional | ParameterKind::PositionalOnly)
         {
             self.insert(linked.place(file, first.slot), receiver);
+            if keep
+                && definition.passed.contains(&0)
+                && let Some(result) = self.result(site)
+            {
+                self.insert(result, receiver);
+            }
         }
         if !self.bound.insert((site, function, receiver.is_some())) {
             return;
@@ -150,13 +156,29 @@ impl Solver<'_> {
             }
         }
         let skip = usize::from(receiver.is_some());
+        // Where a parameter that is returned as it came leads for this call.
+        let result = self.result(site).filter(|_| keep && !definition.traits.generator);
+        let back = |index: usize| {
+            result.filter(|_| u32::try_from(index).is_ok_and(|at| definition.passed.contains(&at)))
+        };
+        if let Some(result) = result {
+            for &index in &definition.passed {
+                let own = parameters[index as usize].own;
+                if own.0 > 1 {
+                    self.copy(linked.place(file, own), result);
+                }
+            }
+        }
         if let Some(&items) = self.synthetic.get(&site) {
-            for parameter in parameters.iter().skip(skip) {
+            for (index, parameter) in parameters.iter().enumerate().skip(skip) {
                 if matches!(
                     parameter.kind,
                     ParameterKind::Positional | ParameterKind::PositionalOnly
                 ) {
                     self.copy(items, linked.place(file, parameter.slot));
+                    if let Some(result) = back(index) {
+                        self.copy(items, result);
+                    }
                 }
             }
             return;
@@ -190,6 +212,9 @@ impl Solver<'_> {
                 ArgumentKind::Positional => {
                     if let Some(&parameter) = ordered.get(at) {
                         self.copy(value, parameter);
+                        if let Some(result) = back(at) {
+                            self.copy(value, result);
+                        }
                     } else if let Some(rest) = rest {
                         let container = self.object(Object::Sequence(rest));
                         let index = i32::try_from(at - ordered.len()).unwrap_or(i32::MAX);
@@ -198,9 +223,12 @@ impl Solver<'_> {
                     at += 1;
                 }
                 ArgumentKind::Starred => {
-                    for (index, &parameter) in (0..).zip(ordered.iter().skip(at)) {
+                    for (index, &parameter) in (0i32..).zip(ordered.iter().skip(at)) {
                         let key = self.key_id(Key2::Field(Field::Integer(index)));
                         self.watch(value, Watch::Item { key, to: parameter });
+                        if let Some(result) = back(at + usize::try_from(index).unwrap_or(0)) {
+                            self.watch(value, Watch::Item { key, to: result });
+                        }
                     }
                     if let Some(rest) = rest {
                         if at == ordered.len() {
@@ -216,22 +244,25 @@ impl Solver<'_> {
                 }
                 ArgumentKind::Keyword(name) => {
                     let name = linked.symbol(from, name);
-                    let parameter = parameters.iter().find(|parameter| {
+                    let known = parameters.iter().position(|parameter| {
                         linked.symbol(file, parameter.name) == name
                             && matches!(
                                 parameter.kind,
                                 ParameterKind::Positional | ParameterKind::KeywordOnly
                             )
                     });
-                    if let Some(parameter) = parameter {
-                        self.copy(value, linked.place(file, parameter.slot));
+                    if let Some(index) = known {
+                        self.copy(value, linked.place(file, parameters[index].slot));
+                        if let Some(result) = back(index) {
+                            self.copy(value, result);
+                        }
                     } else if let Some(keywords) = keywords {
                         let container = self.object(Object::Mapping(keywords));
                         self.store_item(container, Key2::Field(Field::Named(name)), value);
                     }
                 }
                 ArgumentKind::Keywords => {
-                    for parameter in parameters.iter().skip(skip) {
+                    for (index, parameter) in parameters.iter().enumerate().skip(skip) {
                         if matches!(
                             parameter.kind,
                             ParameterKind::Positional | ParameterKind::KeywordOnly
@@ -240,6 +271,9 @@ impl Solver<'_> {
                             let key = self.key_id(Key2::Field(Field::Named(name)));
                             let to = linked.place(file, parameter.slot);
                             self.watch(value, Watch::Item { key, to });
+                            if let Some(result) = back(index) {
+                                self.watch(value, Watch::Item { key, to: result });
+                            }
                         }
                     }
                     if let Some(keywords) = keywords {
