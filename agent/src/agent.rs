@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 use tools::{Session, ToolError, Toolset};
 
 use crate::{
-    config::SessionLimits,
+    config::{SessionLimits, WriterSettings},
+    context::Context,
     limits::{self, Step},
     message::{Answer, Call, Message, ToolReply},
     model::{Model, ModelError, Request, Spent, ToolSpec},
+    opening::opening,
     outcome::Outcome,
     prompt::Prompts,
     trajectory::{End, Trajectory, TrajectoryError},
@@ -30,6 +32,10 @@ pub struct Agent<'a> {
     pub session: &'a mut Session,
     /// What it is told.
     pub prompts: &'a Prompts,
+    /// How it is told.
+    pub writer: &'a WriterSettings,
+    /// What it sees of it.
+    pub context: Context,
     /// When it has to stop.
     pub limits: &'a SessionLimits,
     /// What all sessions together took.
@@ -44,8 +50,7 @@ impl Agent<'_> {
     /// # Errors
     /// Only where the outcome cannot be written down.
     pub async fn run(self) -> Result<End, TrajectoryError> {
-        let mut conversation =
-            Conversation { agent: self, tools: Vec::new(), messages: Vec::new(), format_errors: 0 };
+        let mut conversation = Conversation { agent: self, tools: Vec::new(), format_errors: 0 };
         let mut outcome = conversation.open();
         while outcome.is_ok() {
             outcome = conversation.step().await;
@@ -58,37 +63,23 @@ impl Agent<'_> {
 struct Conversation<'a> {
     agent: Agent<'a>,
     tools: Vec<ToolSpec>,
-    messages: Vec<Message>,
     format_errors: usize,
 }
 
 impl Conversation<'_> {
     /// Says what the rules and the task are.
     fn open(&mut self) -> Step {
-        let Agent { prompts, toolset, session, limits, .. } = &self.agent;
-        self.tools = toolset
-            .iter()
-            .map(|tool| prompts.describe(tool))
-            .collect::<Result<_, _>>()
-            .map_err(fatal)?;
-        let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
-        let task = json!({
-            "repository": session.repository.label,
-            "command": session.command.to_string(),
-            "tests": tests,
-            "gist": session.gist_path(),
-            "steps": limits.steps,
-            "tools": self.names(),
-        });
-        let system = self.render("system.md", &task)?;
-        let user = self.render("task.md", &task)?;
-        self.append(Message::System { content: system })?;
-        self.append(Message::User { content: user })
+        let Agent { prompts, toolset, session, writer, limits, .. } = &mut self.agent;
+        let tools: Result<_, _> = toolset.iter().map(|tool| prompts.describe(tool)).collect();
+        self.tools = tools.map_err(fatal)?;
+        let messages = opening(session, prompts, writer, limits, &self.tools).map_err(fatal)?;
+        messages.into_iter().try_for_each(|message| self.append(message))
     }
 
     async fn step(&mut self) -> Step {
         let Agent { limits, trajectory, session, spent, .. } = &self.agent;
         limits::check(limits, trajectory, session, spent)?;
+        self.fit()?;
         match self.ask().await? {
             Ok(answer) => self.act(answer),
             Err(ModelError::Failed(message)) => Err(Outcome::ModelFailure { message }),
@@ -97,10 +88,20 @@ impl Conversation<'_> {
         }
     }
 
+    /// Keeps what the model sees within its window.
+    fn fit(&mut self) -> Step {
+        let Agent { context, prompts, trajectory, .. } = &mut self.agent;
+        let Some(condensed) = context.condense(&self.tools, prompts).map_err(fatal)? else {
+            return Ok(());
+        };
+        trajectory.condensed(&condensed).map_err(fatal)?;
+        if context.fits(&condensed) { Ok(()) } else { Err(Outcome::ContextLimit) }
+    }
+
     /// Waits for the model, but no longer than the session lasts.
     async fn ask(&mut self) -> Result<Result<Answer, ModelError>, Outcome> {
-        let Agent { model, session, .. } = &mut self.agent;
-        let request = Request { messages: &self.messages, tools: &self.tools };
+        let Agent { model, session, context, .. } = &mut self.agent;
+        let request = Request { messages: context.messages(), tools: &self.tools };
         tokio::select! {
             biased;
             answer = model.answer(request) => Ok(answer),
@@ -126,11 +127,11 @@ impl Conversation<'_> {
         limits::check_time(self.agent.session)?;
         let began = Instant::now();
         let Call { id, tool, arguments } = call;
-        let result = self.agent.toolset.call(&tool, arguments, self.agent.session);
+        let result = self.agent.toolset.call(&tool, arguments.clone(), self.agent.session);
         let submitted = result.as_ref().is_ok_and(|reply| reply.submitted);
         let refused = matches!(result, Err(ToolError::Refused(_)));
         let content = match result {
-            Ok(reply) => shown(&reply.value),
+            Ok(reply) => self.agent.context.select(&reply.value, &arguments),
             Err(ToolError::Refused(refusal)) => {
                 let values = json!({ "tool": tool, "message": refusal.message });
                 self.render(&format!("replies/{}.md", refusal.problem.name()), &values)?
@@ -159,7 +160,7 @@ impl Conversation<'_> {
 
     fn append(&mut self, message: Message) -> Step {
         self.agent.trajectory.append(&message).map_err(fatal)?;
-        self.messages.push(message);
+        self.agent.context.push(message);
         Ok(())
     }
 
@@ -170,11 +171,6 @@ impl Conversation<'_> {
     fn names(&self) -> Vec<&str> {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
-}
-
-/// A reply as a model reads it.
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn fatal(error: impl std::error::Error) -> Outcome {

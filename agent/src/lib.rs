@@ -19,11 +19,14 @@
 //! This crate judges nothing: scores come from `eval`.
 
 mod agent;
+mod chunks;
 mod cli;
 mod config;
+mod context;
 mod limits;
 mod message;
 mod model;
+mod opening;
 mod outcome;
 mod prompt;
 mod record;
@@ -33,10 +36,12 @@ mod writer;
 pub use agent::Agent;
 pub use cli::{Exit, command_line};
 pub use config::{
-    BenchSettings, CommandSettings, Config, ConfigError, DEFAULTS, EnvironmentSettings,
-    GistSettings, ModelSettings, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits,
-    Settings, ToolCalls, WriterSettings,
+    AnswerForm, BenchSettings, CommandSettings, Config, ConfigError, ContextSettings, DEFAULTS,
+    EnvironmentSettings, GistSettings, ModelSettings, Opening, ReferenceSettings, SandboxKind,
+    SandboxSettings, Scaffold, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
+    scaffolds,
 };
+pub use context::{Condensed, Context};
 pub use message::{Answer, Call, Message, ToolReply, Usage};
 pub use model::{
     Access, Ask, Credentials, Model, ModelError, ModelSupply, Offline, Pending, Provider,

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    context::Condensed,
     message::{Message, Usage},
     outcome::Outcome,
 };
@@ -37,6 +38,16 @@ pub enum Record {
         seconds: f64,
         /// The message.
         message: Message,
+    },
+    /// What the model sees was cut down.
+    Condensed {
+        /// The step after which.
+        step: usize,
+        /// Seconds since the start.
+        seconds: f64,
+        /// What was cut.
+        #[serde(flatten)]
+        condensed: Condensed,
     },
     /// The last line.
     End(End),
@@ -169,6 +180,15 @@ impl Trajectory {
         }
         let (step, seconds) = (self.steps, self.seconds());
         self.write(&Record::Message { step, seconds, message: message.clone() })
+    }
+
+    /// Adds a condensation.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn condensed(&mut self, condensed: &Condensed) -> Result<(), TrajectoryError> {
+        let (step, seconds, condensed) = (self.steps, self.seconds(), condensed.clone());
+        self.write(&Record::Condensed { step, seconds, condensed })
     }
 
     /// Adds the outcome, after which nothing follows.

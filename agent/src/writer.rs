@@ -18,8 +18,11 @@ use tools::{
 
 use crate::{
     agent::Agent,
-    config::Settings,
-    model::{Access, Model, ModelSupply, SupplyError},
+    config::{Opening, Settings},
+    context::Context,
+    message::Message,
+    model::{Access, Model, ModelSupply, SupplyError, ToolSpec},
+    opening::{OpeningError, opening},
     outcome::Outcome,
     prompt::{PromptError, Prompts},
     trajectory::{End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, now},
@@ -48,6 +51,9 @@ pub enum WriterError {
     /// A prompt is wrong.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// The first messages cannot be made.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
     /// The session's record cannot be written.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
@@ -69,7 +75,7 @@ impl Writer {
         let directory = &settings.writer.prompts;
         let directory = Some(directory.as_path()).filter(|path| *path != Path::new(""));
         let prompts = Arc::new(Prompts::load(directory)?);
-        let toolset = Toolset::named(&settings.writer.tools)?;
+        let toolset = Toolset::named(&settings.writer.all_tools())?;
         for tool in toolset.iter() {
             prompts.describe(tool)?;
         }
@@ -97,7 +103,7 @@ impl Writer {
         watch: Watch,
     ) -> Result<End, WriterError> {
         let mut model = self.models.open(record.parent().unwrap_or(Path::new("")))?;
-        let toolset = Toolset::named(&self.settings.writer.tools)?;
+        let toolset = Toolset::named(&self.settings.writer.all_tools())?;
         let trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
         // One thread for one session: a tool blocks it, and nothing else is to be done meanwhile.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -106,6 +112,8 @@ impl Writer {
             toolset: &toolset,
             session,
             prompts: &self.prompts,
+            writer: &self.settings.writer,
+            context: Context::new(self.settings.context.clone()),
             limits: &self.settings.session,
             spent: &self.models.spent(),
             trajectory,
@@ -113,15 +121,32 @@ impl Writer {
         Ok(runtime.block_on(agent.run())?)
     }
 
+    /// What a model would see first: the messages, and its tools.
+    ///
+    /// # Errors
+    /// A prompt is wrong, or the command cannot be traced where the scaffold shows what it touches.
+    pub fn first(
+        &self,
+        session: &mut Session,
+    ) -> Result<([Message; 2], Vec<ToolSpec>), WriterError> {
+        let toolset = Toolset::named(&self.settings.writer.all_tools())?;
+        let tools = toolset.iter().map(|tool| self.prompts.describe(tool));
+        let tools = tools.collect::<Result<Vec<_>, _>>()?;
+        let Settings { writer, session: limits, .. } = &self.settings;
+        let messages = opening(session, &self.prompts, writer, limits, &tools)?;
+        Ok((messages, tools))
+    }
+
     /// What its tools give it.
     pub fn abilities(&self) -> eval::Writer {
-        let has = |name: &str| self.settings.writer.tools.iter().any(|tool| tool == name);
-        eval::Writer { trace: has("trace"), execute: has("execute") }
+        let has = |name: &str| self.settings.writer.all_tools().iter().any(|tool| tool == name);
+        let files = self.settings.writer.opening == Opening::Files;
+        eval::Writer { trace: has("trace") || files, execute: has("execute") || has("bash") }
     }
 
     /// What a session cost.
     pub fn effort(&self, end: &End, session: &Session) -> Effort {
-        let toolset = Toolset::named(&self.settings.writer.tools).ok();
+        let toolset = Toolset::named(&self.settings.writer.all_tools()).ok();
         let mut calls = BTreeMap::new();
         for (name, count) in &end.calls {
             let group =
@@ -175,7 +200,7 @@ impl Writer {
             fingerprint: session.repository.fingerprint.clone(),
             command: session.command.to_string(),
             model: model.name().to_owned(),
-            tools: self.settings.writer.tools.clone(),
+            tools: self.settings.writer.all_tools(),
             versions,
             settings: serde_json::to_value(&self.settings).unwrap_or(Value::Null),
         }

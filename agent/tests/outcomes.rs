@@ -9,9 +9,9 @@ use std::{
 };
 
 use gistify::{
-    Agent, Answer, Call, End, Message, Model, ModelError, Outcome, Pending, Prompts, Record,
-    Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION, Trajectory, Usage,
-    read_trajectory,
+    Agent, Answer, Call, Config, Context, End, Message, Model, ModelError, Outcome, Pending,
+    Prompts, Record, Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION,
+    Trajectory, Usage, read_trajectory,
 };
 use serde_json::{Value, json};
 use tools::{
@@ -129,11 +129,14 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
     let mut session = session(directory.path(), limits);
     let toolset = Toolset::new(vec![Box::new(Puppet)]);
     let prompts = Prompts::load(None).unwrap();
+    let settings = Config::defaults().settings().unwrap();
     let agent = Agent {
         model,
         toolset: &toolset,
         session: &mut session,
         prompts: &prompts,
+        writer: &settings.writer,
+        context: Context::new(settings.context.clone()),
         limits,
         spent: &Spent::default(),
         trajectory,
@@ -145,7 +148,7 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
     assert_eq!(records.last(), Some(&Record::End(end.clone())), "the outcome is the last line");
     let messages = records.into_iter().filter_map(|record| match record {
         Record::Message { message, .. } => Some(message),
-        Record::Start(_) | Record::End(_) => None,
+        Record::Start(_) | Record::Condensed { .. } | Record::End(_) => None,
     });
     (end, messages.skip(2).collect())
 }

@@ -45,7 +45,9 @@ fn rust_files_are_short_and_say_what_they_own() {
 
 #[test]
 fn every_prompt_is_used() {
-    let code: String = files(".rs").into_iter().map(|(_, text)| text).collect();
+    // Scaffolds name prompts of their own.
+    let code = files(".rs").into_iter().chain(files(".toml"));
+    let code: String = code.map(|(_, text)| text).collect();
     for (path, _) in files(".md").into_iter().filter(|(path, _)| path.starts_with("prompts/")) {
         let name = path.trim_start_matches("prompts/");
         // Tools and refusals name theirs by a part of it.

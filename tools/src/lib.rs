@@ -2,10 +2,12 @@
 //! sandbox. This crate knows of no model and no score.
 
 mod archive;
+mod bash;
 mod cache;
 mod candidate;
 mod clock;
 mod command;
+mod edit;
 mod environment;
 mod execute;
 mod host;

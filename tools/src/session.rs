@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -90,6 +90,16 @@ pub struct Findings {
     pub plan: Option<Plan>,
     /// The gist as it stands.
     pub gist: Option<Gist>,
+    /// The copy of the repository that shell commands run in, once there was one.
+    pub shell: Option<PathBuf>,
+}
+
+impl Findings {
+    /// Puts a gist that the slicer did not write in the place of what there is.
+    pub(crate) fn by_hand(&mut self, text: String) {
+        self.gist = Some(crate::edit::by_hand(text));
+        self.plan = None;
+    }
 }
 
 impl Session {

@@ -148,6 +148,15 @@ impl Problem {
 /// A refusal that names the argument.
 pub fn arguments<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
     // Some providers send no arguments as null.
-    let value = if value.is_null() { Value::Object(Default::default()) } else { value };
+    let value = match value {
+        Value::Null => Value::Object(Default::default()),
+        // This is how a model's text arrives that is no JSON.
+        Value::String(text) => {
+            let start: String = text.chars().take(80).collect();
+            let message = format!("they are no JSON object: {start:?}");
+            return Err(Problem::BadArguments.because(message));
+        }
+        value => value,
+    };
     serde_json::from_value(value).map_err(|error| Problem::BadArguments.because(error))
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Exit, Failure, OrExit, flags::Flags, progress::Progress, run::record, suites::Suites,
-    surroundings::Surroundings, target::version, verdict,
+    surroundings::Surroundings, target::version, verdict, writing::Writing,
 };
 use crate::writer::Writer;
 
@@ -25,9 +25,8 @@ pub struct Bench {
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
-    /// Who writes the gists: offline, command/PROGRAM, or PROVIDER/MODEL.
-    #[arg(short, long, value_name = "MODEL")]
-    model: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
     /// Only tasks whose id has this text in it.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
@@ -57,7 +56,7 @@ impl Bench {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
-        flags.text("--model", "writer.model", self.model.as_deref());
+        self.writing.flags(&mut flags);
         flags.number("--workers", "bench.workers", self.workers);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags

@@ -24,6 +24,14 @@ impl Flags {
         self.0.extend(value.map(|value| (flag, key, value.into())));
     }
 
+    /// A flag that takes names, apart by commas; none where it was not given.
+    pub fn names(&mut self, flag: &'static str, key: &'static str, names: &[String]) {
+        if !names.is_empty() {
+            let names = names.iter().map(|name| toml::Value::from(name.as_str()));
+            self.0.push((flag, key, names.collect::<Vec<_>>().into()));
+        }
+    }
+
     /// Puts them on top of other settings.
     ///
     /// # Errors

@@ -23,13 +23,16 @@ mod flags;
 mod graphs;
 mod man;
 mod progress;
+mod prompt;
 mod run;
+mod scaffolds;
 mod signals;
 mod suites;
 mod surroundings;
 mod target;
 mod trace;
 mod verdict;
+mod writing;
 
 pub use exit::Exit;
 use exit::{Failure, OrExit};
@@ -100,6 +103,10 @@ enum Action {
     Search(ask::Search),
     /// Run suites of tasks and print the tables.
     Bench(bench::Bench),
+    /// List the scaffolds: the ways in which a model can work.
+    Scaffolds(scaffolds::Scaffolds),
+    /// Print what a model would see first, and how many tokens that is.
+    Prompt(prompt::Prompt),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// Show what this machine can do, and what the sandbox promises here.
@@ -145,6 +152,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Bench(bench) => bench.flags(),
         Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
+        Action::Prompt(prompt) => prompt.flags(),
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
@@ -164,6 +172,8 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Refs(ask) => ask.act(&around),
         Action::Outline(ask) => ask.act(&around),
         Action::Search(ask) => ask.act(&around),
+        Action::Scaffolds(scaffolds) => scaffolds.act(&around),
+        Action::Prompt(prompt) => prompt.act(&around),
         Action::Config(config) => config.act(&around),
         Action::Doctor(doctor) => doctor.act(&around),
         Action::Cache(cache) => cache.act(&around),

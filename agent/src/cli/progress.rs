@@ -92,6 +92,12 @@ impl Progress {
                 let rest = if cut > 0 { format!(" ... {cut} bytes more") } else { String::new() };
                 progress.detail(&format!("{:.2} s: {short}{rest}", reply.seconds));
             }
+            Record::Condensed { condensed, .. } => {
+                progress.detail(&format!(
+                    "condensed from {} to {} tokens",
+                    condensed.before, condensed.after
+                ));
+            }
             Record::Start(_) | Record::Message { .. } | Record::End(_) => {}
         })
     }

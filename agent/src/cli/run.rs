@@ -15,6 +15,7 @@ use super::{
     surroundings::Surroundings,
     target::{Judged, Target},
     verdict::{self, scores, verdict},
+    writing::Writing,
 };
 use crate::{
     outcome::Outcome,
@@ -27,9 +28,8 @@ use crate::{
 pub struct Run {
     #[command(flatten)]
     target: Target,
-    /// Who writes it: offline, human, command/PROGRAM, or PROVIDER/MODEL.
-    #[arg(short, long, value_name = "MODEL")]
-    model: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
     /// Where the gist is written [default: concise.py].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Run {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = self.target.flags();
-        flags.text("--model", "writer.model", self.model.as_deref());
+        self.writing.flags(&mut flags);
         flags.path("--output", "gist.output", self.output.as_deref());
         flags
     }

@@ -85,6 +85,7 @@ impl Surroundings {
             config.set(setting).or_exit(Exit::Usage)?;
         }
         flags.apply(&mut config).or_exit(Exit::Usage)?;
+        config.apply_scaffold().or_exit(Exit::Usage)?;
         let settings = config.settings().or_exit(Exit::Usage)?;
         let cache = match settings.environment.cache.as_os_str().is_empty() {
             true => base("XDG_CACHE_HOME", home.as_deref(), ".cache"),

@@ -12,12 +12,15 @@ use std::{
 
 use toml::{Table, Value};
 
+mod scaffold;
 mod settings;
 
+pub use scaffold::{Scaffold, scaffolds};
+
 pub use settings::{
-    BenchSettings, CommandSettings, EnvironmentSettings, GistSettings, ModelSettings,
-    ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits, Settings, ToolCalls,
-    WriterSettings,
+    AnswerForm, BenchSettings, CommandSettings, ContextSettings, EnvironmentSettings, GistSettings,
+    ModelSettings, Opening, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits,
+    Settings, Strategy, ToolCalls, WriterSettings,
 };
 
 /// The embedded defaults.
@@ -157,6 +160,37 @@ impl Config {
             reason,
         })?;
         Ok(settings)
+    }
+
+    /// Puts the settings of the scaffold that is chosen below all but the defaults.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn apply_scaffold(&mut self) -> Result<(), ConfigError> {
+        let text = |key: &str| self.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = match (text("writer.scaffold").as_str(), text("writer.model").as_str()) {
+            ("auto", "offline") => "offline".to_owned(),
+            ("auto", _) => "repomaster".to_owned(),
+            (name, _) => name.to_owned(),
+        };
+        let known = scaffolds();
+        let Some(scaffold) = known.iter().find(|scaffold| scaffold.name == name) else {
+            let names: Vec<_> = known.iter().map(|scaffold| scaffold.name.as_str()).collect();
+            return Err(ConfigError::Value {
+                origin: self.origins.get("writer.scaffold").cloned().unwrap_or_default(),
+                key: "writer.scaffold".to_owned(),
+                reason: format!("no scaffold {name:?} (there are {})", names.join(", ")),
+            });
+        };
+        let origin = format!("scaffold {name}");
+        for (key, value) in flatten(&scaffold.settings) {
+            if self.origins.get(&key).is_none_or(|origin| origin == "default") {
+                self.put(&key, value.clone(), &origin)?;
+            }
+        }
+        let set = Value::String(name);
+        let origin = self.origins.get("writer.scaffold").cloned().unwrap_or_default();
+        self.put("writer.scaffold", set, &origin)
     }
 
     /// A value that has the right type and is still none of those allowed.
@@ -327,6 +361,27 @@ mod tests {
         let error = Config::defaults().file(Path::new("/no/such.toml")).unwrap_err().to_string();
         assert_eq!(error, "read settings /no/such.toml: No such file or directory (os error 2)");
         check("[session", &[], "", "settings of FILE: TOML parse error at line 1, column 9");
+    }
+
+    #[test]
+    fn scaffolds_stand_below_what_the_user_sets() {
+        for scaffold in scaffolds() {
+            let mut config = Config::defaults();
+            config.set(&format!("writer.scaffold={}", scaffold.name)).unwrap();
+            config.set("writer.opening=none").unwrap();
+            config.apply_scaffold().unwrap();
+            let settings = config.settings().unwrap();
+            assert_eq!(settings.writer.opening, Opening::None, "{}", scaffold.name);
+            assert_eq!(settings.writer.tools.last().map(String::as_str), Some("submit"));
+            assert!(!scaffold.description.is_empty());
+        }
+        let mut config = Config::defaults();
+        config.set("writer.scaffold=repomastr").unwrap();
+        let error = config.apply_scaffold().unwrap_err().to_string();
+        assert!(
+            error.contains("no scaffold \"repomastr\" (there are chain-of-context, "),
+            "{error}"
+        );
     }
 
     #[test]

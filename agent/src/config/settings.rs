@@ -16,6 +16,8 @@ pub struct Settings {
     pub writer: WriterSettings,
     /// How models are asked.
     pub model: ModelSettings,
+    /// What a model sees of a long session.
+    pub context: ContextSettings,
     /// Bounds on one session.
     pub session: SessionLimits,
     /// Bounds on each run of the command.
@@ -38,8 +40,77 @@ pub struct Settings {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct WriterSettings {
     pub model: String,
+    pub scaffold: String,
     pub tools: Vec<String>,
+    pub with: Vec<String>,
+    pub guide: String,
+    pub strategy: Strategy,
+    pub opening: Opening,
+    pub opening_tokens: usize,
+    pub test_body: bool,
+    pub answer: AnswerForm,
     pub prompts: PathBuf,
+}
+
+impl WriterSettings {
+    /// The tools, those added among them: the last one is what ends a session.
+    pub fn all_tools(&self) -> Vec<String> {
+        let mut tools = self.tools.clone();
+        for name in &self.with {
+            if !tools.contains(name) {
+                tools.insert(tools.len().saturating_sub(1), name.clone());
+            }
+        }
+        tools
+    }
+}
+
+/// What a writer is told to do first (Gistify, section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Nothing in particular.
+    Base,
+    /// To read all that the test reaches.
+    Reading,
+    /// To follow the execution.
+    Tracing,
+}
+
+/// What a writer is told of the repository at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    /// Nothing.
+    None,
+    /// The paths of its modules.
+    Modules,
+    /// RepoMaster's four blocks.
+    Ranked,
+    /// The chunks that are most like the test.
+    Chunks,
+    /// All files that the command touches.
+    Files,
+}
+
+/// How a writer answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerForm {
+    /// By calls of tools.
+    Calls,
+    /// Once, with the whole gist.
+    File,
+}
+
+/// What a model sees of a long session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct ContextSettings {
+    pub turn_tokens: usize,
+    pub window_tokens: usize,
+    pub keep_steps: usize,
 }
 
 /// How models are asked.

@@ -13,6 +13,7 @@ use crate::message::{Answer, Message};
 mod anthropic;
 mod assemble;
 mod command;
+mod filed;
 mod human;
 mod offline;
 mod openai;
@@ -27,6 +28,7 @@ mod tape;
 mod textual;
 mod wire;
 
+pub use assemble::tokens;
 pub use human::Ask;
 pub use offline::Offline;
 pub use pace::Spent;

@@ -12,6 +12,7 @@ use super::{
     Model, Offline, Pending, Request,
     anthropic::Anthropic,
     command::CommandModel,
+    filed::Filed,
     human::{Ask, Human},
     openai::OpenAiChat,
     pace::{Pace, Spent},
@@ -22,7 +23,7 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    config::{ModelSettings, Settings, ToolCalls},
+    config::{AnswerForm, ModelSettings, Settings, ToolCalls},
     prompt::Prompts,
 };
 
@@ -35,6 +36,7 @@ pub struct ModelSupply {
     settings: ModelSettings,
     parameters: Map<String, Value>,
     kind: Kind,
+    answer: AnswerForm,
     price: Option<Price>,
     pace: Arc<Pace>,
     spent: Arc<Spent>,
@@ -86,6 +88,7 @@ impl ModelSupply {
     ) -> Result<Self, SupplyError> {
         let name = settings.writer.model.as_str();
         let capped = settings.session.cost > 0.0 || settings.model.total_cost > 0.0;
+        let answer = settings.writer.answer;
         let settings = &settings.model;
         let credentials = &access.credentials;
         let file = |path: &'_ Path| (path != Path::new("")).then(|| path.to_owned());
@@ -130,6 +133,7 @@ impl ModelSupply {
             settings: settings.clone(),
             parameters,
             kind,
+            answer,
             price,
             pace: Arc::new(Pace::new(settings.requests_per_minute)),
             spent: Arc::new(Spent::new(settings.total_tokens, settings.total_cost)),
@@ -198,6 +202,10 @@ impl ModelSupply {
                 };
                 textual(spoken, calling(theirs))
             }
+        };
+        let model = match self.answer {
+            AnswerForm::Calls => model,
+            AnswerForm::File => Box::new(Filed::new(model)),
         };
         Ok(Box::new(Counted { model, price: self.price, spent: Arc::clone(&self.spent) }))
     }

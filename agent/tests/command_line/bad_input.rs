@@ -156,7 +156,7 @@ fn tools_and_models_that_there_are_not() {
     let user = User::new();
     user.repository("small", SMALL);
     for (set, part) in [
-        ("writer.model=oracle", "no model \"oracle\" (there is offline)"),
+        ("writer.model=oracle", "no model \"oracle\" (there are offline, human, "),
         ("writer.tools=[\"slise\"]", "no tool \"slise\" (there are trace, "),
         ("writer.prompts=none", "read prompt none: No such file or directory"),
     ] {

@@ -9,6 +9,7 @@ mod interrupt;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
+mod scaffolds;
 mod whole;
 
 use std::{

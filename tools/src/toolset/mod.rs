@@ -14,7 +14,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
+pub(crate) use outcomes::ended;
+
 use crate::{
+    bash::BashTool,
+    edit::EditTool,
     relate::RelateTool,
     search::SearchTool,
     session::Session,
@@ -41,12 +45,14 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 7] = [
+const TOOLS: [(&str, Make); 9] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
     ("search", || Box::new(SearchTool)),
     ("relate", || Box::new(RelateTool)),
+    ("edit", || Box::new(EditTool)),
+    ("bash", || Box::new(BashTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
     ("submit", || Box::new(submit::SubmitTool)),
 ];

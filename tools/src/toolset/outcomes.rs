@@ -65,7 +65,7 @@ pub(super) fn tail(execution: &Execution) -> String {
 }
 
 /// How a process ended, in words.
-pub(super) fn ended(status: Status) -> String {
+pub(crate) fn ended(status: Status) -> String {
     match status {
         Status::Exited(code) => format!("exit code {code}"),
         Status::Signaled(signal) => format!("signal {signal}"),

@@ -1,0 +1,32 @@
+//! The flags that say who writes a gist, and how.
+
+use clap::Args;
+
+use super::flags::Flags;
+
+/// Who writes, and how.
+#[derive(Debug, Args)]
+pub struct Writing {
+    /// Who writes: offline, human, command/PROGRAM, or PROVIDER/MODEL.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How it works: one of those that `gistify scaffolds` lists.
+    #[arg(long, value_name = "NAME")]
+    scaffold: Option<String>,
+    /// Tools besides the scaffold's, such as trace,slice,execute.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    with: Vec<String>,
+    /// What it is told to do first: base, reading or tracing.
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+}
+
+impl Writing {
+    /// The settings that its flags stand for.
+    pub fn flags(&self, flags: &mut Flags) {
+        flags.text("--model", "writer.model", self.model.as_deref());
+        flags.text("--scaffold", "writer.scaffold", self.scaffold.as_deref());
+        flags.names("--with", "writer.with", &self.with);
+        flags.text("--strategy", "writer.strategy", self.strategy.as_deref());
+    }
+}

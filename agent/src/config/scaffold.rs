@@ -1,0 +1,37 @@
+//! Scaffolds: overlays of settings, one file each, embedded from `configs/scaffolds`.
+//!
+//! A scaffold says which tools a model has, how it is told to go about it and what it sees; the loop is
+//! the same for all.
+
+use include_dir::{Dir, include_dir};
+use toml::Table;
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/scaffolds");
+
+/// One scaffold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaffold {
+    /// The name of its file.
+    pub name: String,
+    /// The comment that its file begins with.
+    pub description: String,
+    /// What it sets.
+    pub settings: Table,
+}
+
+/// All scaffolds, sorted by name.
+pub fn scaffolds() -> Vec<Scaffold> {
+    let mut all: Vec<Scaffold> = EMBEDDED
+        .files()
+        .filter_map(|file| {
+            let text = file.contents_utf8()?;
+            Some(Scaffold {
+                name: file.path().file_stem()?.to_str()?.to_owned(),
+                description: text.lines().next()?.trim_start_matches("# ").to_owned(),
+                settings: text.parse().expect("configs/scaffolds is checked by a test"),
+            })
+        })
+        .collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}

@@ -1,0 +1,176 @@
+//! The first two messages of a session: the rules, and the task with what is told of the repository.
+//!
+//! What is told is a setting, and so is its size; every sentence is a prompt.
+
+use std::{collections::BTreeMap, fs};
+
+use graph::{
+    ContextOptions, Graph, History, Lookup, Queries, RankOptions, Texts, WalkOptions, count_tokens,
+    rank,
+};
+use serde_json::json;
+use tools::{Session, ToolError};
+
+use crate::{
+    chunks::{chunks, ranked},
+    config::{AnswerForm, Opening, SessionLimits, Strategy, WriterSettings},
+    message::Message,
+    model::ToolSpec,
+    prompt::{PromptError, Prompts},
+};
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpeningError {
+    /// A prompt is wrong.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The command could not be traced.
+    #[error("trace the command: {0}")]
+    Trace(#[from] ToolError),
+}
+
+/// Tokens of one chunk.
+const CHUNK: usize = 400;
+/// The names that a README has.
+const README: [&str; 4] = ["README.md", "README.rst", "README.txt", "README"];
+
+/// The rules and the task.
+///
+/// # Errors
+/// A prompt is wrong, or the command cannot be traced where its files are to be shown.
+pub fn opening(
+    session: &mut Session,
+    prompts: &Prompts,
+    writer: &WriterSettings,
+    limits: &SessionLimits,
+    tools: &[ToolSpec],
+) -> Result<[Message; 2], OpeningError> {
+    let guide = match writer.guide.as_str() {
+        "" => String::new(),
+        name => prompts.render(name, ())?,
+    };
+    let strategy = match writer.strategy {
+        Strategy::Base => String::new(),
+        Strategy::Reading => prompts.render("strategies/reading.md", ())?,
+        Strategy::Tracing => prompts.render("strategies/tracing.md", ())?,
+    };
+    let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let bodies = match writer.test_body || writer.opening == Opening::Chunks {
+        true => test_bodies(session),
+        false => String::new(),
+    };
+    let told = told(session, writer, &bodies)?;
+    let opening = match told.is_empty() {
+        true => String::new(),
+        false => prompts.render("opening.md", json!({ "form": writer.opening, "told": told }))?,
+    };
+    let values = json!({
+        "repository": session.repository.label,
+        "command": session.command.to_string(),
+        "tests": tests,
+        "gist": session.gist_path(),
+        "steps": limits.steps,
+        "tools": names,
+        "guide": guide,
+        "strategy": strategy,
+        "answer": match writer.answer { AnswerForm::Calls => "calls", AnswerForm::File => "file" },
+        "test_body": if writer.test_body { bodies.as_str() } else { "" },
+        "opening": opening,
+    });
+    let system = prompts.render("system.md", &values)?;
+    let user = prompts.render("task.md", &values)?;
+    Ok([Message::System { content: system }, Message::User { content: user }])
+}
+
+fn told(
+    session: &mut Session,
+    writer: &WriterSettings,
+    tests: &str,
+) -> Result<String, OpeningError> {
+    let budget = writer.opening_tokens;
+    let root = session.repository.root.clone();
+    let texts = Texts::new(&root, WalkOptions::default());
+    Ok(match writer.opening {
+        Opening::None => String::new(),
+        Opening::Modules => {
+            let graph = session.graph();
+            let paths = graph.modules.iter().map(|module| format!("{}\n", module.path));
+            fitting(paths, budget)
+        }
+        Opening::Ranked => {
+            let graph = session.graph();
+            let ranking = rank(&graph, &History::default(), &RankOptions::default());
+            let readme = README.iter().find_map(|name| fs::read_to_string(root.join(name)).ok());
+            let options = ContextOptions { budget, ..ContextOptions::default() };
+            let readme = readme.unwrap_or_default();
+            graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options).text
+        }
+        Opening::Chunks => {
+            let graph = session.graph();
+            let all: Vec<_> = graph
+                .modules
+                .iter()
+                .flat_map(|module| chunks(&module.path, &texts.of(&module.path), CHUNK))
+                .collect();
+            let question = format!("{} {tests}", session.command);
+            let contents: Vec<&str> = all.iter().map(|chunk| chunk.text.as_str()).collect();
+            let order = ranked(&contents, &question).into_iter().filter(|(_, score)| *score > 0.0);
+            let parts = order.map(|(at, _)| {
+                let chunk = &all[at];
+                format!("# {}, line {}\n{}\n", chunk.path, chunk.line, chunk.text)
+            });
+            fitting(parts, budget)
+        }
+        Opening::Files => {
+            let (_, trace) = session.traced()?;
+            let files = trace
+                .files
+                .iter()
+                .map(|file| format!("# {}\n{}\n", file.path, texts.of(&file.path)));
+            fitting(files, budget)
+        }
+    })
+}
+
+/// As many parts as fit, and how many did not.
+fn fitting(parts: impl Iterator<Item = String>, budget: usize) -> String {
+    let (mut all, mut size, mut left_out) = (String::new(), 0, 0);
+    for part in parts {
+        let cost = count_tokens(&part);
+        match size + cost <= budget {
+            true => {
+                size += cost;
+                all += &part;
+            }
+            false => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        all += &format!("[{left_out} more left out]\n");
+    }
+    all.trim_end().to_owned()
+}
+
+/// The source of the tests that the command names.
+fn test_bodies(session: &mut Session) -> String {
+    let graph = session.graph();
+    let texts = Texts::new(&session.repository.root, WalkOptions::default());
+    let tests = session.command.tests();
+    let bodies = tests.iter().filter_map(|test| body(&graph, &texts, &test.path, &test.names));
+    let mut bodies: Vec<String> = bodies.collect();
+    bodies.dedup();
+    bodies.join("\n\n")
+}
+
+fn body(graph: &Graph, texts: &Texts, path: &str, names: &[String]) -> Option<String> {
+    let queries = Queries::new(graph);
+    let wanted = [&[path.to_owned()], names].concat().join("::");
+    let Lookup::Found(id) = queries.find(&wanted) else { return None };
+    let entity = graph.entity(id);
+    let text = texts.of(path);
+    let lines = text.lines().skip(entity.line as usize - 1);
+    let lines: Vec<&str> = lines.take((entity.end_line + 1 - entity.line) as usize).collect();
+    Some(lines.join("\n"))
+}

@@ -1,0 +1,178 @@
+//! The tool that runs a shell command in a copy of the repository, in the sandbox.
+//!
+//! The copy lasts as long as the session. The gist is a file in it: what stands there after a command
+//! is the gist from then on. No repository of git is in it, and nothing of the user's is written.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    edit::LARGEST,
+    execute::open_regular,
+    sandbox::{Captured, Network, Request, Status},
+    session::Session,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    toolset::schema,
+};
+
+/// Bytes of each stream that a reply shows: so many of its beginning and of its end.
+const SHOWN: usize = 5_000;
+
+/// Runs shell commands.
+#[derive(Debug, Default)]
+pub struct BashTool;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    ended: String,
+    stdout: String,
+    stderr: String,
+    /// Lines of the gist, where there is one.
+    gist_lines: Option<usize>,
+}
+
+impl Tool for BashTool {
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
+    fn group(&self) -> Group {
+        Group::Execute
+    }
+
+    fn schema(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let asked: Arguments = arguments(given)?;
+        let directory = directory(session)?;
+        let gist = directory.join(session.gist_path());
+        if let Some(text) = session.findings.gist.as_ref().map(|gist| gist.text.clone()) {
+            put(&directory, &gist, &text)?;
+        }
+        let scratch = session.workspace.directory("shell")?;
+        let finished = session.sandbox.run(&request(session, &asked.command, &directory, &scratch));
+        session.workspace.discard(&scratch);
+        let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
+        if finished.status == Status::Interrupted {
+            return Err(ToolError::Fatal("the command was interrupted".to_owned()));
+        }
+        let text = taken(&directory, &gist)?;
+        let before = session.findings.gist.as_ref().map(|gist| &gist.text);
+        if let Some(text) = text.filter(|text| before != Some(text)) {
+            session.findings.by_hand(text);
+        }
+        Reply::of(&Report {
+            ended: crate::toolset::ended(finished.status),
+            stdout: shown(&finished.stdout),
+            stderr: shown(&finished.stderr),
+            gist_lines: session.findings.gist.as_ref().map(|gist| gist.text.lines().count()),
+        })
+    }
+}
+
+/// The session's copy, made for the first command.
+fn directory(session: &mut Session) -> Result<PathBuf, ToolError> {
+    if let Some(directory) = &session.findings.shell {
+        return Ok(directory.clone());
+    }
+    let directory = session.workspace.copy(&session.repository)?;
+    session.findings.shell = Some(directory.clone());
+    Ok(directory)
+}
+
+fn request(session: &Session, command: &str, directory: &Path, scratch: &Path) -> Request {
+    let environment = &session.environment;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let programs = environment.python.parent().map(text).unwrap_or_default();
+    let mut env: BTreeMap<String, String> = [
+        ("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin")),
+        ("HOME", text(scratch)),
+        ("TMPDIR", text(scratch)),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
+        ("PYTHONHASHSEED", session.hash_seed.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    env.extend(session.variables.clone());
+    let mut readable = environment.readable.clone();
+    readable.extend([directory.to_path_buf(), scratch.to_path_buf()]);
+    Request {
+        program: PathBuf::from("/bin/bash"),
+        args: ["-c", command].map(Into::into).into(),
+        cwd: directory.to_path_buf(),
+        env,
+        readable,
+        writable: vec![directory.to_path_buf(), scratch.to_path_buf()],
+        network: Network::Loopback,
+        limits: session.limits(),
+    }
+}
+
+/// Whether the directory of a path is really below another: commands may have put links anywhere.
+fn is_inside(directory: &Path, path: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    match (path.parent().and_then(real), real(directory)) {
+        (Some(parent), Some(directory)) => parent.starts_with(directory),
+        _ => false,
+    }
+}
+
+fn put(directory: &Path, gist: &Path, text: &str) -> Result<(), ToolError> {
+    if !is_inside(directory, gist) {
+        return Err(Problem::Failed.because("the gist's directory is gone or is a link"));
+    }
+    if fs::symlink_metadata(gist).is_ok_and(|there| !there.is_dir()) {
+        // A link is replaced, never followed.
+        let _ = fs::remove_file(gist);
+    }
+    fs::write(gist, text)
+        .map_err(|error| Problem::Failed.because(format!("write the gist: {error}")))
+}
+
+/// The gist's text, where it is a file of text below the directory.
+fn taken(directory: &Path, gist: &Path) -> Result<Option<String>, ToolError> {
+    if fs::symlink_metadata(gist).is_err() {
+        return Ok(None);
+    }
+    let failed = |what: &str| Err(Problem::Failed.because(format!("the gist {what}")));
+    if !is_inside(directory, gist) {
+        return failed("stands behind a link");
+    }
+    let Ok(file) = open_regular(gist) else { return failed("is no regular file") };
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST as u64 + 1).read_to_end(&mut bytes);
+    match (read, String::from_utf8(bytes)) {
+        (Err(_), _) => failed("cannot be read"),
+        (_, Ok(text)) if text.len() > LARGEST => failed("is too large"),
+        (_, Ok(text)) => Ok(Some(text)),
+        (_, Err(_)) => failed("is not UTF-8"),
+    }
+}
+
+/// A stream's beginning and end, and how much stands between them.
+fn shown(captured: &Captured) -> String {
+    let text = captured.text();
+    if text.len() <= 2 * SHOWN {
+        return text;
+    }
+    let head = (0..=SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = (text.len() - SHOWN..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+}
