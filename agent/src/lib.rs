@@ -19,11 +19,13 @@
 //! This crate judges nothing: scores come from `eval`.
 
 mod agent;
+mod atif;
 mod chunks;
 mod cli;
 mod config;
 mod context;
 mod limits;
+mod mcp;
 mod message;
 mod model;
 mod opening;
@@ -34,6 +36,7 @@ mod trajectory;
 mod writer;
 
 pub use agent::Agent;
+pub use atif::atif;
 pub use cli::{Exit, command_line};
 pub use config::{
     AnswerForm, BenchSettings, CommandSettings, Config, ConfigError, ContextSettings, DEFAULTS,

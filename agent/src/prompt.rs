@@ -106,9 +106,16 @@ impl Prompts {
     /// # Errors
     /// The template does not exist, or an argument has no description there.
     pub fn describe(&self, tool: &dyn Tool) -> Result<ToolSpec, PromptError> {
-        let name = format!("tools/{}.md", tool.name());
+        self.specify(tool.name(), tool.schema())
+    }
+
+    /// A tool with these arguments, described in the same way.
+    ///
+    /// # Errors
+    /// The template does not exist, or an argument has no description there.
+    pub fn specify(&self, tool: &str, mut parameters: Value) -> Result<ToolSpec, PromptError> {
+        let name = format!("tools/{tool}.md");
         let text = self.render(&name, ())?;
-        let mut parameters = tool.schema();
         let mut described = Map::new();
         let mut description = String::new();
         for line in text.lines() {
@@ -134,7 +141,7 @@ impl Prompts {
             return Err(PromptError::Template { name, reason });
         }
         let description = description.trim().to_owned();
-        Ok(ToolSpec { name: tool.name().to_owned(), description, parameters })
+        Ok(ToolSpec { name: tool.to_owned(), description, parameters })
     }
 
     fn add(&mut self, name: String, text: String) -> Result<(), PromptError> {

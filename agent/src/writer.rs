@@ -20,8 +20,8 @@ use crate::{
     agent::Agent,
     config::{Opening, Settings},
     context::Context,
-    message::Message,
-    model::{Access, Model, ModelSupply, SupplyError, ToolSpec},
+    message::{Answer, Message},
+    model::{Access, Model, ModelSupply, Resumed, SupplyError, ToolSpec},
     opening::{OpeningError, opening},
     outcome::Outcome,
     prompt::{PromptError, Prompts},
@@ -91,7 +91,7 @@ impl Writer {
         session(context, &self.settings, Arc::clone(&self.sandbox))
     }
 
-    /// Works on a session to its end and records it in a new file; the gist, where there is one, is
+    /// Works on a session to its end, after the answers of an earlier one, and records it in a new file; the gist, where there is one, is
     /// then in the session.
     ///
     /// # Errors
@@ -100,9 +100,13 @@ impl Writer {
         &self,
         session: &mut Session,
         record: &Path,
+        before: Vec<Answer>,
         watch: Watch,
     ) -> Result<End, WriterError> {
         let mut model = self.models.open(record.parent().unwrap_or(Path::new("")))?;
+        if !before.is_empty() {
+            model = Box::new(Resumed::new(self.models.name(), before, Some(model)));
+        }
         let toolset = Toolset::named(&self.settings.writer.all_tools())?;
         let trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
         // One thread for one session: a tool blocks it, and nothing else is to be done meanwhile.
@@ -171,7 +175,7 @@ impl Writer {
         let mut session = self.session(context).map_err(|error| error.to_string())?;
         let record = context.record.join(TRAJECTORY);
         let end = self
-            .write(&mut session, &record, Box::new(|_| {}))
+            .write(&mut session, &record, Vec::new(), Box::new(|_| {}))
             .map_err(|error| error.to_string())?;
         let gist = session.findings.gist.as_ref();
         Ok(Attempt {

@@ -19,9 +19,11 @@ mod doctor;
 mod eval;
 mod exit;
 mod explain;
+mod export;
 mod flags;
 mod graphs;
 mod man;
+mod mcp;
 mod progress;
 mod prompt;
 mod run;
@@ -103,6 +105,10 @@ enum Action {
     Search(ask::Search),
     /// Run suites of tasks and print the tables.
     Bench(bench::Bench),
+    /// Print a run's trajectory in the Agent Trajectory Interchange Format.
+    Export(export::Export),
+    /// Serve the tools to a client of the Model Context Protocol.
+    Mcp(mcp::Mcp),
     /// List the scaffolds: the ways in which a model can work.
     Scaffolds(scaffolds::Scaffolds),
     /// Print what a model would see first, and how many tokens that is.
@@ -153,6 +159,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
         Action::Prompt(prompt) => prompt.flags(),
+        Action::Mcp(mcp) => mcp.flags(),
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
@@ -172,6 +179,8 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Refs(ask) => ask.act(&around),
         Action::Outline(ask) => ask.act(&around),
         Action::Search(ask) => ask.act(&around),
+        Action::Export(export) => export.act(),
+        Action::Mcp(mcp) => mcp.act(&around),
         Action::Scaffolds(scaffolds) => scaffolds.act(&around),
         Action::Prompt(prompt) => prompt.act(&around),
         Action::Config(config) => config.act(&around),

@@ -18,9 +18,10 @@ use super::{
     writing::Writing,
 };
 use crate::{
+    message::{Answer, Message},
     outcome::Outcome,
     record::{RunDirectory, replace},
-    trajectory::End,
+    trajectory::{End, Record, read_trajectory},
     writer::{TRAJECTORY, Writer, source_map},
 };
 
@@ -36,6 +37,9 @@ pub struct Run {
     /// Replace the output where it exists.
     #[arg(long)]
     force: bool,
+    /// Take up the run whose record this is: its answers are repeated, then the model goes on.
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
     /// Leave the run's record in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
@@ -64,7 +68,12 @@ impl Run {
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
-        let end = writer.write(&mut session, &record.path().join(TRAJECTORY), progress.watch());
+        let before = match &self.resume {
+            Some(path) => answers(path, &session)?,
+            None => Vec::new(),
+        };
+        let trajectory = record.path().join(TRAJECTORY);
+        let end = writer.write(&mut session, &trajectory, before, progress.watch());
         progress.clear();
         let end = end.or_exit(Exit::Infrastructure)?;
         let findings = &session.findings;
@@ -113,6 +122,30 @@ impl Run {
         }
         Ok(verdict::exit(&evaluation))
     }
+}
+
+/// The answers of an earlier run of the same task.
+fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> {
+    let records = read_trajectory(&directory.join(TRAJECTORY)).or_exit(Exit::Input)?;
+    let Some(Record::Start(start)) = records.first() else {
+        let message = format!("resume {}: its record has no beginning", directory.display());
+        return Err(Failure::new(Exit::Input, message));
+    };
+    let same = start.fingerprint == session.repository.fingerprint
+        && start.command == session.command.to_string();
+    if !same {
+        let message = format!(
+            "resume {}: it is a run of {} on another repository or state (or another command)",
+            directory.display(),
+            start.command
+        );
+        return Err(Failure::new(Exit::Input, message));
+    }
+    let answer = |record: &Record| match record {
+        Record::Message { message: Message::Assistant(answer), .. } => Some(answer.clone()),
+        _ => None,
+    };
+    Ok(records.iter().filter_map(answer).collect())
 }
 
 /// Fails before anything is run where the gist could not be written in the end.

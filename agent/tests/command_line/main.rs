@@ -5,6 +5,7 @@
 extern crate tools as gistify_tools;
 
 mod bad_input;
+mod interchange;
 mod interrupt;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]

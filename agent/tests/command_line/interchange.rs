@@ -1,0 +1,112 @@
+//! What others get from a run: its trajectory in their format, its continuation, and its tools over the
+//! Model Context Protocol.
+
+use std::io::{BufRead, BufReader, Write};
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
+
+fn lines(path: &Path) -> Vec<Value> {
+    read(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Messages of a trajectory without how long things took.
+fn messages(path: &Path) -> Vec<Value> {
+    let mut all: Vec<Value> = lines(path).iter().map(|line| line["message"].clone()).collect();
+    for message in &mut all {
+        if let Some(fields) = message.as_object_mut() {
+            fields.remove("seconds");
+        }
+    }
+    all
+}
+
+#[test]
+fn a_run_is_taken_up_and_replayed() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let run = |more: &[&str]| {
+        let args = ["run", "small", "--force", "--python", &python];
+        user.gistify(&[&args[..], more, &["--"], &TEST].concat())
+    };
+    let first = run(&["--run-dir", "first", "--set", "session.steps=2"]);
+    assert_eq!(first.code, 0, "{}", first.err);
+    let second = run(&["--run-dir", "second", "--resume", "first"]);
+    assert_eq!(second.code, 0, "{}", second.err);
+    let third = run(&["--run-dir", "third", "--resume", "second"]);
+    assert_eq!(third.code, 0, "{}", third.err);
+    let path = |name: &str| user.here().join(name).join("trajectory.jsonl");
+    assert_eq!(lines(&path("first")).last().unwrap()["outcome"]["kind"], "step_limit");
+    assert_eq!(lines(&path("second")).last().unwrap()["outcome"]["kind"], "submitted");
+    assert_eq!(messages(&path("second")), messages(&path("third")));
+    let gist = |name: &str| read(&user.here().join(name).join("concise.py"));
+    assert_eq!(gist("second"), gist("third"));
+    fs::write(user.here().join("small/calc/words.py"), "").unwrap();
+    let other = run(&["--resume", "first"]);
+    assert_eq!(other.code, 3);
+    assert!(other.err.contains("on another repository or state"), "{}", other.err);
+
+    let exported: Value = serde_json::from_str(&user.gistify(&["export", "third"]).out).unwrap();
+    assert_eq!(exported["schema_version"], "ATIF-v1.8");
+    let steps = exported["steps"].as_array().unwrap();
+    assert_eq!(steps.len() as u64, exported["final_metrics"]["total_steps"].as_u64().unwrap());
+    let traced = steps.iter().find(|step| step["source"] == "agent").unwrap();
+    assert_eq!(traced["tool_calls"][0]["function_name"], "trace");
+    let id = &traced["tool_calls"][0]["tool_call_id"];
+    assert_eq!(&traced["observation"]["results"][0]["source_call_id"], id);
+}
+
+#[test]
+fn tools_are_served_over_standard_streams() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let mut command =
+        user.command(&[&["mcp", "small", "--python", &python, "--"][..], &TEST].concat());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut say = |message: Value| writeln!(input, "{message}").unwrap();
+    let mut hear = || -> Value { serde_json::from_str(&output.next().unwrap().unwrap()).unwrap() };
+    let client = json!({ "name": "test", "version": "0" });
+    say(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client } }));
+    assert_eq!(hear()["result"]["serverInfo"]["name"], "gistify");
+    say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    say(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    let listed = hear();
+    let names: Vec<_> = listed["result"]["tools"].as_array().unwrap().iter().collect();
+    assert_eq!(names.len(), 9, "{listed}");
+    let mut id = 1;
+    let mut call = |tool: &str, arguments: Value| {
+        id += 1;
+        say(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments } }));
+        let result = hear()["result"].clone();
+        let failed = result["isError"] == true;
+        (result["content"][0]["text"].as_str().unwrap().to_owned(), failed)
+    };
+    assert_eq!(call("evaluate", json!({})), ("there is no gist to evaluate".to_owned(), true));
+    assert!(call("slice", json!({})).1);
+    for (tool, arguments, part) in [
+        ("graph", json!({}), "calc/numbers.py"),
+        ("search", json!({ "pattern": "FACTOR" }), "FACTOR = 2"),
+        ("view", json!({ "target": "calc/numbers.py" }), "def double"),
+        ("relate", json!({ "relation": "callers", "of": "calc.numbers.double" }), "test_double"),
+        ("trace", json!({}), "passed"),
+        ("slice", json!({}), "lines"),
+        ("execute", json!({}), "\"same\":true"),
+        ("evaluate", json!({}), "\"score\":1"),
+        ("edit", json!({ "action": "create", "text": "x = 1" }), "x = 1"),
+    ] {
+        let (text, failed) = call(tool, arguments);
+        assert!(!failed && text.contains(part), "{tool}: {text}");
+    }
+    assert!(call("view", json!({ "target": "../canary" })).1);
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
