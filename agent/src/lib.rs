@@ -12,7 +12,7 @@
 //! assert!(config.set("session.step=7").is_err());
 //!
 //! let prompts = Prompts::load(None)?;
-//! assert!(prompts.render("system.md", ()).is_ok());
+//! assert!(prompts.render("tools/submit.md", ()).is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -171,6 +171,16 @@ impl Writer {
         }
     }
 
+    /// Whether an end says nothing about the gist: the machine failed, or whoever provides the model.
+    fn is_infrastructure(&self, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Fatal { .. } | Outcome::Paused { .. } => true,
+            // The offline model fails for what it finds in the task.
+            Outcome::ModelFailure { .. } => self.models.name() != "offline",
+            _ => false,
+        }
+    }
+
     fn try_attempt(&self, context: &TaskContext<'_>) -> Result<Attempt, String> {
         let mut session = self.session(context).map_err(|error| error.to_string())?;
         let record = context.record.join(TRAJECTORY);
@@ -182,8 +192,7 @@ impl Writer {
             gist: gist.map(|gist| gist.text.clone()).ok_or_else(|| end.outcome.to_string()),
             source_map: source_map(&session),
             outcome: end.outcome.to_string(),
-            // What a provider refuses says nothing about the gist.
-            infrastructure: matches!(end.outcome, Outcome::Fatal { .. } | Outcome::Paused { .. }),
+            infrastructure: self.is_infrastructure(&end.outcome),
             trajectory: Some(record),
             effort: self.effort(&end, &session),
             writer: self.abilities(),

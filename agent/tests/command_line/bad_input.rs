@@ -228,3 +228,20 @@ fn d04_a_full_disk() {
     assert!(!user.here().join("concise.py").exists());
     assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn s24_keys_planted_in_a_repository_are_never_read() {
+    let user = User::new();
+    let root = user.repository("small", SMALL);
+    let planted = "OPENAI_API_KEY=sk-planted\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\n";
+    fs::write(root.join(".env"), planted).unwrap();
+    fs::write(user.here().join(".env"), planted).unwrap();
+    let args = ["run", "small", "-m", "openai/x", "--python", "PYTHON", "--", TEST[0], TEST[1]];
+    check(&user, &args, 2, &["provider openai wants a key (set OPENAI_API_KEY in the environment"]);
+    // The user's own file is.
+    let own = user.home.path().join(".config/gistify");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join(".env"), planted).unwrap();
+    let args = ["prompt", "nowhere", "-m", "openai/x", "--", TEST[0], TEST[1]];
+    check(&user, &args, 3, &["nowhere"]);
+}
