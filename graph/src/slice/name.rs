@@ -114,6 +114,8 @@ struct Book {
 
 pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Naming {
     let mut namespaces: BTreeSet<String> = adjustments.namespaces.iter().cloned().collect();
+    namespaces
+        .extend(selection.escaped.iter().filter(|module| selection.is_namespace(module)).cloned());
     loop {
         let book = gather::gather(selection, &namespaces);
         let mut namer = Namer {
@@ -698,16 +700,25 @@ impl Namer<'_, '_> {
     fn write_namespaces(&mut self) {
         for (module, names) in &self.book.namespaces {
             let thing = Thing::Namespace(module.clone());
-            let flat = self
+            let mut flats: Vec<Name> = self
                 .flat
                 .iter()
-                .find(|((_, other), _)| other == &thing)
-                .map_or_else(|| Name::new(tail(module)), |(_, flat)| flat.clone());
+                .filter(|((_, other), _)| other == &thing)
+                .map(|(_, flat)| flat.clone())
+                .collect();
+            flats.sort_unstable();
+            flats.dedup();
+            if flats.is_empty() {
+                flats.push(Name::new(tail(module)));
+            }
+            let all = flats.iter().map(Name::as_str).collect::<Vec<_>>().join(" = ");
+            let flat = flats.swap_remove(0);
             let reason = format!("`{module}` is used as an object of its own");
+            self.redirect_globals(module, &flat);
             self.naming.needs_types = true;
             self.glue(
                 Moment::START,
-                format!("{flat} = types.ModuleType({module:?})"),
+                format!("{all} = types.ModuleType({module:?})"),
                 reason.clone(),
             );
             let mut end = Moment::START;
@@ -725,6 +736,23 @@ impl Namer<'_, '_> {
                 pairs.push(format!("{name}={value}"));
             }
             self.glue(end.after(4), format!("vars({flat}).update({})", pairs.join(", ")), reason);
+        }
+    }
+
+    /// In the code of a module that is an object of its own, `globals()` means that object's.
+    fn redirect_globals(&mut self, module: &str, flat: &Name) {
+        let program = &self.selection.program;
+        let Some(id) = program.modules.find(module) else { return };
+        let text = program.modules.get(id).syntax.source().text();
+        let chosen = self.selection.chosen.iter();
+        for (_, chosen) in chosen.filter(|(unit, _)| program.get(**unit).module == id) {
+            for reference in chosen.scan.references.iter().filter(|one| &one.name == "globals") {
+                if text[usize::from(reference.range.end())..].starts_with("()") {
+                    let range = reference.range.add_end(2.into());
+                    let edits = self.naming.edits.entry(id).or_default();
+                    edits.insert(key(range), format!("vars({flat})"));
+                }
+            }
         }
     }
 

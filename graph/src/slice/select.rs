@@ -47,6 +47,10 @@ pub(crate) struct Selection<'a> {
     pub(crate) registered: FxHashSet<String>,
     /// Dotted strings that name something internal.
     pub(crate) dotted: FxHashSet<(String, Name)>,
+    /// Internal modules whose dotted name is a string of kept code.
+    pub(crate) named: FxHashSet<String>,
+    /// Names that may be asked of the object of a module, which is then one of its own.
+    pub(crate) asked: FxHashSet<(String, Name)>,
     /// External submodules reached by attributes of a module.
     pub(crate) external_submodules: FxHashSet<String>,
     pub(crate) stubs: FxHashSet<Place>,
@@ -85,6 +89,8 @@ pub(crate) fn select<'a>(
                 escaped: FxHashSet::default(),
                 registered: adjustments.register.iter().cloned().collect(),
                 dotted: FxHashSet::default(),
+                named: FxHashSet::default(),
+                asked: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
                 dropped_stubs: FxHashMap::default(),
@@ -224,7 +230,8 @@ impl<'a> Search<'a, '_> {
         let nodes = self.settle(id);
         let scan = scan(&nodes, self.selection.annotations);
         let only_exports = self.program().get(id).binds.iter().all(|name| name == "__all__")
-            && !self.program().get(id).binds.is_empty();
+            && !self.program().get(id).binds.is_empty()
+            && !calls_globals(self.program().get(id).stmt);
         if !only_exports {
             let module = self.program().get(id).module;
             for reference in scan.references.iter().filter(|reference| !reference.dead) {
@@ -507,6 +514,9 @@ impl<'a> Search<'a, '_> {
         }
         // The name of a module is often only compared or shown; where it is imported, the error tells.
         let support = self.program().is_support(self.program().get(id).module);
+        if self.program().modules.find(text).is_some() {
+            self.selection.named.insert(text.to_owned());
+        }
         if !support && self.program().modules.is_internal(text) {
             return;
         }
@@ -586,11 +596,55 @@ impl<'a> Search<'a, '_> {
         }
     }
 
+    /// What a module that is an object of its own has to hold: every name of its that kept code mentions,
+    /// and what its own code puts there by `globals()`.
+    fn fill_namespace(&mut self, id: ModuleId, module: &str) {
+        let held = self.program().trace.modules.get(module);
+        let names: Vec<Name> = held
+            .iter()
+            .flat_map(|held| held.names.keys())
+            .map(Name::new)
+            .filter(|name| self.attributes.contains(name) || self.strings.contains(name.as_str()))
+            .collect();
+        for name in names {
+            match self.program().resolver.attribute(module, &name) {
+                Some(Target::Own(home, own)) => {
+                    let reason = Reason::Demanded(module.to_owned(), name.to_string());
+                    self.require(home, &own, reason);
+                }
+                Some(Target::Module(inner)) => {
+                    self.selection.escaped.insert(inner);
+                }
+                Some(Target::External(..)) => {
+                    // Without a statement that binds it, its own code put it there.
+                    if self.program().resolver.home(id, &name).is_none() {
+                        continue;
+                    }
+                    if let Some(&unit) = self.program().units_of(id).first() {
+                        self.require_import(unit, id, &name, true);
+                    }
+                }
+                Some(Target::Builtin(_)) | None => continue,
+            }
+            self.selection.asked.insert((module.to_owned(), name));
+        }
+        for unit in self.program().units_of(id).to_vec() {
+            let stmt = self.program().get(unit).stmt;
+            if !is_definition(stmt) && calls_globals(stmt) {
+                self.keep(unit, Reason::Demanded(module.to_owned(), "globals()".to_owned()));
+            }
+        }
+    }
+
     /// Names that kept code asks of a module whose object it holds: strings it mentions.
     fn asked_by_name(&mut self) {
         let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
         for module in escaped {
             let Some(id) = self.program().modules.find(&module) else { continue };
+            if self.selection.is_namespace(&module) {
+                self.fill_namespace(id, &module);
+                continue;
+            }
             let mut asked: Vec<Name> = self
                 .program()
                 .resolver
@@ -616,6 +670,33 @@ impl<'a> Search<'a, '_> {
             }
         }
     }
+}
+
+impl Selection<'_> {
+    /// Whether a module must be an object of its own: its object is passed around, and kept code knows
+    /// its name.
+    pub(crate) fn is_namespace(&self, module: &str) -> bool {
+        self.escaped.contains(module) && self.named.contains(module)
+    }
+}
+
+/// Whether a statement asks for the globals of its module.
+pub(crate) fn calls_globals(stmt: &Stmt) -> bool {
+    use ruff_python_ast::visitor::{Visitor, walk_expr};
+    struct Finder(bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            if let Expr::Call(call) = expr
+                && let Expr::Name(callee) = call.func.as_ref()
+            {
+                self.0 |= &callee.id == "globals";
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(false);
+    finder.visit_stmt(stmt);
+    finder.0
 }
 
 pub(crate) fn is_definition(stmt: &Stmt) -> bool {

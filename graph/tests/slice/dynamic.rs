@@ -274,3 +274,67 @@ overrides pkg.mod:Real close
 ",
     );
 }
+
+#[test]
+fn a_module_whose_name_is_known_is_an_object_of_its_own() {
+    check(
+        "
+--- trace
+holds pkg.space one other int
+holds pkg.space limit other int
+holds pkg.space work function pkg.space:work
+--- pkg/__init__.py
+--- pkg/fill.py
++def fill(held):
++    held['one'] = 1
++    return ['one']
+--- pkg/space.py
++from .fill import fill
++__all__ = fill(globals())
++limit = 3
++unused = 4
++def work():
+*    return 1
+--- pkg/mod.py
++from . import space
++KNOWN = {'pkg.space'}
++def choose():
+*    return space
++def again():
+*    from . import space as other
+*    return other
++def user():
+*    found = choose()
+*    assert found is again()
+*    return found.one + found.limit if found.__name__ in KNOWN else found.work()
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() == 4
+",
+        "test_a.py::test_f",
+        r#"
++import types
++other = space = types.ModuleType("pkg.space")
+ def fill(held):
+     held['one'] = 1
+     return ['one']
+~__all__ = fill(vars(other))
+ limit = 3
+ def work():
+     return 1
++vars(other).update(limit=limit, work=work)
+ KNOWN = {'pkg.space'}
+ def choose():
+     return space
+ def again():
+     return other
+ def user():
+     found = choose()
+     assert found is again()
+     return found.one + found.limit if found.__name__ in KNOWN else found.work()
+ def test_f():
+     assert user() == 4
+"#,
+    );
+}

@@ -13,6 +13,9 @@ use crate::{
     pattern::Pattern,
 };
 
+/// Most functions that are kept whole for the sake of errors that name nothing: each costs a run.
+const MOST_WHOLE: usize = 3;
+
 /// Most characters of a text that a difference shows.
 const SHOWN: usize = 400;
 
@@ -288,7 +291,8 @@ fn whole_function(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adju
             None => Some(*line),
         };
         let place = line.and_then(|line| enclosing(attempt.gist, line, function));
-        if let Some(place) = place.filter(|place| !adjustments.whole.contains(place)) {
+        let more = adjustments.whole.len() < MOST_WHOLE;
+        if let Some(place) = place.filter(|place| more && !adjustments.whole.contains(place)) {
             adjustments.whole.push(place);
             return;
         }

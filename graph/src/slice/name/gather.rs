@@ -96,6 +96,14 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             through: Some(module.clone()),
         });
     }
+    for (module, name) in &selection.asked {
+        if namespaces.contains(module)
+            && let Some(target) = program.resolver.attribute(module, name)
+        {
+            let names = book.namespaces.entry(module.clone()).or_default();
+            names.insert(name.clone(), thing_of(target));
+        }
+    }
     imports(&mut book, selection);
     let inside: Vec<(Name, Thing)> = book
         .namespaces
