@@ -4,6 +4,8 @@
 //! With `--python PEERS`, an interpreter with what peers.txt lists, it also runs `ruff analyze graph`, whose
 //! edges it looks for among its own, and networkx's PageRank once per module, as the paper has it. The
 //! least CPU time and memory of five runs count; a process's start is part of both.
+//!
+//! `graphs hostile` does the same for sources and files that are made to take long; 2 s each is the aim.
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -48,6 +50,7 @@ fn main() {
         match argument.as_str() {
             "parse" => return println!("{}", parse(Path::new(&arguments.next().unwrap()))),
             "graph" => return println!("{}", build(Path::new(&arguments.next().unwrap()))),
+            "hostile" => return hostile(),
             "--python" => python = arguments.next(),
             _ => directories.push(argument),
         }
@@ -91,6 +94,48 @@ fn main() {
             beside_networkx(directory, python);
         }
     }
+}
+
+/// CPU time and memory for repositories of one hostile file each.
+fn hostile() {
+    let deep = 100_000;
+    let texts = [
+        ("100k nested brackets", format!("x = {}1{}", "(".repeat(deep), ")".repeat(deep))),
+        ("100k not", format!("x = {}1", "not ".repeat(deep))),
+        ("100k attributes", format!("x = a{}", ".b".repeat(deep))),
+        ("100k calls", format!("x = f{}", "()".repeat(deep))),
+        ("200k sums", format!("x = {}1", "1+".repeat(2 * deep))),
+        ("200k unclosed (", "(".repeat(2 * deep)),
+        ("200k unclosed f(", "f(".repeat(2 * deep)),
+        ("200k unclosed x[", "x[".repeat(2 * deep)),
+        ("20k lambdas", format!("x = {}1", "lambda: ".repeat(deep / 5))),
+        ("10k methods called from everywhere", {
+            let methods =
+                |at: usize| format!("class C{at}:\n    def f(self, o): return o.f(self)\n");
+            let all: String = (0..deep / 10).map(methods).collect();
+            let calls: String =
+                (0..deep / 10).map(|at| format!("C{at}().f(x)\nx = C{at}()\n")).collect();
+            format!("{all}x = 1\n{calls}")
+        }),
+    ];
+    let me = std::env::current_exe().expect("find this program");
+    let directory = tempfile::tempdir().expect("make a directory");
+    let file = directory.path().join("m.py");
+    let report = |name: &str| {
+        let mut command = Command::new(&me);
+        let run = measure(command.arg("graph").arg(directory.path()));
+        println!("{name:36} {:7.3} s  {:5.0} MB", run.seconds, run.megabytes);
+    };
+    for (name, text) in &texts {
+        fs::write(&file, text).expect("write a source");
+        report(name);
+    }
+    fs::File::create(&file).and_then(|file| file.set_len(1 << 30)).expect("make a large file");
+    report("a file of 1 GB");
+    fs::remove_file(&file).expect("remove it");
+    std::os::unix::fs::symlink("/dev/zero", &file).expect("make a link");
+    std::os::unix::fs::symlink("/", directory.path().join("root")).expect("make a link");
+    report("links to /dev/zero and /");
 }
 
 /// Module edges that ruff finds and we do not, and the other way round.

@@ -2,6 +2,9 @@
 //!
 //! Pure syntax: it knows nothing of modules or of what a name stands for.
 
+#[cfg(test)]
+mod against_symtable;
+
 use ruff_python_ast::{
     ExceptHandler, Expr, Pattern, Stmt,
     name::Name,
@@ -285,7 +288,10 @@ pub fn bound_directly(stmt: &Stmt) -> Vec<Name> {
         }
         Stmt::AnnAssign(stmt) => {
             // A bare annotation makes a name local but binds no value; both matter to scoping.
-            names.visit_expr(&stmt.target);
+            // In brackets it is only looked at, and not even that in a function.
+            if stmt.simple || stmt.value.is_some() || !stmt.target.is_name_expr() {
+                names.visit_expr(&stmt.target);
+            }
             if let Some(value) = &stmt.value {
                 names.visit_expr(value);
             }
@@ -449,6 +455,7 @@ mod tests {
         check("def f(a=(b := 1)): c = 1\nclass D: e = 1", "D f");
         check("with a as b, c as (d, e): pass", "b d e");
         check("x: int\ny: int = 1", "x y");
+        check("(x): int\n(y): int = 1", "y");
     }
 
     #[test]

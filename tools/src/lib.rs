@@ -45,7 +45,7 @@ pub use normalize::{INTERNAL, Normalizer};
 pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
-pub use repository::{Artifact, OpenOptions, Repository, RepositoryError};
+pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
 pub use sandbox::{
     Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Promise, Request, Sandbox,
     SandboxError, Status,

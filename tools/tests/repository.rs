@@ -13,8 +13,8 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use gistify_tools::{
-    Artifact, Cache, CacheKind, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
-    RepositoryError,
+    Artifact, Cache, CacheKind, HistoryRequest, Host, Interrupt, LocalSandbox, OpenOptions,
+    Repository, RepositoryError,
 };
 use sha2::{Digest, Sha256};
 
@@ -386,6 +386,29 @@ fn history(root: &Path) -> Option<(String, String)> {
 
 fn text(repository: &Repository, path: &str) -> String {
     fs::read_to_string(repository.root.join(path)).unwrap()
+}
+
+#[test]
+fn commits_of_each_file() {
+    let setting = Setting::new();
+    let root = setting.directory.path().join("repo");
+    let Some(_) = history(&root) else { return };
+    let scratch = setting.directory.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let read = |root: &Path| {
+        let (host, sandbox) = (&setting.host, &setting.sandbox);
+        let request = HistoryRequest { root, host, sandbox, scratch: &scratch, commits: 100 };
+        gistify_tools::history(&request).unwrap().commits
+    };
+    let commits = read(&root);
+    let (count, last) = commits["pkg/a.py"];
+    assert!(commits.len() == 1 && count == 2 && last > 0, "{commits:?}");
+    assert!(read(&root.join("pkg")).is_empty());
+    let fresh = setting.directory.path().join("fresh");
+    fs::create_dir(&fresh).unwrap();
+    git(&fresh, &["init", "--quiet"]).unwrap();
+    assert!(read(&fresh).is_empty());
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! `gistify graph`, `rank` and `context`: the repository as graphs, what matters in it, and what to
 //! tell a model of it.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, ValueEnum};
 use graph::{
-    BuildOptions, ContextOptions, Drawn, Focus, Graph, GraphCache, History, RankOptions, Ranking,
-    Texts, WalkOptions,
+    BuildOptions, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup, Queries,
+    RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
 };
-use tools::Repository;
+use tools::{HistoryRequest, Repository};
 
 use super::{
     Exit, Failure, OrExit,
@@ -27,10 +31,16 @@ pub struct Source {
 /// Where a ranking looks from.
 #[derive(Debug, Args)]
 pub struct Looking {
-    /// Rank by nearness to files or words; can be given more than once.
-    #[arg(long, value_name = "FILE_OR_WORD")]
+    /// Rank by nearness to files, tests (PATH::TEST, with what it calls), traces (a file of `gistify trace
+    /// -o`) or words; can be given more than once.
+    #[arg(long, value_name = "WHAT")]
     focus: Vec<String>,
 }
+
+/// Steps of calls that belong to a test in focus.
+const CALLS: u32 = 16;
+/// Newest commits that say how a file changes.
+const COMMITS: u32 = 20_000;
 
 impl Source {
     /// The repository and its graph, from the cache where it has it.
@@ -61,18 +71,73 @@ impl Source {
 }
 
 impl Looking {
-    fn rank(&self, graph: &Graph) -> Ranking {
-        // What names a file of the repository is one; everything else is a word.
-        let (files, words) = self.focus.iter().cloned().partition(|focus| {
-            let file = focus.split("::").next().unwrap_or(focus);
-            graph.modules.iter().any(|module| module.path == file)
-        });
-        let files = Vec::<String>::into_iter(files)
-            .map(|file| file.split("::").next().unwrap_or(&file).to_owned())
-            .collect();
-        let options = RankOptions { focus: Focus { files, words }, ..RankOptions::default() };
-        graph::rank(graph, &History::default(), &options)
+    fn rank(
+        &self,
+        around: &Surroundings,
+        repository: &Repository,
+        graph: &Graph,
+    ) -> Result<Ranking, Failure> {
+        let options = RankOptions { focus: self.focus(graph)?, ..RankOptions::default() };
+        Ok(graph::rank(graph, &history(around, repository)?, &options))
     }
+
+    fn focus(&self, graph: &Graph) -> Result<Focus, Failure> {
+        let mut focus = Focus::default();
+        let queries = Queries::new(graph);
+        for named in &self.focus {
+            let (path, test) = named.split_once("::").unwrap_or((named, ""));
+            if graph.modules.iter().any(|module| module.path == path) {
+                focus.files.push(path.to_owned());
+                // One case stands for the whole test.
+                let test = test.split('[').next().unwrap_or(test);
+                if test.is_empty() {
+                    continue;
+                }
+                let Lookup::Found(id) = queries.find(&format!("{path}::{test}")) else {
+                    let message = format!("focus on {named}: {path} defines no {test}");
+                    return Err(Failure::new(Exit::Input, message));
+                };
+                let called = queries.calls(id, Way::Forward, CALLS);
+                let module = |id| graph.module(graph.entity(id).module).path.clone();
+                focus.files.extend(called.into_iter().map(|reached| module(reached.id)));
+            } else if named.ends_with(".json") && Path::new(named).is_file() {
+                let text = fs::read_to_string(named).or_exit(Exit::Input)?;
+                let trace: Trace = serde_json::from_str(&text).or_exit(Exit::Input)?;
+                if trace.version != TRACE_VERSION {
+                    let message = format!("focus on {named}: made by another version");
+                    return Err(Failure::new(Exit::Input, message));
+                }
+                focus.files.extend(trace.files.into_iter().map(|file| file.path));
+            } else {
+                focus.words.push(named.clone());
+            }
+        }
+        focus.files.sort_unstable();
+        focus.files.dedup();
+        Ok(focus)
+    }
+}
+
+/// The commits of each file; without git there are none, which is said.
+fn history(around: &Surroundings, repository: &Repository) -> Result<History, Failure> {
+    if !repository.root.join(".git").exists() {
+        return Ok(History::default());
+    }
+    let (sandbox, scratch) = (around.sandbox()?, around.scratch()?);
+    let request = HistoryRequest {
+        root: &repository.root,
+        host: &around.host,
+        sandbox: &*sandbox,
+        scratch: &scratch,
+        commits: COMMITS,
+    };
+    tools::history(&request).or_else(|error| match around.interrupt.is_triggered() {
+        true => Err(around.stopped(error)),
+        false => {
+            Progress::new(around.talk).line(&format!("ranking without commits: {error}"));
+            Ok(History::default())
+        }
+    })
 }
 
 /// Forms of a graph.
@@ -102,13 +167,14 @@ pub struct GraphCommand {
 
 impl GraphCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let (_, graph) = self.source.open(around)?;
+        let (repository, graph) = self.source.open(around)?;
         let text = match self.format {
             Form::Json => serde_json::to_string(&graph).or_exit(Exit::Infrastructure)?,
             Form::Dot => graph::dot(&graph, Drawn::Modules),
             Form::DotCalls => graph::dot(&graph, Drawn::Calls),
             Form::Html => {
-                let ranking = graph::rank(&graph, &History::default(), &RankOptions::default());
+                let ranking =
+                    graph::rank(&graph, &history(around, &repository)?, &RankOptions::default());
                 graph::page(&graph, &ranking)
             }
         };
@@ -133,8 +199,8 @@ pub struct Rank {
 
 impl Rank {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let (_, graph) = self.source.open(around)?;
-        let mut ranking = self.looking.rank(&graph);
+        let (repository, graph) = self.source.open(around)?;
+        let mut ranking = self.looking.rank(around, &repository, &graph)?;
         let (modules, classes) = (ranking.modules.len(), ranking.classes.len());
         ranking.modules.truncate(self.limit);
         ranking.classes.truncate(self.limit);
@@ -181,7 +247,7 @@ pub struct ContextCommand {
 impl ContextCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        let ranking = self.looking.rank(&graph);
+        let ranking = self.looking.rank(around, &repository, &graph)?;
         let texts = Texts::new(&repository.root, WalkOptions::default());
         let made = if self.map {
             graph::map(&graph, &ranking, &texts, self.token_budget)

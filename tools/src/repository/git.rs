@@ -5,6 +5,8 @@
 //! its references as they are, so that its hooks, filters, monitors and included files mean nothing
 //! to git. Other machines are asked by `http`, `https` and `git` alone, without the user's keys.
 
+mod history;
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -12,6 +14,8 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+pub use history::{HistoryRequest, history};
 
 use super::{OpenOptions, RepositoryError, scratch};
 use crate::{

@@ -24,6 +24,7 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{Kind, PathError, Skipped, Snapshot},
 };
+pub use git::{HistoryRequest, history};
 use spec::Spec;
 
 /// A repository on disk, not to be written.

@@ -1,0 +1,112 @@
+//! How often and when each Python file of a work tree was changed: one `git log`, in the sandbox.
+//!
+//! Says nothing of who or why. A tree that is no repository of git has no history, which is no error.
+
+use std::path::Path;
+
+use graph::History;
+
+use super::{Git, Origin, run_limits};
+use crate::{
+    host::Host,
+    repository::RepositoryError,
+    sandbox::{Limits, Network, Sandbox, Status},
+};
+
+/// What reading a history needs.
+#[derive(Clone, Copy)]
+pub struct HistoryRequest<'a> {
+    /// Root of the work tree.
+    pub root: &'a Path,
+    /// The user's machine.
+    pub host: &'a Host,
+    /// Runs git.
+    pub sandbox: &'a dyn Sandbox,
+    /// An existing directory for what git writes; one of its own is made in it, and removed.
+    pub scratch: &'a Path,
+    /// The newest commits that count; merges never do.
+    pub commits: u32,
+}
+
+/// Marks a commit among the paths; no path that git prints begins with it.
+const COMMIT: u8 = 1;
+/// Bytes of git's answer that are read; the newest commits come first.
+const ANSWER: u64 = 256 << 20;
+
+/// Commits of each Python file, and the time of the last.
+///
+/// # Errors
+/// Git is missing or fails, or its files cannot be read.
+pub fn history(request: &HistoryRequest<'_>) -> Result<History, RepositoryError> {
+    if !request.root.join(".git").exists() {
+        return Ok(History::default());
+    }
+    let failed = |source| RepositoryError::Read { path: request.scratch.to_path_buf(), source };
+    let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
+    let origin = Origin::Local(request.root.to_path_buf());
+    let git = Git::new(&origin, request.host, request.sandbox, scratch.path())?;
+    let newest = format!("--max-count={}", request.commits);
+    let args = [
+        "log",
+        "-z",
+        &newest,
+        "--no-merges",
+        "--no-renames",
+        "--no-show-signature",
+        "--no-textconv",
+        "--no-ext-diff",
+        "--name-only",
+        "--format=%x01%ct",
+        "HEAD",
+        "--",
+        "*.py",
+        "*.pyi",
+    ];
+    let limits = Limits { output: ANSWER, ..run_limits() };
+    let finished = git.execute(&args, Network::Loopback, limits)?;
+    // A repository without a commit has no HEAD.
+    if matches!(finished.status, Status::Exited(128)) && finished.stdout.bytes.is_empty() {
+        return Ok(History::default());
+    }
+    let gap = match finished.stdout.dropped {
+        0 => finished.stdout.bytes.len(),
+        _ => finished.stdout.gap,
+    };
+    let bytes = git.answer(finished)?;
+    Ok(read(bytes.get(..gap).unwrap_or(&bytes)))
+}
+
+/// Commits and their paths, each ended by a null; a time is followed by its first path's newline.
+fn read(answer: &[u8]) -> History {
+    let mut history = History::default();
+    let mut time = 0;
+    for part in answer.split(|&byte| byte == 0) {
+        let part = part.strip_prefix(b"\n").unwrap_or(part);
+        if let Some(stamp) = part.strip_prefix(&[COMMIT]) {
+            time = std::str::from_utf8(stamp).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+            continue;
+        }
+        let Ok(path) = std::str::from_utf8(part) else { continue };
+        if path.is_empty() {
+            continue;
+        }
+        let (commits, last) = history.commits.entry(path.to_owned()).or_insert((0, i64::MIN));
+        *commits += 1;
+        *last = (*last).max(time);
+    }
+    history
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_counted_by_path() {
+        let history = read(b"\x01200\0\na.py\0d/b.py\0\x01100\0\na.py\0\x0150\0\n\xff.py\0");
+        assert_eq!(history.commits.get("a.py"), Some(&(2, 200)));
+        assert_eq!(history.commits.get("d/b.py"), Some(&(1, 200)));
+        assert_eq!(history.commits.len(), 2);
+        assert_eq!(read(b"").commits.len(), 0);
+    }
+}
