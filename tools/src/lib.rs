@@ -47,8 +47,8 @@ pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
 pub use sandbox::{
-    Captured, Finished, Interrupt, Limits, LocalSandbox, Network, Promise, Request, Sandbox,
-    SandboxError, Status,
+    Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,
+    Promise, Request, Sandbox, SandboxError, Status,
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};

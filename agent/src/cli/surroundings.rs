@@ -14,8 +14,8 @@ use std::{
 
 use clap::ColorChoice;
 use tools::{
-    Cache, CacheError, Host, Interrupt, LocalSandbox, OpenOptions, Repository, RepositoryError,
-    Sandbox, SandboxError,
+    Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox, OpenOptions,
+    Repository, RepositoryError, Sandbox, SandboxError,
 };
 
 use super::{
@@ -47,6 +47,8 @@ pub struct Surroundings {
     opened: OnceLock<Cache>,
     /// Where the records of runs are kept.
     pub state: PathBuf,
+    /// `DOCKER_HOST`.
+    docker_host: Option<String>,
     /// Where programs are, and how packages are fetched.
     pub host: Host,
     /// Set by the first INT, TERM or HUP.
@@ -111,6 +113,7 @@ impl Surroundings {
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
             credentials: Credentials::new(variables.iter().cloned().chain(own)),
+            docker_host: env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()),
             host: Host::from_variables(variables),
             interrupt: Interrupt::new(),
             config,
@@ -228,10 +231,24 @@ impl Surroundings {
     /// It cannot be had here; the error says what to do.
     pub fn sandbox_of(&self, kind: SandboxKind) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let (host, interrupt) = (&self.host, self.interrupt.clone());
+        let settings = &self.settings.sandbox;
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         Ok(match kind {
             SandboxKind::Local => Arc::new(LocalSandbox::isolated(host, interrupt)?),
             SandboxKind::Bubblewrap => Arc::new(LocalSandbox::by_bubblewrap(host, interrupt)?),
             SandboxKind::Namespaces => Arc::new(LocalSandbox::by_namespaces(interrupt)?),
+            SandboxKind::Docker => {
+                let options = DockerOptions {
+                    host: given(&settings.docker_host).or_else(|| self.docker_host.clone()),
+                    image: given(&settings.docker_image),
+                    runtime: given(&settings.docker_runtime),
+                };
+                let scratch = self.scratch().map_err(|failure| SandboxError::Unavailable {
+                    program: PathBuf::from("docker"),
+                    reason: failure.told(),
+                })?;
+                Arc::new(DockerSandbox::connect(options, &scratch, interrupt)?)
+            }
             SandboxKind::None => Arc::new(LocalSandbox::new(interrupt)),
         })
     }

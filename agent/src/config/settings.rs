@@ -179,6 +179,9 @@ pub struct CommandSettings {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct SandboxSettings {
     pub kind: SandboxKind,
+    pub docker_host: String,
+    pub docker_image: String,
+    pub docker_runtime: String,
 }
 
 /// What keeps apart what runs.
@@ -191,13 +194,16 @@ pub enum SandboxKind {
     Bubblewrap,
     /// Namespaces that this program makes itself.
     Namespaces,
+    /// Containers of a Docker engine.
+    Docker,
     /// Nothing: limits alone.
     None,
 }
 
 impl SandboxKind {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Local, Self::None];
+    pub const ALL: [Self; 5] =
+        [Self::Bubblewrap, Self::Namespaces, Self::Local, Self::Docker, Self::None];
 
     /// Whether it may be what a setting asks for.
     pub fn serves(self, wanted: Self) -> bool {
@@ -214,6 +220,7 @@ impl fmt::Display for SandboxKind {
             Self::Local => "local",
             Self::Bubblewrap => "bubblewrap",
             Self::Namespaces => "namespaces",
+            Self::Docker => "docker",
             Self::None => "none",
         })
     }

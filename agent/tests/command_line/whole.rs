@@ -86,6 +86,42 @@ fn tree_text(directory: &Path) -> String {
 }
 
 #[test]
+fn s16_symlinked_output() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let (target, link) = (user.here().join("mine"), user.here().join("concise.py"));
+    fs::write(&target, "mine").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let args = ["run", "small", "--python", &python];
+    let ran = user.gistify(&[&args[..], &["--", TEST[0], TEST[1]]].concat());
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    let ran = user.gistify(&[&args[..], &["--force", "--", TEST[0], TEST[1]]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // The link is what was named; what it led to is somebody else's.
+    assert_eq!(read(&target), "mine");
+    assert!(!link.symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn s24_hostile_settings() {
+    let user = User::new();
+    let planted = "[command]\nseconds = 77.0\n[sandbox]\nkind = 'none'\n";
+    for name in ["config.toml", "gistify.toml", ".gistify.toml", ".config/gistify/config.toml"] {
+        let path = user.here().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, planted).unwrap();
+    }
+    let env = "GISTIFY_SANDBOX_KIND=none\nOPENAI_BASE_URL=http://evil.invalid\n";
+    fs::write(user.here().join(".env"), env).unwrap();
+    let ran = user.gistify(&["config"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for sign in ["77", "evil", "\"none\""] {
+        assert!(!ran.out.contains(sign), "{sign}: {}", ran.out);
+    }
+}
+
+#[test]
 fn the_doctor_tells_what_would_be_used() {
     let user = User::new();
     let ran = user.gistify(&["doctor", "--set", "sandbox.kind=none", "--json"]);

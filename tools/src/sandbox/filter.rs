@@ -11,17 +11,48 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
 };
+use serde_json::json;
 
 /// Programs to be loaded all: the strictest answer wins.
 pub(super) fn filters() -> io::Result<Vec<Vec<u8>>> {
     Ok(vec![bytes(&denied()?), bytes(&unknown())])
 }
 
+/// The same for a container engine, which takes names.
+pub(super) fn profile() -> serde_json::Value {
+    let deny = |names: &[&str], args: serde_json::Value| json!({ "names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": libc::EPERM, "args": args });
+    let argument = |index: u32, value: u64, operator: &str| {
+        let two = if operator == "SCMP_CMP_MASKED_EQ" { value } else { 0 };
+        json!([{ "index": index, "value": value, "valueTwo": two, "op": operator }])
+    };
+    let names: Vec<&str> =
+        NEVER.iter().map(|(name, _)| name.strip_prefix("SYS_").unwrap_or(name)).collect();
+    let mut rules = vec![deny(&names, json!([]))];
+    for flag in NAMESPACES {
+        rules.push(deny(&["clone"], argument(0, flag as u64, "SCMP_CMP_MASKED_EQ")));
+    }
+    let sockets = ["socket", "socketpair"];
+    let last = FAMILIES.into_iter().max().unwrap_or(0);
+    // One rule cannot say more than one thing of an argument.
+    for family in (0..last).filter(|family| !FAMILIES.contains(family)) {
+        rules.push(deny(&sockets, argument(0, family as u64, "SCMP_CMP_EQ")));
+    }
+    rules.push(deny(&sockets, argument(0, last as u64, "SCMP_CMP_GT")));
+    for request in [libc::TIOCSTI, TIOCLINUX] {
+        rules.push(deny(&["ioctl"], argument(1, request, "SCMP_CMP_EQ")));
+    }
+    let unknown = json!({
+        "names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": libc::ENOSYS, "args": []
+    });
+    rules.push(unknown);
+    json!({ "defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules })
+}
+
 /// Answers EPERM to what is denied; a call made by another architecture's convention is fatal.
 fn denied() -> io::Result<BpfProgram> {
     let failed = |error: seccompiler::BackendError| io::Error::other(error.to_string());
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        NEVER.iter().map(|&number| (number, Vec::new())).collect();
+        NEVER.iter().map(|&(_, number)| (number, Vec::new())).collect();
     let rule = |conditions: Vec<SeccompCondition>| SeccompRule::new(conditions).map_err(failed);
     let argument = |index: u8, operator: SeccompCmpOp, value: u64| {
         SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value).map_err(failed)
@@ -81,71 +112,76 @@ const NAMESPACES: [libc::c_int; 7] = [
 
 const FAMILIES: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Calls by name and number.
+macro_rules! calls {
+    ($($(#[$only:meta])* $call:ident)*) => { &[$( $(#[$only])* (stringify!($call), libc::$call) ),*] };
+}
+
 /// Never allowed, whatever the arguments.
-const NEVER: &[i64] = &[
-    libc::SYS_acct,
-    libc::SYS_add_key,
-    libc::SYS_adjtimex,
-    libc::SYS_bpf,
-    libc::SYS_chroot,
-    libc::SYS_clock_adjtime,
-    libc::SYS_clock_settime,
-    libc::SYS_delete_module,
-    libc::SYS_fanotify_init,
-    libc::SYS_finit_module,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
-    libc::SYS_init_module,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_io_uring_setup,
+const NEVER: &[(&str, i64)] = calls! {
+    SYS_acct
+    SYS_add_key
+    SYS_adjtimex
+    SYS_bpf
+    SYS_chroot
+    SYS_clock_adjtime
+    SYS_clock_settime
+    SYS_delete_module
+    SYS_fanotify_init
+    SYS_finit_module
+    SYS_fsconfig
+    SYS_fsmount
+    SYS_fsopen
+    SYS_fspick
+    SYS_init_module
+    SYS_io_uring_enter
+    SYS_io_uring_register
+    SYS_io_uring_setup
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
+    SYS_ioperm
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    libc::SYS_kcmp,
-    libc::SYS_kexec_file_load,
-    libc::SYS_kexec_load,
-    libc::SYS_keyctl,
-    libc::SYS_lookup_dcookie,
+    SYS_iopl
+    SYS_kcmp
+    SYS_kexec_file_load
+    SYS_kexec_load
+    SYS_keyctl
+    SYS_lookup_dcookie
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_modify_ldt,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_open_tree,
-    libc::SYS_perf_event_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pivot_root,
-    libc::SYS_process_madvise,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_reboot,
-    libc::SYS_request_key,
-    libc::SYS_setdomainname,
-    libc::SYS_sethostname,
-    libc::SYS_setns,
-    libc::SYS_settimeofday,
+    SYS_modify_ldt
+    SYS_mount
+    SYS_mount_setattr
+    SYS_move_mount
+    SYS_name_to_handle_at
+    SYS_open_by_handle_at
+    SYS_open_tree
+    SYS_perf_event_open
+    SYS_pidfd_getfd
+    SYS_pivot_root
+    SYS_process_madvise
+    SYS_process_vm_readv
+    SYS_process_vm_writev
+    SYS_ptrace
+    SYS_quotactl
+    SYS_quotactl_fd
+    SYS_reboot
+    SYS_request_key
+    SYS_setdomainname
+    SYS_sethostname
+    SYS_setns
+    SYS_settimeofday
     // Memory that belongs to no process is in nobody's account.
-    libc::SYS_shmget,
-    libc::SYS_swapoff,
-    libc::SYS_swapon,
-    libc::SYS_syslog,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
+    SYS_shmget
+    SYS_swapoff
+    SYS_swapon
+    SYS_syslog
+    SYS_umount2
+    SYS_unshare
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_uselib,
-    libc::SYS_userfaultfd,
-    libc::SYS_vhangup,
-    libc::SYS_vmsplice,
-];
+    SYS_uselib
+    SYS_userfaultfd
+    SYS_vhangup
+    SYS_vmsplice
+};
 
 fn bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);

@@ -26,6 +26,7 @@ use super::{
     cgroup::{Groups, Hierarchy},
     filter, landlock,
     namespaces::{self, Failed},
+    status_of_code,
     supervise::{self, Launch, Report, StartError, Supervisor},
     usage::{self, Tree},
     view::view,
@@ -406,10 +407,7 @@ impl<'a> Watch<'a> {
         }
         let status = ExitStatus::from_raw(report.status);
         match (status.code(), status.signal()) {
-            // Shells and containers tell a signal like this, and nothing else tells it from a code;
-            // so it means the same in every sandbox.
-            (Some(code @ 129..=159), _) => Status::Signaled(code - 128),
-            (Some(code), _) => Status::Exited(code),
+            (Some(code), _) => status_of_code(code),
             (None, signal) => Status::Signaled(signal.unwrap_or(0)),
         }
     }

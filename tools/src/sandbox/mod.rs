@@ -6,6 +6,7 @@
 mod bubblewrap;
 mod capture;
 mod cgroup;
+mod docker;
 mod filter;
 mod interrupt;
 mod landlock;
@@ -19,12 +20,13 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub use docker::{DockerOptions, DockerSandbox};
 pub use interrupt::Interrupt;
 pub use local::LocalSandbox;
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {
-    /// A short name for records: `bubblewrap`, `namespaces`, `none`. What it shows to programs depends on it.
+    /// A short name for records: `bubblewrap`, `namespaces`, `docker`, `none`. What it shows to programs depends on it.
     fn name(&self) -> &'static str;
 
     /// What it promises here, beyond limits of time and output and that nothing survives.
@@ -151,6 +153,15 @@ impl Captured {
             self.dropped,
             String::from_utf8_lossy(tail)
         )
+    }
+}
+
+/// What an exit code means. Shells and containers tell a signal by a code, and nothing else tells the
+/// one from the other; so it means the same in every sandbox.
+fn status_of_code(code: i32) -> Status {
+    match code {
+        129..=159 => Status::Signaled(code - 128),
+        code => Status::Exited(code),
     }
 }
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use gistify_tools::{
-    Finished, Host, Interrupt, Limits, LocalSandbox, Network, Request, Sandbox, SandboxError,
-    Status,
+    DockerOptions, DockerSandbox, Finished, Host, Interrupt, Limits, LocalSandbox, Network,
+    Request, Sandbox, SandboxError, Status,
 };
 
 mod rows;
@@ -36,7 +36,7 @@ macro_rules! in_each {
 }
 
 in_each! {
-    { bubblewrap namespaces }
+    { bubblewrap namespaces docker }
     {
         programs_work_inside
         s01_write_scope
@@ -83,17 +83,31 @@ struct Attack {
     directory: tempfile::TempDir,
 }
 
+fn boxed(sandbox: impl Sandbox + 'static) -> Box<dyn Sandbox> {
+    Box::new(sandbox)
+}
+
 impl Attack {
     fn by(kind: &'static str) -> Option<Attack> {
         let host = Host::from_variables(std::env::vars());
-        let sandbox = match kind {
-            "bubblewrap" => LocalSandbox::by_bubblewrap(&host, Interrupt::new()),
-            "namespaces" => LocalSandbox::by_namespaces(Interrupt::new()),
+        let directory = tempfile::tempdir().unwrap();
+        let sandbox: Result<Box<dyn Sandbox>, SandboxError> = match kind {
+            "bubblewrap" => LocalSandbox::by_bubblewrap(&host, Interrupt::new()).map(boxed),
+            "namespaces" => LocalSandbox::by_namespaces(Interrupt::new()).map(boxed),
+            "docker" => {
+                let options = DockerOptions {
+                    host: std::env::var("DOCKER_HOST").ok(),
+                    ..DockerOptions::default()
+                };
+                DockerSandbox::connect(options, directory.path(), Interrupt::new()).map(boxed)
+            }
             kind => panic!("no sandbox {kind}"),
         };
         let sandbox = match sandbox {
-            Ok(sandbox) => Box::new(sandbox),
+            Ok(sandbox) => sandbox,
             Err(error) => {
+                let named = kind == "docker" && std::env::var_os("DOCKER_HOST").is_some();
+                assert!(!named, "{error}");
                 println!("skipped: {error}");
                 return None;
             }
@@ -107,7 +121,7 @@ impl Attack {
         let script = "import sys; print(sys.executable)";
         let output = Command::new(python).args(["-c", script]).output().unwrap();
         let python = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-        Some(Attack { kind, sandbox, python, directory: tempfile::tempdir().unwrap() })
+        Some(Attack { kind, sandbox, python, directory })
     }
 
     /// The name of a row's test.
@@ -208,6 +222,7 @@ fn as_an_unprivileged_user() {
         .current_dir(&own)
         .env("HOME", &own)
         .env("TMPDIR", &own)
+        .env_remove("DOCKER_HOST")
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,0 +1,632 @@
+//! Runs requests in containers of a Docker engine, each in one of its own.
+//!
+//! A container shows what the local sandbox shows, by the same view of this machine's files, so the
+//! same request does the same in both. What an engine does not share with this machine cannot be shown
+//! to it: an engine elsewhere is refused, not served with less.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs, io,
+    os::unix::fs::{MetadataExt, lchown},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
+};
+
+use bollard::{
+    Docker,
+    container::LogOutput,
+    models::{
+        ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType, ResourcesUlimits,
+    },
+    query_parameters::{
+        AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, CreateImageOptionsBuilder,
+        EventsOptionsBuilder, InspectContainerOptions, KillContainerOptions,
+        ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+        StatsOptionsBuilder,
+    },
+};
+use futures_util::StreamExt;
+use tokio::runtime::Runtime;
+
+use super::{
+    Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
+    Status,
+    capture::Capture,
+    filter, status_of_code,
+    view::{MEMORY_FILES, Seen, USER, memory_bytes, view},
+};
+
+/// Where the engine is, and what containers are made of.
+#[derive(Debug, Clone, Default)]
+pub struct DockerOptions {
+    /// The engine's address, as `DOCKER_HOST` has it; else the usual socket.
+    pub host: Option<String>,
+    /// An image with the system's files; else this machine's own are shown.
+    pub image: Option<String>,
+    /// Another runtime than the engine's own, such as `runsc`.
+    pub runtime: Option<String>,
+}
+
+/// Runs requests in containers.
+#[derive(Debug, Clone)]
+pub struct DockerSandbox(Arc<Engine>);
+
+#[derive(Debug)]
+struct Engine {
+    docker: Docker,
+    /// Until it is dropped.
+    runtime: Option<Runtime>,
+    options: DockerOptions,
+    interrupt: Interrupt,
+    /// Tells containers of this process from those of others.
+    owner: String,
+    profile: String,
+    /// Held while an image is looked for and made.
+    images: tokio::sync::Mutex<()>,
+}
+
+/// Names of containers are an engine's, which several sandboxes of one process may share.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// On every container; its value names the process that made it.
+const LABEL: &str = "gistify.owner";
+const REPOSITORY: &str = "gistify-sandbox";
+const TICK: Duration = Duration::from_millis(50);
+/// How long a killed container may take to end.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The first process of a container. It starts the program, tells the time that it took, and ends
+/// everything when the other end of its standard input is gone, which is this process.
+const FIRST: &str = r#"exec 3>&2 2>/dev/null 5<&0 </dev/null
+( cat <&5 >/dev/null; kill -KILL -1 ) 3>&- >/dev/null &
+exec 5<&-
+"$@" 2>&3 3>&-
+code=$?
+{ printf '\n%s\n' "$0"; times; } >&3
+exit $code"#;
+/// The first process, and the two that wait for our end.
+const OWN_PROCESSES: u64 = 3;
+
+impl DockerSandbox {
+    /// A sandbox by an engine; removes the containers that processes of this machine left there. A
+    /// program is run in a container to see that it can be, with a file in `scratch`.
+    ///
+    /// # Errors
+    /// When no engine answers, or it cannot run containers with this machine's files.
+    pub fn connect(
+        options: DockerOptions,
+        scratch: &Path,
+        interrupt: Interrupt,
+    ) -> Result<DockerSandbox, SandboxError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| unavailable(&error))?;
+        let docker = runtime
+            .block_on(async {
+                let docker = match &options.host {
+                    Some(host) => Docker::connect_with_host(host)?,
+                    None => Docker::connect_with_unix_defaults()?,
+                };
+                docker.negotiate_version().await
+            })
+            .map_err(|error| {
+                unavailable(&format!(
+                    "no engine answers: {error} (start one, or name one by DOCKER_HOST)"
+                ))
+            })?;
+        let engine = Engine {
+            docker,
+            runtime: Some(runtime),
+            options,
+            interrupt,
+            owner: owner(std::process::id()).unwrap_or_default(),
+            profile: filter::profile().to_string(),
+            images: tokio::sync::Mutex::new(()),
+        };
+        engine.executor().block_on(engine.reap()).map_err(|error| unavailable(&error))?;
+        let sandbox = DockerSandbox(Arc::new(engine));
+        sandbox.try_out(scratch)?;
+        Ok(sandbox)
+    }
+
+    fn try_out(&self, scratch: &Path) -> Result<(), SandboxError> {
+        let place = tempfile::tempdir_in(scratch).map_err(|error| unavailable(&error))?;
+        let place = place.path().canonicalize().map_err(|error| unavailable(&error))?;
+        let text = self.0.owner.clone();
+        fs::write(place.join("file"), &text).map_err(|error| unavailable(&error))?;
+        let finished = self.run(&Request {
+            program: PathBuf::from("/bin/cat"),
+            args: vec!["file".into()],
+            cwd: place.clone(),
+            env: BTreeMap::new(),
+            readable: vec![],
+            writable: vec![place],
+            network: Network::Loopback,
+            limits: Limits {
+                wall: Duration::from_secs(60),
+                cpu: Duration::from_secs(10),
+                memory: 256 << 20,
+                processes: 8,
+                output: 4096,
+                file: 4096,
+            },
+        })?;
+        match finished.stdout.text() == text {
+            true => Ok(()),
+            false => Err(unavailable(&format!(
+                "the engine does not see the files of this machine: {:?} {}",
+                finished.status,
+                finished.stderr.text().trim()
+            ))),
+        }
+    }
+}
+
+impl Sandbox for DockerSandbox {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn promises(&self) -> Vec<Promise> {
+        [
+            "other files, processes and sockets are hidden",
+            "there is no network but a loopback of its own",
+            "dangerous system calls are refused",
+            "the kernel refuses too many processes",
+            "the kernel limits the memory of all processes together",
+            "files in memory are limited in number",
+        ]
+        .map(|what| Promise { what, holds: true })
+        .to_vec()
+    }
+
+    fn run(&self, request: &Request) -> Result<Finished, SandboxError> {
+        let started = Instant::now();
+        let start =
+            |source: io::Error| SandboxError::Start { program: request.program.clone(), source };
+        if self.0.interrupt.is_triggered() {
+            return Ok(interrupted());
+        }
+        for (what, path) in [("no program", &request.program), ("enter", &request.cwd)] {
+            if !path.is_absolute() || !path.exists() {
+                let reason = format!("{what} {}: No such file or directory", path.display());
+                return Err(start(io::Error::new(io::ErrorKind::NotFound, reason)));
+            }
+        }
+        let view = view(request).map_err(start)?;
+        give_away(&request.writable).map_err(start)?;
+        let io_error = |reason: String| SandboxError::Io {
+            program: request.program.clone(),
+            source: io::Error::other(reason),
+        };
+        // Whoever asks may be in a runtime of its own, where none can be waited for.
+        let (tell, told) = mpsc::channel();
+        let (engine, wanted) = (self.0.clone(), request.clone());
+        self.0.executor().spawn(async move {
+            let _ = tell.send(engine.run(&wanted, &view, started).await);
+        });
+        let ran = told.recv().map_err(|_| io_error("the run was lost".to_owned()))?;
+        ran.map_err(|error| io_error(error.to_string()))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Engine {
+    fn executor(&self) -> &Runtime {
+        self.runtime.as_ref().expect("it is there until the drop")
+    }
+
+    async fn run(
+        &self,
+        request: &Request,
+        view: &BTreeMap<PathBuf, Seen>,
+        started: Instant,
+    ) -> Result<Finished, bollard::errors::Error> {
+        let image = match &self.options.image {
+            Some(image) => image.clone(),
+            None => self.image_of(view).await?,
+        };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Numbers of processes come again, and in other namespaces at the same time.
+        let owner = blake3::hash(self.owner.as_bytes()).to_hex();
+        let name = format!("gistify-{}-{number}", &owner[..16]);
+        let mark = format!("{name}-{owner}");
+        let body = self.container(request, view, image, &mark);
+        let options = CreateContainerOptionsBuilder::new().name(&name).build();
+        self.docker.create_container(Some(options), body).await?;
+        let ran = self.watch(&name, &mark, request, started).await;
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        let removed = self.docker.remove_container(&name, Some(options)).await;
+        let finished = ran?;
+        removed?;
+        Ok(finished)
+    }
+
+    /// Starts a container and sees it to its end.
+    async fn watch(
+        &self,
+        name: &str,
+        mark: &str,
+        request: &Request,
+        started: Instant,
+    ) -> Result<Finished, bollard::errors::Error> {
+        let options = AttachContainerOptionsBuilder::new();
+        let options = options.stream(true).stdin(true).stdout(true).stderr(true).build();
+        let mut attached = self.docker.attach_container(name, Some(options)).await?;
+        self.docker.start_container(name, None::<StartContainerOptions>).await?;
+        let limits = &request.limits;
+        let mut stdout = Capture::new(limits.output);
+        // What our first process tells at the end comes after what the program wrote.
+        let mut stderr = Capture::new(limits.output.saturating_add(1024));
+        let mut stopped: Option<(Status, Instant)> = None;
+        // Asking the engine takes it a second, in which the streams would fill up.
+        let told = Arc::new(Mutex::new(Used::default()));
+        let looking = tokio::spawn(Used::look(self.docker.clone(), name.to_owned(), told.clone()));
+        let _looking = Looking(looking);
+        loop {
+            match tokio::time::timeout(TICK, attached.output.next()).await {
+                Ok(None | Some(Err(_))) => break,
+                Ok(Some(Ok(LogOutput::StdErr { message }))) => stderr.push(&message),
+                Ok(Some(Ok(other))) => stdout.push(&other.into_bytes()),
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            if let Some((_, since)) = stopped {
+                if now.duration_since(since) > GRACE {
+                    break;
+                }
+                continue;
+            }
+            let used = told.lock().map(|used| *used).unwrap_or_default();
+            let reason = if self.interrupt.is_triggered() {
+                Some(Status::Interrupted)
+            } else if now.duration_since(started) >= limits.wall || used.cpu > limits.cpu {
+                Some(Status::TimedOut)
+            } else if used.out_of_memory {
+                Some(Status::OutOfMemory)
+            } else {
+                None
+            };
+            if let Some(status) = reason {
+                stopped = Some((status, now));
+                // It may have ended by itself just now.
+                let _ = self.docker.kill_container(name, None::<KillContainerOptions>).await;
+            }
+        }
+        let mut used = told.lock().map(|used| *used).unwrap_or_default();
+        let wall = started.elapsed();
+        let state = self.docker.inspect_container(name, None::<InspectContainerOptions>).await?;
+        let state = state.state.unwrap_or_default();
+        let mut stderr = stderr.finish();
+        if let Some(cpu) = take_times(&mut stderr, mark) {
+            used.cpu = used.cpu.max(cpu);
+        }
+        let status = match stopped {
+            Some((status, _)) => status,
+            None if used.out_of_memory || state.oom_killed == Some(true) => Status::OutOfMemory,
+            None if used.cpu > limits.cpu => Status::TimedOut,
+            None => status_of_code(state.exit_code.unwrap_or(0) as i32),
+        };
+        let stdout = stdout.finish();
+        Ok(Finished { status, stdout, stderr, wall, cpu: used.cpu, max_rss: used.memory })
+    }
+
+    fn container(
+        &self,
+        request: &Request,
+        view: &BTreeMap<PathBuf, Seen>,
+        image: String,
+        mark: &str,
+    ) -> ContainerCreateBody {
+        let limits = &request.limits;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = vec!["/bin/sh".to_owned(), "-c".to_owned(), FIRST.to_owned()];
+        words.extend([mark.to_owned(), text(&request.program)]);
+        words.extend(request.args.iter().map(|arg| arg.to_string_lossy().into_owned()));
+        let size = memory_bytes(request);
+        let memory = format!("rw,exec,nosuid,nodev,size={size},nr_inodes={MEMORY_FILES},mode=1777");
+        let mut mounts = Vec::new();
+        let mut in_memory = HashMap::new();
+        let asked = |place: &Path| {
+            request.readable.iter().chain(&request.writable).any(|path| place == path)
+        };
+        for (place, seen) in view {
+            match seen {
+                // An image has the system's files itself.
+                Seen::ReadOnly if self.options.image.is_some() && !asked(place) => {}
+                Seen::ReadOnly | Seen::Writable => mounts.push(Mount {
+                    source: Some(text(&place.canonicalize().unwrap_or_else(|_| place.clone()))),
+                    target: Some(text(place)),
+                    typ: Some(MountType::BIND),
+                    read_only: Some(*seen == Seen::ReadOnly),
+                    ..Mount::default()
+                }),
+                Seen::Memory => {
+                    in_memory.insert(text(place), memory.clone());
+                }
+                Seen::Link(_) | Seen::Text(_) => {}
+            }
+        }
+        let ulimit = |name: &str, value: u64| {
+            let value = Some(i64::try_from(value).unwrap_or(i64::MAX));
+            ResourcesUlimits { name: Some(name.to_owned()), soft: value, hard: value }
+        };
+        let (memory, processes) = (limits.memory as i64, limits.processes + OWN_PROCESSES);
+        let (user, group) = user();
+        let network = match request.network {
+            Network::Loopback => "none",
+            Network::Host => "host",
+        };
+        let own = request.network == Network::Loopback;
+        ContainerCreateBody {
+            image: Some(image),
+            // Whatever an image would start is not what is asked for.
+            entrypoint: Some(words),
+            cmd: Some(Vec::new()),
+            env: Some(request.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
+            working_dir: Some(text(&request.cwd)),
+            user: Some(format!("{user}:{group}")),
+            hostname: own.then(|| "sandbox".to_owned()),
+            attach_stdin: Some(true),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            open_stdin: Some(true),
+            stdin_once: Some(true),
+            labels: Some(HashMap::from([(LABEL.to_owned(), self.owner.clone())])),
+            host_config: Some(HostConfig {
+                network_mode: Some(network.to_owned()),
+                extra_hosts: own.then(|| vec!["sandbox:127.0.0.1".to_owned()]),
+                readonly_rootfs: Some(true),
+                mounts: Some(mounts),
+                tmpfs: Some(in_memory),
+                ipc_mode: Some("none".to_owned()),
+                cap_drop: Some(vec!["ALL".to_owned()]),
+                security_opt: Some(vec![
+                    "no-new-privileges".to_owned(),
+                    format!("seccomp={}", self.profile),
+                ]),
+                pids_limit: Some(i64::try_from(processes).unwrap_or(i64::MAX)),
+                memory: Some(memory),
+                memory_swap: Some(memory),
+                oom_score_adj: Some(500),
+                ulimits: Some(vec![
+                    ulimit("core", 0),
+                    ulimit("cpu", limits.cpu.as_secs() + 2),
+                    ulimit("fsize", limits.file),
+                    ulimit("nofile", 4096),
+                ]),
+                log_config: Some(HostConfigLogConfig {
+                    typ: Some("none".to_owned()),
+                    config: None,
+                }),
+                runtime: self.options.runtime.clone(),
+                ..HostConfig::default()
+            }),
+            ..ContainerCreateBody::default()
+        }
+    }
+
+    /// An image with the links and texts of a view, imported where it is not there yet.
+    async fn image_of(
+        &self,
+        view: &BTreeMap<PathBuf, Seen>,
+    ) -> Result<String, bollard::errors::Error> {
+        let archive = root_of(view)?;
+        let tag = blake3::hash(&archive).to_hex()[..16].to_owned();
+        let name = format!("{REPOSITORY}:{tag}");
+        let _one_at_a_time = self.images.lock().await;
+        if self.docker.inspect_image(&name).await.is_ok() {
+            return Ok(name);
+        }
+        let options =
+            CreateImageOptionsBuilder::new().from_src("-").repo(REPOSITORY).tag(&tag).build();
+        let body = bollard::body_full(archive.into());
+        let mut told = Box::pin(self.docker.create_image(Some(options), Some(body), None));
+        while let Some(step) = told.next().await {
+            step?;
+        }
+        Ok(name)
+    }
+
+    /// Removes the containers whose processes are gone.
+    async fn reap(&self) -> Result<(), bollard::errors::Error> {
+        let filters = HashMap::from([("label", vec![LABEL])]);
+        let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
+        for container in self.docker.list_containers(Some(options)).await? {
+            let labels = container.labels.unwrap_or_default();
+            let (Some(name), Some(made_by)) = (container.id, labels.get(LABEL)) else { continue };
+            // `boot pid start`; another machine's processes are not ours to judge.
+            let mut parts = made_by.split(' ');
+            let same_boot = parts.next() == self.owner.split(' ').next();
+            let pid = parts.next().and_then(|pid| pid.parse().ok());
+            if !same_boot || pid.and_then(owner).as_ref() == Some(made_by) {
+                continue;
+            }
+            let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+            // Somebody else may be at it too.
+            let _ = self.docker.remove_container(&name, Some(options)).await;
+        }
+        Ok(())
+    }
+}
+
+/// What a container used, as far as the engine told.
+#[derive(Debug, Default, Clone, Copy)]
+struct Used {
+    cpu: Duration,
+    memory: u64,
+    out_of_memory: bool,
+}
+
+/// A task that ends with what it is for.
+struct Looking(tokio::task::JoinHandle<()>);
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Used {
+    /// Asks again and again until it is stopped.
+    async fn look(docker: Docker, name: String, told: Arc<Mutex<Used>>) {
+        let filters =
+            HashMap::from([("container", vec![name.clone()]), ("event", vec!["oom".into()])]);
+        let options = EventsOptionsBuilder::new().filters(&filters).build();
+        let mut killed = Box::pin(docker.events(Some(options)));
+        let options = StatsOptionsBuilder::new().stream(true).build();
+        let mut stats = Box::pin(docker.stats(&name, Some(options)));
+        loop {
+            let (event, stats) = tokio::select! {
+                event = killed.next() => (event, None),
+                stats = stats.next() => (None, stats),
+            };
+            let Ok(mut used) = told.lock() else { return };
+            match (event, stats) {
+                (Some(Ok(_)), _) => used.out_of_memory = true,
+                (_, Some(Ok(stats))) => {
+                    let cpu = stats.cpu_stats.and_then(|cpu| cpu.cpu_usage?.total_usage);
+                    used.cpu = used.cpu.max(Duration::from_nanos(cpu.unwrap_or(0)));
+                    let memory = stats.memory_stats.unwrap_or_default();
+                    let memory = memory.max_usage.or(memory.usage).unwrap_or(0);
+                    used.memory = used.memory.max(memory);
+                }
+                // The container or the engine is gone; so are the streams.
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The root of a view without what is mounted there, as an archive.
+fn root_of(view: &BTreeMap<PathBuf, Seen>) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_mtime(0);
+    let (user, group) = user();
+    // An engine gives directories that it makes itself to nobody but root.
+    let above: BTreeSet<&Path> = view.keys().flat_map(|place| place.ancestors().skip(1)).collect();
+    for place in above {
+        let Ok(inside) = place.strip_prefix("/") else { continue };
+        let hidden = place.ancestors().any(|above| view.contains_key(above));
+        if !inside.as_os_str().is_empty() && !hidden {
+            header.set_entry_type(tar::EntryType::Directory);
+            header.set_mode(0o755);
+            header.set_size(0);
+            archive.append_data(&mut header, inside, io::empty())?;
+        }
+    }
+    for (place, seen) in view {
+        let Ok(inside) = place.strip_prefix("/") else { continue };
+        match seen {
+            Seen::Link(target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                header.set_mode(0o777);
+                header.set_size(0);
+                archive.append_link(&mut header, inside, target)?;
+            }
+            Seen::Text(text) => {
+                let own = format!(":{user}:{group}:");
+                let text = text.replace(&format!(":{USER}:{USER}:"), &own);
+                header.set_entry_type(tar::EntryType::Regular);
+                header.set_mode(0o644);
+                header.set_size(text.len() as u64);
+                archive.append_data(&mut header, inside, text.as_bytes())?;
+            }
+            // What is mounted there takes the mode of what it hides.
+            Seen::Memory => {
+                header.set_entry_type(tar::EntryType::Directory);
+                header.set_mode(0o1777);
+                header.set_size(0);
+                archive.append_data(&mut header, inside, io::empty())?;
+            }
+            Seen::ReadOnly | Seen::Writable => {}
+        }
+    }
+    archive.into_inner()
+}
+
+/// Takes what our first process told at the end of a stream off it: the time of its children.
+fn take_times(stderr: &mut Captured, mark: &str) -> Option<Duration> {
+    let mark = format!("\n{mark}\n");
+    let at = stderr.bytes.windows(mark.len()).rposition(|window| window == mark.as_bytes())?;
+    let times = String::from_utf8_lossy(&stderr.bytes[at + mark.len()..]).into_owned();
+    stderr.bytes.truncate(at);
+    stderr.gap = stderr.gap.min(at);
+    let seconds = |word: &str| {
+        let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let children = times.lines().nth(1)?.split_whitespace().filter_map(seconds).sum::<f64>();
+    Duration::try_from_secs_f64(children).ok()
+}
+
+/// User and group of the program: nobody special, but one who owns what is written.
+fn user() -> (u32, u32) {
+    // SAFETY: neither has preconditions.
+    match unsafe { (libc::geteuid(), libc::getegid()) } {
+        (0, _) => (USER, USER),
+        own => own,
+    }
+}
+
+/// Makes the program's user the owner of what it may write, where that is another.
+fn give_away(writable: &[PathBuf]) -> io::Result<()> {
+    let (user, group) = user();
+    let mut pending = writable.to_vec();
+    while let Some(path) = pending.pop() {
+        let there = match path.symlink_metadata() {
+            Ok(there) => there,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        // SAFETY: geteuid has no preconditions.
+        if unsafe { libc::geteuid() } == 0 && there.uid() != user {
+            lchown(&path, Some(user), Some(group))?;
+        }
+        if there.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                pending.push(entry?.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A process of this machine, told from all others that ever had its number.
+fn owner(pid: u32) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Field 22 of proc(5): when it was started.
+    let started = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?;
+    Some(format!("{} {pid} {started}", boot.trim()))
+}
+
+fn interrupted() -> Finished {
+    Finished {
+        status: Status::Interrupted,
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+        wall: Duration::ZERO,
+        cpu: Duration::ZERO,
+        max_rss: 0,
+    }
+}
+
+fn unavailable(reason: &dyn std::fmt::Display) -> SandboxError {
+    SandboxError::Unavailable { program: PathBuf::from("docker"), reason: reason.to_string() }
+}
