@@ -63,6 +63,14 @@ impl RunDirectory {
         }
     }
 
+    /// The directory of a run that is to go on.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn reopen(path: &Path) -> Result<Self, RecordError> {
+        Ok(Self { path: fs::canonicalize(path).map_err(refused(path))? })
+    }
+
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path

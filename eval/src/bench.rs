@@ -264,6 +264,10 @@ fn attempt_and_judge(
     }
     let record = task_directory(spec.directory, task);
     let failed = |source| StoreError::Write { path: record.clone(), source };
+    // A run that was killed may have left a part of its record.
+    if record.exists() {
+        fs::remove_dir_all(&record).map_err(failed)?;
+    }
     fs::create_dir_all(&record).map_err(failed)?;
     let attempt = spec.solver.attempt(&TaskContext {
         task,

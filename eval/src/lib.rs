@@ -14,7 +14,10 @@
 
 mod bench;
 mod blocks;
+mod bound;
 mod codebase;
+mod collect;
+mod draft;
 mod error;
 mod evaluate;
 mod expected;
@@ -27,6 +30,7 @@ mod normalize;
 mod observation;
 mod reference;
 mod report;
+mod resume;
 mod scorers;
 mod selection;
 mod solver;
@@ -40,6 +44,8 @@ mod tokens;
 pub use bench::{BenchEvent, BenchSpec, Supplied, Supply, TaskOutcome, TaskResult, bench, results};
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
+pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect};
+pub use draft::{Draft, Origin};
 pub use error::EvalError;
 pub use evaluate::{EvaluateSpec, Evaluation, ReferenceSummary, Writer, evaluate};
 pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
@@ -50,6 +56,7 @@ pub use normalize::Normalizer;
 pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use report::{Format, SuiteRow, Summary, TaskRow, summarize};
+pub use resume::{Hold, Plan, ResumeError, remaining};
 pub use scorers::{
     Category, Cause, Difference, Effort, Executed, ExecutionRate, Existence, Fidelity, Idle,
     IdleLine, MissingLine, PassRate, Reason, Size, TestScore, What, execution, existence,

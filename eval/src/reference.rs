@@ -327,7 +327,7 @@ fn key(spec: &ReferenceSpec<'_>) -> String {
 }
 
 /// Names of what is installed in an environment, versions included: its site directories' metadata.
-fn installed(environment: &Environment) -> BTreeSet<String> {
+pub(crate) fn installed(environment: &Environment) -> BTreeSet<String> {
     let version = format!("python{}.{}", environment.version.0, environment.version.1);
     let mut names = BTreeSet::new();
     for directory in &environment.readable {

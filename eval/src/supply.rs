@@ -31,6 +31,8 @@ pub struct CachedSupply<'a> {
     pub python: Option<(u8, u8)>,
     /// Finds a lock file by its name in a suite.
     pub locks: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
+    /// Supplies what is no release: a directory or a revision, and the user's interpreter.
+    pub elsewhere: &'a (dyn Fn(&Task) -> Result<Supplied, String> + Sync),
     /// Hears how it goes.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// What was supplied; start with an empty one.
@@ -44,15 +46,24 @@ pub struct Known(Mutex<BTreeMap<String, Supplied>>);
 impl Supply for CachedSupply<'_> {
     fn supply(&self, task: &Task) -> Result<Supplied, String> {
         let key = format!(
-            "{} {} {} {:?} {:?} {:?}",
-            task.artifact, task.sha256, task.root, task.pythonpath, task.lock, task.python
+            "{:?} {} {} {} {:?} {:?} {:?}",
+            task.source,
+            task.artifact,
+            task.sha256,
+            task.root,
+            task.pythonpath,
+            task.lock,
+            task.python
         );
         // Held while supplying: tasks of one suite wait for the one that makes what they share.
         let mut known = self.known.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(supplied) = known.get(&key) {
             return Ok(supplied.clone());
         }
-        let supplied = self.make(task)?;
+        let supplied = match &task.source {
+            Some(_) => (self.elsewhere)(task)?,
+            None => self.make(task)?,
+        };
         known.insert(key, supplied.clone());
         Ok(supplied)
     }

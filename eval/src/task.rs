@@ -27,6 +27,8 @@ pub struct Task {
     pub id: String,
     /// The suite's name; empty for a task that comes from the command line.
     pub suite: String,
+    /// What is opened in place of a release: a directory, absolute, or a git repository at a revision.
+    pub source: Option<String>,
     /// The package, as its index names it.
     pub repo: String,
     /// Its version.
@@ -175,7 +177,16 @@ impl Suite {
         let text = fs::read_to_string(path)
             .map_err(|source| TaskError::Read { path: path.to_path_buf(), source })?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
-        Self::parse(&name, &text)
+        let mut suite = Self::parse(&name, &text)?;
+        let beside = path.parent().unwrap_or(Path::new(""));
+        for source in suite.tasks.iter_mut().filter_map(|task| task.source.as_mut()) {
+            // A directory is named from where the suite is, as a lock is; anything else is no path.
+            let there = beside.join(source.as_str());
+            if there.is_dir() {
+                *source = there.to_string_lossy().into_owned();
+            }
+        }
+        Ok(suite)
     }
 
     /// Reads a suite from text.
@@ -205,6 +216,7 @@ impl Task {
         Self {
             id: command.to_owned(),
             suite: String::new(),
+            source: None,
             repo: repository.to_owned(),
             version: String::new(),
             artifact: String::new(),
@@ -248,6 +260,13 @@ struct SuiteFile {
     /// What the suite is for; shown nowhere.
     #[serde(rename = "list")]
     _list: Option<String>,
+    /// What its draw depended on, for a suite that was collected.
+    #[serde(rename = "seed")]
+    _seed: Option<u64>,
+    /// What its draw left out, and why.
+    #[serde(rename = "dropped", default)]
+    _dropped: Vec<DroppedFile>,
+    source: Option<String>,
     repo: Option<String>,
     version: Option<String>,
     artifact: Option<String>,
@@ -261,8 +280,18 @@ struct SuiteFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct DroppedFile {
+    #[serde(rename = "test")]
+    _test: String,
+    #[serde(rename = "reason")]
+    _reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct TaskFile {
     id: String,
+    source: Option<String>,
     repo: Option<String>,
     version: Option<String>,
     artifact: Option<String>,
@@ -308,8 +337,12 @@ struct TaskFile {
 impl TaskFile {
     fn resolve(self, suite: &str, shared: &SuiteFile) -> Result<Task, TaskError> {
         let id = self.id;
+        let source = self.source.or_else(|| shared.source.clone());
+        // Only a release has to be pinned.
+        let unpinned = source.as_ref().map(|_| String::new());
         let given = |own: Option<String>, shared: &Option<String>, key: &'static str| {
-            own.or_else(|| shared.clone()).ok_or_else(|| TaskError::Missing {
+            let found = own.or_else(|| shared.clone()).or_else(|| unpinned.clone());
+            found.ok_or_else(|| TaskError::Missing {
                 suite: suite.to_owned(),
                 task: id.clone(),
                 key,
@@ -324,7 +357,8 @@ impl TaskFile {
         let pythonpath = given(self.pythonpath, &shared.pythonpath, "pythonpath")?;
         let lock = self.lock.or_else(|| shared.lock.clone());
         let wrong = |key, value: &str, problem| Err(value_error(suite, &id, key, value, problem));
-        if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let pinned = source.is_none() || !sha256.is_empty();
+        if pinned && (sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit())) {
             return wrong("sha256", &sha256, "is no hex sha-256");
         }
         if self.command.trim().is_empty() {
@@ -345,6 +379,7 @@ impl TaskFile {
         }
         Ok(Task {
             suite: suite.to_owned(),
+            source,
             repo,
             version,
             artifact,

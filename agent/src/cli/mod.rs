@@ -13,6 +13,7 @@ mod output;
 mod ask;
 mod bench;
 mod cache;
+mod collect;
 mod completion;
 mod config;
 mod doctor;
@@ -113,6 +114,8 @@ enum Action {
     Scaffolds(scaffolds::Scaffolds),
     /// Print what a model would see first, and how many tokens that is.
     Prompt(prompt::Prompt),
+    /// Make a suite of a repository's tests.
+    Collect(collect::Collect),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// Show what this machine can do, and what the sandbox promises here.
@@ -156,6 +159,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     let flags = match &cli.action {
         Action::Run(run) => run.flags(),
         Action::Bench(bench) => bench.flags(),
+        Action::Collect(collect) => collect.flags(),
         Action::Eval(eval) => eval.flags(),
         Action::Trace(trace) => trace.flags(),
         Action::Prompt(prompt) => prompt.flags(),
@@ -167,6 +171,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     match cli.action {
         Action::Run(run) => run.act(&around),
         Action::Bench(bench) => bench.act(&around),
+        Action::Collect(collect) => collect.act(&around),
         Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),
         Action::Graph(graph) => graph.act(&around),

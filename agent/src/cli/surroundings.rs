@@ -14,8 +14,8 @@ use std::{
 
 use clap::ColorChoice;
 use tools::{
-    Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox, OpenOptions,
-    Repository, RepositoryError, Sandbox, SandboxError,
+    Artifact, Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox,
+    OpenOptions, Repository, RepositoryError, Sandbox, SandboxError,
 };
 
 use super::{
@@ -162,7 +162,27 @@ impl Surroundings {
         sandbox: &dyn Sandbox,
         progress: &Progress,
     ) -> Result<Repository, Failure> {
-        let options = OpenOptions {
+        let sign = |sign: tools::Progress<'_>| progress.sign(sign);
+        Repository::open(named, &self.opening(sandbox, &sign)?).map_err(of_repository)
+    }
+
+    /// The file that stands for a release that was opened.
+    ///
+    /// # Errors
+    /// It cannot be told, or what is named is no release.
+    pub fn artifact(&self, named: &str, sandbox: &dyn Sandbox) -> Result<Artifact, Failure> {
+        let artifact = Repository::artifact(named, &self.opening(sandbox, &|_| {})?);
+        artifact
+            .map_err(of_repository)?
+            .ok_or_else(|| Failure::new(Exit::Input, format!("repository {named} is no release")))
+    }
+
+    fn opening<'a>(
+        &'a self,
+        sandbox: &'a dyn Sandbox,
+        progress: &'a dyn Fn(tools::Progress<'_>),
+    ) -> Result<OpenOptions<'a>, Failure> {
+        Ok(OpenOptions {
             cache: self.store()?,
             sandbox,
             host: &self.host,
@@ -170,19 +190,7 @@ impl Surroundings {
             artifact: None,
             python: target::version(&self.settings.environment.python),
             refresh: false,
-            progress: &|sign| progress.sign(sign),
-        };
-        Repository::open(named, &options).map_err(|error| {
-            let exit = match &error {
-                RepositoryError::Interrupted
-                | RepositoryError::Cache(CacheError::Interrupted { .. }) => Exit::Interrupted,
-                RepositoryError::Settings { .. }
-                | RepositoryError::Network { .. }
-                | RepositoryError::NoGit => Exit::Environment,
-                RepositoryError::Cache(_) | RepositoryError::Sandbox(_) => Exit::Infrastructure,
-                _ => Exit::Input,
-            };
-            Failure { exit, error: error.into() }
+            progress,
         })
     }
 
@@ -252,6 +260,20 @@ impl Surroundings {
             SandboxKind::None => Arc::new(LocalSandbox::new(interrupt)),
         })
     }
+}
+
+fn of_repository(error: RepositoryError) -> Failure {
+    let exit = match &error {
+        RepositoryError::Interrupted | RepositoryError::Cache(CacheError::Interrupted { .. }) => {
+            Exit::Interrupted
+        }
+        RepositoryError::Settings { .. }
+        | RepositoryError::Network { .. }
+        | RepositoryError::NoGit => Exit::Environment,
+        RepositoryError::Cache(_) | RepositoryError::Sandbox(_) => Exit::Infrastructure,
+        _ => Exit::Input,
+    };
+    Failure { exit, error: error.into() }
 }
 
 /// Shows a text and reads lines up to an empty one.

@@ -95,7 +95,8 @@ impl Target {
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, progress)?;
         let release = self.repository.starts_with("pypi:");
-        let environment = environment(&repository, release, around, &*sandbox, progress)?;
+        let wanted = around.settings.environment.python.as_str();
+        let environment = environment(&repository, release, wanted, around, &*sandbox, progress)?;
         if command.is_pytest() {
             environment.require_pytest().map_err(of_environment)?;
         }
@@ -163,15 +164,15 @@ impl Opened {
 
 /// What the commands of a repository run with: an interpreter of the user's for a directory or a
 /// revision, an environment of ours for a release, unless the user names an interpreter for it.
-fn environment(
+pub fn environment(
     repository: &Repository,
     release: bool,
+    wanted: &str,
     around: &Surroundings,
     sandbox: &dyn Sandbox,
     progress: &Progress,
 ) -> Result<Environment, Failure> {
     let settings = &around.settings.environment;
-    let wanted = settings.python.as_str();
     let version = version(wanted);
     if release && (wanted.is_empty() || version.is_some()) {
         let request = ProvisionRequest {
@@ -226,7 +227,7 @@ fn interpreter(wanted: &str, around: &Surroundings) -> Result<PathBuf, Failure> 
     })
 }
 
-fn of_environment(error: EnvironmentError) -> Failure {
+pub fn of_environment(error: EnvironmentError) -> Failure {
     let exit = match &error {
         EnvironmentError::Interrupted
         | EnvironmentError::Cache(tools::CacheError::Interrupted { .. }) => Exit::Interrupted,

@@ -218,6 +218,22 @@ impl Repository {
         Ok(Repository { label: spec.to_owned(), ..Repository::of_directory(&root)? })
     }
 
+    /// The file that [`Repository::open`] takes for a release; nothing for what is no release.
+    ///
+    /// # Errors
+    /// As for opening it.
+    pub fn artifact(
+        spec: &str,
+        options: &OpenOptions<'_>,
+    ) -> Result<Option<Artifact>, RepositoryError> {
+        match spec::parse(spec)? {
+            Spec::Directory(_) | Spec::Git { .. } => Ok(None),
+            Spec::Release { project, version } => {
+                release::chosen(&project, version.as_ref(), options).map(Some)
+            }
+        }
+    }
+
     /// The repository in a directory.
     ///
     /// # Errors

@@ -38,18 +38,27 @@ pub(super) fn unpacked(
     version: Option<&Version>,
     options: &OpenOptions<'_>,
 ) -> Result<PathBuf, RepositoryError> {
-    let artifact = match (options.artifact, version) {
+    let artifact = chosen(project, version, options)?;
+    root_of(&artifact, || Listing::of(project, options)?.with_file(&artifact.file), options)
+}
+
+/// The file that stands for a release; without a version, for the newest one.
+pub(super) fn chosen(
+    project: &str,
+    version: Option<&Version>,
+    options: &OpenOptions<'_>,
+) -> Result<Artifact, RepositoryError> {
+    match (options.artifact, version) {
         (Some(artifact), _) => {
-            Artifact { file: artifact.file.clone(), sha256: artifact.sha256.to_lowercase() }
+            Ok(Artifact { file: artifact.file.clone(), sha256: artifact.sha256.to_lowercase() })
         }
-        (None, Some(version)) => known_choice(project, version, options)?,
+        (None, Some(version)) => known_choice(project, version, options),
         (None, None) => {
             // Only the index knows which release is the newest.
             let listing = Listing::of(project, options)?;
-            listing.choose(&listing.newest()?, options)?
+            listing.choose(&listing.newest()?, options)
         }
-    };
-    root_of(&artifact, || Listing::of(project, options)?.with_file(&artifact.file), options)
+    }
 }
 
 /// The file that stands for a release, from the cache where it is known.

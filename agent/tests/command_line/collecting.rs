@@ -1,0 +1,184 @@
+//! Suites that are made of a repository, and benched.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use super::{User, python, read};
+
+/// One test that is a task, and one of each kind that is none.
+const MIXED: &str = "\
+#- conftest.py
+#- calc.py
+def double(value):
+    return value * 2
+#- tests/test_good.py
+import pytest
+from calc import double
+
+@pytest.mark.parametrize('value', [1, 2, 3])
+def test_good(value):
+    assert double(value) == value * 2
+#- tests/test_other.py
+from calc import double
+
+def test_other():
+    assert double(4) == 8
+#- tests/test_unstable.py
+import os
+def test_unstable():
+    assert os.environ['PYTHONHASHSEED'] == '0'
+#- tests/test_placed.py
+import os
+def test_placed():
+    assert os.path.basename(__file__) == 'test_placed.py'
+#- tests/test_broken.py
+import a_module_that_there_is_not
+#- tests/test_networked.py
+import socket
+def test_networked():
+    socket.create_connection(('192.0.2.1', 80), timeout=1)
+";
+
+#[test]
+fn a_suite_is_collected_and_benched() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    let args =
+        ["collect", "mixed", "--seed", "7", "--calls", "--python", &python, "-o", "mine.toml"];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let suite = read(&user.here().join("mine.toml"));
+    let table: toml::Table = suite.parse().unwrap();
+    let texts = |name: &str, key: &str| -> Vec<String> {
+        let entries = table[name].as_array().unwrap().iter();
+        entries.map(|entry| entry[key].as_str().unwrap().to_owned()).collect()
+    };
+    let mut tests = texts("task", "test");
+    tests.sort();
+    assert_eq!(tests, ["tests/test_good.py::test_good", "tests/test_other.py::test_other"]);
+    for task in table["task"].as_array().unwrap() {
+        let cases = if task["test"].as_str().unwrap().ends_with("good") { 3 } else { 1 };
+        assert_eq!(task["passed"].as_integer(), Some(cases), "{suite}");
+        assert_eq!(task["src_calls"].as_integer(), Some(cases), "{suite}");
+        assert_eq!(task["calls"].as_integer(), Some(2 * cases), "{suite}");
+        assert_eq!(task["src_files"].as_integer(), Some(1), "{suite}");
+    }
+    let dropped: Vec<(String, String)> =
+        texts("dropped", "test").into_iter().zip(texts("dropped", "reason")).collect();
+    for (test, reason) in [
+        ("tests/test_broken.py", "cannot be collected: ModuleNotFoundError"),
+        ("tests/test_networked.py::test_networked", "networked: "),
+        ("tests/test_placed.py::test_placed", "bound to its file: "),
+        ("tests/test_unstable.py::test_unstable", "unstable: "),
+    ] {
+        let found = dropped.iter().find(|(name, _)| name == test);
+        assert!(found.is_some_and(|(_, told)| told.starts_with(reason)), "{test}: {dropped:?}");
+        assert!(ran.out.contains(&format!("dropped {test}: {reason}")), "{}", ran.out);
+    }
+    assert_eq!(dropped.len(), 4, "{dropped:?}");
+
+    // What exists stays, and the same draw is the same bytes but for what is measured by a clock.
+    let again = user.gistify(&args);
+    assert_eq!(again.code, 3, "{}", again.err);
+    let ran = user.gistify(&[&args[..], &["--force"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let timeless = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.starts_with("seconds")).map(str::to_owned).collect()
+    };
+    assert_eq!(timeless(&read(&user.here().join("mine.toml"))), timeless(&suite));
+
+    let ran = user.gistify(&["bench", "mine.toml", "--shard", "1/2", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(summary["suites"][0]["scored"], 1);
+    assert_eq!(summary["suites"][0]["fidelity"], 1.0);
+}
+
+#[test]
+fn a_bench_may_ask_for_less_than_everything() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    // The suite says nothing of the place, so the test that is bound to its file is not reproduced.
+    let source = user.here().join("mixed");
+    let task = |test: &str| {
+        format!("[[task]]\nid = '{test}'\ntest = '{test}'\ncommand = 'pytest tests/{test}.py'\n")
+    };
+    let head = format!("source = '{}'\npython = '{python}'\n", source.display());
+    let suite = head + &task("test_good") + &task("test_placed");
+    fs::write(user.here().join("half.toml"), suite).unwrap();
+    for (least, code) in [("100", 1), ("50", 0), ("51", 1), ("0", 0)] {
+        let ran = user.gistify(&["bench", "half.toml", "--at-least", least]);
+        assert_eq!(ran.code, code, "at least {least}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// Result files below a run's directory, sorted.
+fn finished(directory: &Path) -> Vec<PathBuf> {
+    let below = |path: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let tasks = below(&directory.join("tasks")).into_iter().flat_map(|suite| below(&suite));
+    let mut found: Vec<_> =
+        tasks.map(|task| task.join("result.json")).filter(|path| path.exists()).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn d01_a_bench_that_was_killed_is_resumed() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    let task = |at: usize| {
+        format!(
+            "[[task]]\nid = 'task {at}'\ntest = 't'\ncommand = \
+             'pytest tests/test_good.py::test_good[{}]'\n",
+            at % 3 + 1
+        )
+    };
+    let source = user.here().join("mixed");
+    let head = format!("source = '{}'\npython = '{python}'\n", source.display());
+    fs::write(user.here().join("s.toml"), head + &(0..3).map(task).collect::<String>()).unwrap();
+    let directory = user.here().join("run");
+    // Killed once for each number of results that there can be, then left to end.
+    for results in 0..3 {
+        let how = if results == 0 { "--run-dir" } else { "--resume" };
+        let kept: Vec<_> = finished(&directory).iter().map(|path| read(path)).collect();
+        let mut child = user
+            .command(&["-q", "bench", "s.toml", how, "run"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while finished(&directory).len() <= results && child.try_wait().unwrap().is_none() {
+            if results == 0 && directory.join("plan.json").exists() {
+                // Killed before its first result.
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // Only the program that this test started is ended.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let now: Vec<_> = finished(&directory).iter().map(|path| read(path)).collect();
+        assert!(kept.iter().all(|text| now.contains(text)), "a finished result was lost");
+    }
+    let changed = user.gistify(&["bench", "s.toml", "--resume", "run", "--set", "session.steps=9"]);
+    assert_eq!(changed.code, 3, "{}", changed.err);
+    assert!(changed.told().contains("session.steps: was 50, is 9"), "{}", changed.err);
+    let ran = user.gistify(&["bench", "s.toml", "--resume", "run", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (&summary["suites"][0]["tasks"], &summary["suites"][0]["scored"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(finished(&directory).len(), 3);
+    let missing = user.gistify(&["bench", "s.toml", "--resume", "mixed"]);
+    assert_eq!(missing.code, 3, "{}", missing.err);
+}

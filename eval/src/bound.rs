@@ -1,0 +1,73 @@
+//! Whether a test does the same from another file: the original's own test module, under the gist's name.
+//!
+//! Everything else of the original stays where it is, so a difference is the module's name or path and
+//! nothing that a gist could have done.
+
+use std::fs;
+
+use crate::{
+    error::EvalError,
+    observation::Observation,
+    reference::{Reference, ReferenceSpec, normalizer},
+    scorers::{Difference, fidelity},
+};
+
+/// Runs the command on its own test module as `concise.py` beside it; gives what differs first, or nothing.
+/// A command that does not name one file that exists is not bound to it.
+///
+/// # Errors
+/// When the run cannot be made, or is interrupted.
+pub fn bound(
+    spec: &ReferenceSpec<'_>,
+    reference: &Reference,
+) -> Result<Option<Difference>, EvalError> {
+    let directory = spec.workspace.copy(spec.repository)?;
+    let scratch = spec.workspace.directory("scratch")?;
+    let found = differs(spec, reference, &directory, &scratch);
+    spec.workspace.discard(&directory);
+    spec.workspace.discard(&scratch);
+    found
+}
+
+fn differs(
+    spec: &ReferenceSpec<'_>,
+    reference: &Reference,
+    directory: &std::path::Path,
+    scratch: &std::path::Path,
+) -> Result<Option<Difference>, EvalError> {
+    let internal = reference.internal(directory, spec.command)?;
+    let named = spec.command.tests();
+    let Some(first) = named.first().filter(|_| spec.command.is_pytest()) else { return Ok(None) };
+    let original = directory.join(&first.path);
+    if named.iter().any(|test| test.path != first.path) || !original.is_file() {
+        return Ok(None);
+    }
+    let moved = match first.path.rsplit_once('/') {
+        Some((parent, _)) => format!("{parent}/{}", tools::GIST_NAME),
+        None => tools::GIST_NAME.to_owned(),
+    };
+    let failed = |source| crate::store::StoreError::Write { path: directory.join(&moved), source };
+    fs::copy(&original, directory.join(&moved)).map_err(failed)?;
+    let command = spec.command.for_gist(&moved);
+    let run = tools::execute(&tools::RunSpec {
+        sandbox: spec.sandbox,
+        environment: spec.environment,
+        command: &command,
+        directory,
+        scratch,
+        limits: spec.limits,
+        hash_seed: 0,
+        variables: spec.variables,
+    })?;
+    if run.status == tools::Status::Interrupted {
+        return Err(EvalError::Interrupted);
+    }
+    let normalizer = normalizer(directory, scratch, &internal, Some(&moved));
+    let explained = |file: &str| {
+        let file = std::path::Path::new(file);
+        let file = file.strip_prefix(directory).unwrap_or(file).to_string_lossy();
+        file == moved.as_str() || internal.support.contains(file.as_ref())
+    };
+    let found = Observation::of(&run, &normalizer, explained, true);
+    Ok(fidelity(&reference.expected, &found).differences.into_iter().next())
+}

@@ -1,0 +1,213 @@
+//! The text of a suite that was collected, in the form in which suites are read.
+
+use std::{fmt::Write, path::Path};
+
+use tools::Environment;
+
+use crate::{
+    collect::Collected,
+    reference::installed,
+    task::{Suite, TaskError},
+};
+
+/// A suite to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft<'a> {
+    /// Its name: that of its file, without extension.
+    pub name: &'a str,
+    /// What the tests are those of.
+    pub origin: &'a Origin,
+    /// What its draw depended on.
+    pub seed: u64,
+    /// What was drawn.
+    pub collected: &'a Collected,
+}
+
+/// Where a suite's tests come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A release on a package index, pinned.
+    Release {
+        /// The project.
+        repo: String,
+        /// Its version.
+        version: String,
+        /// The file that stands for it.
+        artifact: tools::Artifact,
+        /// Its directory in that file.
+        root: String,
+        /// Version of the interpreter: `3.11`.
+        python: String,
+        /// What the commands find on `sys.path`, relative to the root.
+        pythonpath: Vec<String>,
+        /// Path of the lock, relative to the suite.
+        lock: String,
+    },
+    /// A directory, or a repository at a revision.
+    Source {
+        /// As a user would name it.
+        source: String,
+        /// The last part of its path, for ids.
+        label: String,
+        /// The interpreter that the user named; empty for the repository's own choice.
+        python: String,
+    },
+}
+
+impl Draft<'_> {
+    /// The suite's file.
+    ///
+    /// # Errors
+    /// When what was collected cannot be read as a suite.
+    pub fn text(&self) -> Result<String, TaskError> {
+        let mut out = String::new();
+        let label = self.head(&mut out);
+        for task in &self.collected.drawn {
+            let (counts, hard) = (task.counts, task.difficulty);
+            out.push_str("\n[[task]]\n");
+            pair(&mut out, "id", &format!("{label}::{}", task.test));
+            pair(&mut out, "test", &task.test);
+            pair(&mut out, "command", &task.command);
+            for (key, value) in [
+                ("passed", u64::from(counts.passed)),
+                ("skipped", u64::from(counts.skipped)),
+                ("failed", u64::from(counts.failed)),
+                ("xfailed", u64::from(counts.xfailed)),
+                ("calls", hard.calls),
+                ("functions", hard.functions),
+                ("files", hard.files),
+                ("lines", hard.lines),
+                ("src_calls", hard.src_calls),
+                ("src_functions", hard.src_functions),
+                ("src_files", hard.src_files),
+                ("files_with_imports", hard.files_with_imports),
+                ("lines_with_imports", hard.lines_with_imports),
+            ] {
+                let measured = !key.ends_with("calls") || hard.calls > 0;
+                if measured {
+                    let _ = writeln!(out, "{key} = {value}");
+                }
+            }
+            let _ = writeln!(out, "seconds = {:.2}", task.seconds);
+        }
+        for dropped in &self.collected.dropped {
+            out.push_str("\n[[dropped]]\n");
+            pair(&mut out, "test", &dropped.test);
+            pair(&mut out, "reason", &dropped.reason);
+        }
+        // A suite that cannot be read is of no use to anybody.
+        Suite::parse(self.name, &out)?;
+        Ok(out)
+    }
+
+    /// What is common to all tasks; gives what their ids begin with.
+    fn head(&self, out: &mut String) -> String {
+        let collected = self.collected;
+        let _ = writeln!(
+            out,
+            "# {} of {} tests, in the order of the SHA-256 of the seed and the test's id.",
+            collected.drawn.len(),
+            collected.tests
+        );
+        pair(out, "list", "collected");
+        let _ = writeln!(out, "seed = {}", self.seed);
+        match self.origin {
+            Origin::Release { repo, version, artifact, root, python, pythonpath, lock } => {
+                let entries: Vec<&str> = pythonpath
+                    .iter()
+                    .map(|entry| if entry.is_empty() { "." } else { entry.as_str() })
+                    .collect();
+                for (key, value) in [
+                    ("repo", repo.as_str()),
+                    ("version", version),
+                    ("artifact", &artifact.file),
+                    ("sha256", &artifact.sha256),
+                    ("root", root),
+                    ("python", python),
+                    ("pythonpath", &entries.join(":")),
+                    ("lock", lock),
+                ] {
+                    pair(out, key, value);
+                }
+                format!("{repo}-{version}")
+            }
+            Origin::Source { source, label, python } => {
+                pair(out, "source", source);
+                if !python.is_empty() {
+                    pair(out, "python", python);
+                }
+                label.clone()
+            }
+        }
+    }
+
+    /// What an environment has installed, as a lock: all distributions but the project itself and pip.
+    pub fn lock(project: &str, environment: &Environment) -> String {
+        let normal = |name: &str| name.to_lowercase().replace(['-', '_', '.'], "-");
+        // The environment's own directory alone: what its base interpreter has is not seen from it.
+        let own = environment.python.parent().and_then(Path::parent).map(Path::to_path_buf);
+        let own = Environment { readable: own.into_iter().collect(), ..environment.clone() };
+        let names = installed(&own);
+        let distributions = names.iter().filter_map(|name| {
+            let (name, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
+            let kept = !["pip".to_owned(), normal(project)].contains(&normal(name));
+            kept.then(|| format!("{}=={version}\n", name.replace('_', "-")))
+        });
+        distributions.collect()
+    }
+}
+
+/// One key and its text, quoted as TOML wants it.
+fn pair(out: &mut String, key: &str, value: &str) {
+    let _ = writeln!(out, "{key} = {}", toml::Value::from(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::{Drawn, Dropped};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let test = "tests/test_a.py::Test::test_\"odd\"";
+        let command = tools::Command::from_words(vec!["pytest".to_owned(), test.to_owned()]);
+        let collected = Collected {
+            tests: 2,
+            drawn: vec![Drawn {
+                test: test.to_owned(),
+                command: command.unwrap().to_string(),
+                counts: crate::Counts { passed: 3, ..Default::default() },
+                difficulty: crate::Difficulty { files: 2, ..Default::default() },
+                seconds: 0.5,
+            }],
+            dropped: vec![Dropped { test: "b".to_owned(), reason: "a\nline \\".to_owned() }],
+        };
+        let release = Origin::Release {
+            repo: "r".to_owned(),
+            version: "1.0".to_owned(),
+            artifact: tools::Artifact { file: "r-1.0.tar.gz".to_owned(), sha256: "0".repeat(64) },
+            root: "r-1.0".to_owned(),
+            python: "3.11".to_owned(),
+            pythonpath: vec![String::new(), "src".to_owned()],
+            lock: "locks/requirements-r.txt".to_owned(),
+        };
+        let source = Origin::Source {
+            source: "/somewhere/r".to_owned(),
+            label: "r".to_owned(),
+            python: String::new(),
+        };
+        for (origin, id) in [(release, "r-1.0::"), (source, "r::")] {
+            let draft = Draft { name: "s", origin: &origin, seed: 7, collected: &collected };
+            let suite = Suite::parse("s", &draft.text().unwrap()).unwrap();
+            let [task] = &suite.tasks[..] else { panic!("{suite:?}") };
+            assert_eq!(task.id, format!("{id}{test}"));
+            assert_eq!((task.expected.passed, task.difficulty.files), (3, 2));
+            let command = tools::Command::parse(&task.command).unwrap();
+            assert_eq!(command.tests()[0].to_string(), test);
+            match origin {
+                Origin::Release { pythonpath, .. } => assert_eq!(task.pythonpath, pythonpath),
+                Origin::Source { source, .. } => assert_eq!(task.source, Some(source)),
+            }
+        }
+    }
+}
