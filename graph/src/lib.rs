@@ -50,8 +50,8 @@ pub use slice::{
 pub use source::{Source, SourceError};
 pub use syntax::{Syntax, with_deep_stack};
 pub use trace::{
-    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, TRACE_VERSION,
-    Trace, Value,
+    Entry, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase,
+    TRACE_VERSION, Trace, Value,
 };
 pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, signature, tree};
 pub use walk::{FoundFile, SkipReason, Skipped, WalkOptions, walk};

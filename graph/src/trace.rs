@@ -41,8 +41,22 @@ pub struct Trace {
     /// Files below the repository that were opened for reading by something other than an import,
     /// and directories that were listed: relative paths, sorted.
     pub data: Vec<String>,
+    /// What a console script of the repository calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<Entry>,
     /// Entries of `sys.path` inside the repository when the tests began, relative; `""` is its root.
     pub roots: Vec<String>,
+}
+
+/// The entry point of a console script.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Name of the script.
+    pub script: String,
+    /// Module that is imported.
+    pub module: String,
+    /// Dotted attribute of the module that is called without arguments; its result is the exit code.
+    pub attribute: String,
 }
 
 /// One internal file.

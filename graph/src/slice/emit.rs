@@ -66,6 +66,12 @@ pub(crate) fn emit(
     for (_, lines) in items {
         all.append(lines);
     }
+    if let Some(entry) = &program.trace.entry {
+        let reason = "the gist is run in the place of a console script";
+        all.glue(0, "if __name__ == \"__main__\":", reason);
+        all.glue(1, &format!("sys.argv[0] = {:?}", entry.script), reason);
+        all.glue(1, &format!("sys.exit({}())", entry.attribute), reason);
+    }
     let mut text = all.text.join("\n");
     text.push('\n');
     (plan(selection, naming), Gist { text, lines: all.origins })
@@ -94,6 +100,7 @@ impl Head {
             }
         }
         let uses_sys = naming.glue.iter().any(|glue| glue.text.contains("sys.modules"));
+        let uses_sys = uses_sys || selection.program.trace.entry.is_some();
         let needs_sys = uses_sys || !naming.gist_names.is_empty() || !registered.is_empty();
         Self {
             needs_sys,

@@ -69,6 +69,7 @@ pub(crate) fn select<'a>(
     adjustments: &Adjustments,
 ) -> Selection<'a> {
     let named = named_tests(&program, tests);
+    let examples = examples(&program, tests);
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
     let future = futures.iter().any(|&one| one);
@@ -107,7 +108,7 @@ pub(crate) fn select<'a>(
             strings: FxHashSet::default(),
             class_locals: FxHashSet::default(),
         };
-        search.roots(&named);
+        search.roots(&named, &examples);
         search.foreign(data);
         search.run();
         let more = search.wanted_stubs();
@@ -149,6 +150,19 @@ fn named_tests(
         }
     }
     found
+}
+
+/// Modules that the command names as a whole, and names that code from no file, such as the examples of
+/// their docstrings, may look up there.
+fn examples(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<(String, Name)> {
+    let whole = tests.iter().filter(|(_, names)| names.is_empty());
+    let modules = whole.filter_map(|(path, _)| {
+        program.modules.iter().find(|(_, module)| module.path() == path).map(|(_, module)| module)
+    });
+    let names = &program.trace.generated.names;
+    modules
+        .flat_map(|module| names.iter().map(|name| (module.name.clone(), Name::new(name))))
+        .collect()
 }
 
 fn defines(stmt: &Stmt, name: &str) -> bool {

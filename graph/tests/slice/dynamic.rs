@@ -338,3 +338,60 @@ holds pkg.space work function pkg.space:work
 "#,
     );
 }
+
+#[test]
+fn examples_find_what_their_module_imports() {
+    check(
+        "
+--- trace
+mentions gcd total other
+holds tool gcd other builtin_function_or_method
+--- tool.py
++from math import gcd, lcm
++total = 3
++def coprime(x):
+-    '''
+-    >>> gcd(4, 2), coprime(4), total
+-    (2, False, 3)
+-    '''
+*    return x > 4
+",
+        "tool.py",
+        "
+ from math import gcd
+ total = 3
+ def coprime(x):
+     '''
+     >>> gcd(4, 2), coprime(4), total
+     (2, False, 3)
+     '''
+     return x > 4
+",
+    );
+}
+
+#[test]
+fn a_console_script_calls_its_entry_point() {
+    check(
+        "
+--- trace
+entry tool pkg.cli main
+--- pkg/__init__.py
+--- pkg/cli.py
++import sys
++def main(args=None):
+*    print(args or sys.argv[1:])
+--- run.py
++from pkg.cli import main
+",
+        "run.py",
+        r#"
+ import sys
+ def main(args=None):
+     print(args or sys.argv[1:])
++if __name__ == "__main__":
++    sys.argv[0] = "tool"
++    sys.exit(main())
+"#,
+    );
+}

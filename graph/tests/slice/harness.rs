@@ -7,8 +7,8 @@
 //! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
-    Adjustments, Gist, GistLine, ModuleSnapshot, Origin, Sliceable, Source, Syntax, TRACE_VERSION,
-    Trace, Value,
+    Adjustments, Entry, Gist, GistLine, ModuleSnapshot, Origin, Sliceable, Source, Syntax,
+    TRACE_VERSION, Trace, Value,
 };
 
 use super::marked::{Marked, module_lines};
@@ -17,7 +17,7 @@ use super::marked::{Marked, module_lines};
 ///
 /// `files` has sections that begin with `--- path`. Two are no files: `--- adjustments` holds them as
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
-/// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`,
+/// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`, `entry SCRIPT MODULE ATTRIBUTE`,
 /// `holds MODULE NAME class|function MODULE:QUALNAME`, `holds MODULE NAME module|other NAME` and
 /// `runs PATH MODULE`. `tests` are node ids, separated by spaces.
 #[track_caller]
@@ -152,6 +152,14 @@ impl Case {
         for fact in self.facts("generated") {
             trace.generated.imports.push(fact[0].clone());
             trace.generated.names.extend_from_slice(&fact[1..]);
+        }
+        for fact in self.facts("mentions") {
+            trace.generated.names.extend_from_slice(fact);
+        }
+        for fact in self.facts("entry") {
+            let [script, module, attribute] = fact else { panic!("entry SCRIPT MODULE ATTRIBUTE") };
+            let (script, module) = (script.clone(), module.clone());
+            trace.entry = Some(Entry { script, module, attribute: attribute.clone() });
         }
         for fact in self.facts("holds") {
             let snapshot = trace.modules.get_mut(&fact[0]).expect("a module");

@@ -202,7 +202,7 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
 }
 
 /// A console script that the repository itself declares, as `module:attribute`: it is not installed.
-fn entry_point(directory: &Path, name: &str) -> Option<String> {
+pub(crate) fn entry_point(directory: &Path, name: &str) -> Option<String> {
     let declared = || {
         let text = fs::read_to_string(directory.join("pyproject.toml")).ok()?;
         let project: toml::Table = text.parse().ok()?;

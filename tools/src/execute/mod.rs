@@ -21,7 +21,7 @@ use crate::{
     sandbox::{Limits, Sandbox, SandboxError, Status},
 };
 
-pub(crate) use launch::{make_empty, run, scratch_error, write};
+pub(crate) use launch::{entry_point, make_empty, run, scratch_error, write};
 pub(crate) use record::open_regular;
 pub use usable::{Unusable, usable, usable_trace};
 

@@ -14,10 +14,13 @@ mod log;
 
 use std::path::Path;
 
-use graph::Trace;
+use graph::{Entry, Trace};
 use serde::Serialize;
 
-use crate::execute::{self, ExecuteError, Execution, RunSpec};
+use crate::{
+    command::Program,
+    execute::{self, ExecuteError, Execution, RunSpec},
+};
 
 const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
 const HOOK: &str = include_str!("sitecustomize.py");
@@ -87,6 +90,13 @@ pub fn trace_with(
         trace.python = spec.environment.version;
     }
     mark_raised(&mut trace, &execution, spec.directory);
+    if let Program::Console(script) = spec.command.program()
+        && let Some(entry) = execute::entry_point(spec.directory, script)
+        && let Some((module, attribute)) = entry.split_once(':')
+    {
+        let (module, attribute) = (module.trim().to_owned(), attribute.trim().to_owned());
+        trace.entry = Some(Entry { script: script.clone(), module, attribute });
+    }
     Ok((execution, trace))
 }
 

@@ -5,7 +5,7 @@
 use super::*;
 
 impl Search<'_, '_> {
-    pub(super) fn roots(&mut self, named: &[(ModuleId, u32, Name)]) {
+    pub(super) fn roots(&mut self, named: &[(ModuleId, u32, Name)], examples: &[(String, Name)]) {
         for id in self.program().unit_ids() {
             if let Some(reason) = self.root(id, named) {
                 self.keep(id, reason);
@@ -30,6 +30,13 @@ impl Search<'_, '_> {
         for (module, name) in self.adjustments.demands.clone() {
             self.demand(&module, &Name::new(name));
             self.selection.registered.insert(module);
+        }
+        for (module, name) in examples {
+            self.demand(module, name);
+        }
+        if let Some(entry) = self.program().trace.entry.clone() {
+            let name = entry.attribute.split('.').next().unwrap_or_default();
+            self.demand(&entry.module, &Name::new(name));
         }
         let generated = self.program().trace.generated.clone();
         for module in &generated.imports {
