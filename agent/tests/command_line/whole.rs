@@ -116,7 +116,7 @@ fn s24_hostile_settings() {
     fs::write(user.here().join(".env"), env).unwrap();
     let ran = user.gistify(&["config"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    for sign in ["77", "evil", "\"none\""] {
+    for sign in ["77", "evil", "sandbox.kind = \"none\""] {
         assert!(!ran.out.contains(sign), "{sign}: {}", ran.out);
     }
 }
