@@ -5,10 +5,12 @@
 
 use std::fs;
 
+use tools::Normalizer;
+
 use crate::{
     error::EvalError,
     observation::Observation,
-    reference::{Reference, ReferenceSpec, normalizer},
+    reference::{Reference, ReferenceSpec},
     scorers::{Difference, fidelity},
 };
 
@@ -62,7 +64,7 @@ fn differs(
     if run.status == tools::Status::Interrupted {
         return Err(EvalError::Interrupted);
     }
-    let normalizer = normalizer(directory, scratch, &internal, Some(&moved));
+    let normalizer = Normalizer::of_run(directory, scratch, &internal, Some(&moved));
     let explained = |file: &str| {
         let file = std::path::Path::new(file);
         let file = file.strip_prefix(directory).unwrap_or(file).to_string_lossy();

@@ -11,7 +11,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tools::{
-    Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Place, RunSpec, Status,
+    Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
+    RunSpec, Status,
 };
 
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
     inject::{Injected, inject},
     integrity::{Finding, Integrity, Rule, examine},
     observation::Observation,
-    reference::{Reference, ReferenceSpec, normalizer},
+    reference::{Reference, ReferenceSpec},
     scorers::{
         Category, Cause, Effort, Executed, ExecutionRate, Existence, Fidelity, PassRate, Size,
         TestScore, category, execution, existence, fidelity, pass_rate, size, test_score,
@@ -359,7 +360,8 @@ fn observe(
     internal: &Internal,
     command: &Command,
 ) -> Observation {
-    let normalizer = normalizer(&candidate.directory, scratch, internal, Some(&candidate.gist));
+    let normalizer =
+        Normalizer::of_run(&candidate.directory, scratch, internal, Some(&candidate.gist));
     // pytest explains every assertion of the file that it collects.
     Observation::of(run, &normalizer, |_| true, command.is_pytest())
 }

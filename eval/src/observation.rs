@@ -5,9 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tools::{Execution, Raised, Status};
-
-use crate::normalize::Normalizer;
+use tools::{Execution, Normalizer, Raised, Status};
 
 /// One run, normalised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -14,15 +14,14 @@ use std::{
 use graph::Trace;
 use serde::{Deserialize, Serialize};
 use tools::{
-    Command, Environment, Execution, Internal, Limits, Program, Repository, RunSpec, Sandbox,
-    Status, TestId, Workspace,
+    Command, Environment, Execution, Internal, Limits, Normalizer, Program, Repository, RunSpec,
+    Sandbox, Status, TestId, Workspace,
 };
 
 use crate::{
     codebase::{Codebase, Codebases, Extent},
     error::EvalError,
     expected::{Expected, Quarantine, expect},
-    normalize::Normalizer,
     observation::Observation,
     scorers::Executed,
     store::{self, Record},
@@ -123,27 +122,6 @@ impl Reference {
     }
 }
 
-/// Makes text of runs in `directory` comparable.
-pub(crate) fn normalizer<'a>(
-    directory: &Path,
-    scratch: &Path,
-    internal: &'a Internal,
-    gist: Option<&'a str>,
-) -> Normalizer {
-    let module = |path: &'a str| path.trim_end_matches(".py").replace('/', ".");
-    let gist_modules: Vec<String> = gist
-        .map(|path| {
-            let dotted = module(path);
-            let last = dotted.rsplit('.').next().unwrap_or(&dotted).to_owned();
-            vec![dotted, last]
-        })
-        .unwrap_or_default();
-    let files = internal.removed.iter().map(String::as_str).chain(gist);
-    let modules = internal.modules.keys().chain(&internal.tops).map(String::as_str);
-    let modules = modules.chain(gist_modules.iter().map(String::as_str));
-    Normalizer::new(directory, &[scratch], files, modules)
-}
-
 fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference, EvalError> {
     let mut runs: Vec<(PathBuf, PathBuf, Execution)> = Vec::new();
     for seed in SEEDS {
@@ -165,7 +143,7 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     let observations: Vec<Observation> = runs
         .iter()
         .map(|(directory, scratch, run)| {
-            let normalizer = normalizer(directory, scratch, &internal, None);
+            let normalizer = Normalizer::of_run(directory, scratch, &internal, None);
             let explained = |file: &str| {
                 let file = Path::new(file);
                 let file = file.strip_prefix(directory).unwrap_or(file);

@@ -49,6 +49,9 @@ static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", line \d+"#));
+/// A frame of an internal file and the line of code that a traceback shows of it.
+static SHOWN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(File "<internal>", line <n>[^\n]*\n {4,})(\S[^\n]*)"#));
 static POSITION: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py):\d+"));
 /// Frames of `python -m`, which a gist run by its path does not have.
 static LAUNCHER: LazyLock<Regex> = LazyLock::new(|| {
@@ -170,6 +173,9 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
+        let text = SHOWN.replace_all(&text, |found: &Captures<'_>| {
+            format!("{}{}", &found[1], without_comment(&found[2]))
+        });
         let text = POSITION.replace_all(&text, |found: &Captures<'_>| {
             if self.is_internal_file(&found[1]) {
                 format!("{INTERNAL}:<n>")
@@ -232,6 +238,24 @@ impl Normalizer {
     }
 }
 
+/// A line of code without the comment at its end: comments are no part of a gist.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c == '#' => return line[..at].trim_end(),
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None => {}
+        }
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +293,10 @@ mod tests {
             (
                 "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x()\n",
                 "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    x()\n",
+            ),
+            (
+                "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x('#')  # why\n    ^^^^\n",
+                "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    x('#')\n    ^^^^\n",
             ),
             ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
             ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),

@@ -117,7 +117,7 @@ fn imports_internal(failure: &Failure, is_internal: &impl Fn(&str) -> bool) -> b
     if !matches!(failure.kind.as_str(), "ImportError" | "ModuleNotFoundError") {
         return false;
     }
-    failure.message.contains(crate::normalize::INTERNAL)
+    failure.message.contains(tools::INTERNAL)
         || failure
             .message
             .split(['\'', '"', ' ', '(', ')'])
