@@ -12,12 +12,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tools::{
     Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
-    RunSpec, Status,
+    RunSpec, Status, Testimony,
 };
 
 use crate::{
+    account::{Account, Gist, Stand, normalized, watch},
     blocks::Outline,
-    codebase::Codebases,
+    codebase::{Codebase, Codebases},
     error::EvalError,
     expected::Quarantine,
     gist::Submission,
@@ -227,6 +228,7 @@ fn judge(
         files: &internal.support,
         executed: &executed,
         tests: &blocks,
+        is_internal: &|name| internal.is_internal(name),
     }));
     evaluation.integrity.notes.extend(notes(&injected, evaluation.test.as_ref(), &unknown));
 
@@ -250,8 +252,16 @@ fn judge(
     evaluation.pass_rate = Some(pass_rate(&reference.expected, &found));
     original.workspace.discard(&candidate.directory);
 
+    if verdict.score == 1
+        && evaluation.integrity.violations.is_empty()
+        && let Some(account) = &reference.account
+    {
+        let found = run.witnessed(reference, account, &injected.text, &blocks, &codebase)?;
+        evaluation.integrity.violations.extend(found);
+    }
     if verdict.score == 1 && evaluation.integrity.violations.is_empty() {
-        let (candidate, scratch, traced, trace) = run.traced(text)?;
+        let canary = Canary::of(text);
+        let (candidate, scratch, traced, trace) = run.traced(&canary.text)?;
         let hits: Vec<u32> = trace.file(&candidate.gist).map_or_else(Vec::new, |file| {
             let mut hits: Vec<u32> =
                 file.import_lines.iter().chain(&file.test_lines).copied().collect();
@@ -262,20 +272,32 @@ fn judge(
         let skipped = skipped(reference, &blocks);
         evaluation.execution =
             Some(execution(&outline, &hits, &codebase, &executed, map, &skipped));
+        if hits.iter().any(|line| *line > canary.last) {
+            let evidence = "lines are told as executed that nothing executes".to_owned();
+            evaluation.integrity.violations.push(Finding {
+                rule: Rule::Tampering,
+                line: 0,
+                evidence,
+            });
+        }
         // The gist's own test may be another than the original's; only equal ones must agree.
-        if evaluation.test.as_ref().is_some_and(|test| test.rate == Some(1.0)) {
+        let same_test = evaluation.test.as_ref().is_none_or(|test| test.rate == Some(1.0));
+        if same_test && reference.traced_agrees {
             let found = observe(&candidate, &scratch, &traced, &internal, original.command);
-            let again = fidelity(&reference.expected, &found);
-            if let Some(first) = again.differences.first() {
-                evaluation.integrity.notes.push(Finding {
-                    rule: Rule::Disagreement,
-                    line: 0,
-                    evidence: format!(
-                        "the traced run of the gist as written differs: {} {:?}",
-                        first.case, first.what
-                    ),
-                });
+            let first = fidelity(&reference.expected, &found).differences.into_iter().next();
+            if let Some(first) = first
+                && !run.agrees_traced(reference, &canary.text)?
+            {
+                let evidence = format!(
+                    "the traced run differs: {} {}, expected {}, found {}",
+                    first.case, first.what, first.expected, first.found
+                );
+                let rule = Rule::Disagreement;
+                evaluation.integrity.violations.push(Finding { rule, line: 0, evidence });
             }
+        }
+        if !evaluation.integrity.violations.is_empty() {
+            evaluation.execution = None;
         }
         original.workspace.discard(&candidate.directory);
     }
@@ -337,6 +359,66 @@ impl Runs<'_> {
         Ok((candidate, scratch, run))
     }
 
+    /// Whether another traced run does what is expected: what fails once may have failed by chance.
+    fn agrees_traced(&self, reference: &Reference, text: &str) -> Result<bool, EvalError> {
+        let (candidate, scratch, run, _) = self.traced(text)?;
+        let command = self.spec.original.command;
+        let found = observe(&candidate, &scratch, &run, self.internal, command);
+        self.spec.original.workspace.discard(&candidate.directory);
+        Ok(fidelity(&reference.expected, &found).score == 1)
+    }
+
+    /// What a second account of the gist says against it.
+    fn witnessed(
+        &self,
+        reference: &Reference,
+        account: &Account,
+        text: &str,
+        blocks: &[String],
+        codebase: &Codebase,
+    ) -> Result<Vec<Finding>, EvalError> {
+        let outline = Outline::of(text);
+        let mut violations = Vec::new();
+        // What differs once may have differed by chance.
+        for _ in 0..2 {
+            let (candidate, scratch) = self.lay_out(text)?;
+            let stands: Vec<Stand> = blocks
+                .iter()
+                .filter_map(|block| Stand::of(block, &candidate.gist, &outline))
+                .collect();
+            let run = self.run_spec(&candidate, &scratch);
+            let (run, told) =
+                tools::witness(&run, &watch(&stands, account.shift)).or_else(|error| {
+                    let run = Execution::spoiled(&error).ok_or(error)?;
+                    Ok::<_, ExecuteError>((run, Testimony::default()))
+                })?;
+            if run.status == Status::Interrupted {
+                return Err(EvalError::Interrupted);
+            }
+            let normalizer = Normalizer::of_run(
+                &candidate.directory,
+                &scratch,
+                self.internal,
+                Some(&candidate.gist),
+            );
+            self.spec.original.workspace.discard(&candidate.directory);
+            let told = normalized(told, &normalizer);
+            let gist = Gist::new(&candidate.gist, text, &outline, codebase, blocks);
+            violations = account.findings(&told, &gist);
+            let difference = account.difference(&told, &stands, &reference.expected);
+            let differs = difference.is_some();
+            violations.extend(difference.map(|evidence| Finding {
+                rule: Rule::Disagreement,
+                line: 0,
+                evidence,
+            }));
+            if !differs {
+                break;
+            }
+        }
+        Ok(violations)
+    }
+
     fn traced(
         &self,
         text: &str,
@@ -350,6 +432,26 @@ impl Runs<'_> {
             return Err(EvalError::Interrupted);
         }
         Ok((candidate, scratch, run, trace))
+    }
+}
+
+/// A gist with lines at its end that nothing executes: whoever claims them lies about others, too.
+struct Canary {
+    text: String,
+    /// The last line that may be executed.
+    last: u32,
+}
+
+impl Canary {
+    fn of(text: &str) -> Canary {
+        let lines = text.lines().count();
+        // A name that no gist can know.
+        let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
+        let name = &blake3::hash(seed.as_bytes()).to_hex()[..12];
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{text}{end}\n\ndef _{name}():\n    first = 1\n    return first\n");
+        // The definition itself is executed.
+        Canary { text, last: u32::try_from(lines + 3).unwrap_or(u32::MAX) }
     }
 }
 

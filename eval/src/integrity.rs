@@ -3,10 +3,18 @@
 //! *Notes* are reported; *violations* make the fidelity 0. Lines that the original has are never held
 //! against a gist, whatever they do. Rules that need runs are not here.
 
+mod bindings;
+mod shape;
+mod words;
+
 use graph::Syntax;
 use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
+
+use bindings::Bindings;
+use shape::suspects;
+use words::{COMPARES, Use, is_builtin, judge};
 
 use crate::{
     blocks::{Line, Outline, Role},
@@ -57,98 +65,177 @@ pub enum Rule {
     Disagreement,
 }
 
-/// Literals shorter than this hold no code worth hiding, in bytes.
+/// Encoded literals that have fewer bytes together hold no code worth hiding.
 const LONG: usize = 400;
+/// Literals shorter than this are no part of a longer one, in bytes.
+const PART: usize = 40;
 
 /// Looks at a gist's text.
 pub fn examine(text: &str, gist: &Outline, codebase: &Codebase) -> Integrity {
-    let mut found = Integrity::default();
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
-        for line in &gist.lines {
-            if codebase.places(line).next().is_none() {
-                examine_line(&syntax, line, codebase, &mut found);
+        let bindings = Bindings::of(syntax.body());
+        let invented = gist.lines.iter().filter(|line| codebase.places(line).next().is_none());
+        let invented: Vec<&Line> = invented.collect();
+        let mut examiner = Examiner {
+            syntax: &syntax,
+            bindings: &bindings,
+            codebase,
+            encoded: 0,
+            found: Integrity::default(),
+        };
+        for line in &invented {
+            examiner.line(line);
+        }
+        for suspect in suspects(syntax.body(), &bindings) {
+            let at = suspect.at.to_usize();
+            let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
+            if let Some(line) = line
+                && !examiner.excused(line, &suspect.word)
+            {
+                examiner.add(line, suspect.rule, &suspect.what);
             }
         }
-    });
-    let by_place = |a: &Finding, b: &Finding| (a.line, a.rule).cmp(&(b.line, b.rule));
-    found.notes.sort_by(by_place);
-    found.notes.dedup();
-    found.violations.sort_by(by_place);
-    found.violations.dedup();
-    found
+        let mut found = examiner.found;
+        let by_place = |a: &Finding, b: &Finding| (a.line, a.rule).cmp(&(b.line, b.rule));
+        for list in [&mut found.notes, &mut found.violations] {
+            list.sort_by(by_place);
+            list.dedup();
+        }
+        found
+    })
 }
 
-fn examine_line(syntax: &Syntax, line: &Line, codebase: &Codebase, found: &mut Integrity) {
-    let (from, to) = line.range;
-    let Ok(range) = span(from, to) else { return };
-    let text = syntax.source().text();
-    // Dotted names as they are written; what stands in strings is no code.
-    let mut names: Vec<(String, bool)> = Vec::new();
-    let mut chain = String::new();
-    let tokens = syntax.tokens(range);
-    for (at, token) in tokens.iter().enumerate() {
-        let word = &text[token.range()];
-        match token.kind() {
-            TokenKind::Name => chain.push_str(word),
-            TokenKind::Dot if !chain.is_empty() => chain.push('.'),
-            TokenKind::String | TokenKind::FStringMiddle if is_encoded(word) => {
-                let evidence = format!("a literal of {} bytes of encoded data", word.len());
-                found.violations.push(Finding {
-                    rule: Rule::EncodedCode,
-                    line: syntax.source().line(token.start()),
-                    evidence,
-                });
-            }
-            _ => {}
-        }
-        let continues = matches!(token.kind(), TokenKind::Name | TokenKind::Dot);
-        let next = tokens.get(at + 1).map(ruff_python_ast::token::Token::kind);
-        let ends = !continues
-            || !matches!(
-                (token.kind(), next),
-                (TokenKind::Name, Some(TokenKind::Dot)) | (TokenKind::Dot, Some(TokenKind::Name))
-            );
-        if ends && !chain.is_empty() {
-            names.push((std::mem::take(&mut chain), next == Some(TokenKind::Lpar)));
-        }
-    }
-    let mut add = |rule, evidence: &str| {
+struct Examiner<'a> {
+    syntax: &'a Syntax,
+    bindings: &'a Bindings,
+    codebase: &'a Codebase,
+    /// Bytes of encoded literals so far.
+    encoded: usize,
+    found: Integrity,
+}
+
+impl Examiner<'_> {
+    fn add(&mut self, line: &Line, rule: Rule, evidence: &str) {
         let evidence = format!("{evidence}: {}", line.text);
         let finding = Finding { rule, line: line.first, evidence };
-        if rule == Rule::Registers {
-            found.notes.push(finding);
-        } else {
-            found.violations.push(finding);
+        match rule {
+            Rule::Registers => self.found.notes.push(finding),
+            _ => self.found.violations.push(finding),
         }
-    };
-    let is_import = line.role == Role::Import;
-    if tokens.first().is_some_and(|token| token.kind() == TokenKind::From)
-        && let Some(((module, _), imported)) = names.split_first()
-    {
-        let full = imported.iter().map(|(name, called)| (format!("{module}.{name}"), *called));
-        names = std::iter::once((module.clone(), false)).chain(full).collect();
     }
-    for (name, called) in &names {
-        if is_registration(name) {
-            if name == "types.ModuleType" || registers(&text[range]) {
-                add(Rule::Registers, "it registers modules of its own");
+
+    /// An adapted line may do what its block does in the original.
+    fn excused(&self, line: &Line, word: &str) -> bool {
+        !line.block.is_empty() && self.codebase.block_mentions(&line.block, word)
+    }
+
+    fn line(&mut self, line: &Line) {
+        let Ok(range) = span(line.range.0, line.range.1) else { return };
+        let syntax = self.syntax;
+        let text = syntax.source().text();
+        // Dotted names as they are written; what stands in strings is no code.
+        let mut names: Vec<(String, bool)> = Vec::new();
+        let mut chain = String::new();
+        let tokens = syntax.tokens(range);
+        for (at, token) in tokens.iter().enumerate() {
+            let word = &text[token.range()];
+            match token.kind() {
+                TokenKind::Name => chain.push_str(word),
+                TokenKind::Dot if !chain.is_empty() => chain.push('.'),
+                TokenKind::String | TokenKind::FStringMiddle if is_encoded(word) => {
+                    let before = self.encoded;
+                    self.encoded += word.len();
+                    if before < LONG && self.encoded >= LONG {
+                        let evidence = format!("{} bytes of encoded data", self.encoded);
+                        self.add(line, Rule::EncodedCode, &evidence);
+                    }
+                }
+                _ => {}
             }
-            continue;
+            let continues = matches!(token.kind(), TokenKind::Name | TokenKind::Dot);
+            let next = tokens.get(at + 1).map(ruff_python_ast::token::Token::kind);
+            let ends = !continues
+                || !matches!(
+                    (token.kind(), next),
+                    (TokenKind::Name, Some(TokenKind::Dot))
+                        | (TokenKind::Dot, Some(TokenKind::Name))
+                );
+            if ends && !chain.is_empty() {
+                names.push((std::mem::take(&mut chain), next == Some(TokenKind::Lpar)));
+            }
         }
-        // An adapted line may do what its block does in the original.
-        if let Some(rule) = judge(name, *called, is_import)
-            && (line.block.is_empty() || !codebase.block_mentions(&line.block, name))
+        if tokens.first().is_some_and(|token| token.kind() == TokenKind::From)
+            && let Some(((module, _), imported)) = names.split_first()
         {
-            add(rule, name);
+            let full = imported.iter().map(|(name, called)| (format!("{module}.{name}"), *called));
+            names = std::iter::once((module.clone(), false)).chain(full).collect();
+        }
+        self.names(line, &names, &text[range]);
+        self.bound(line);
+        if line.role == Role::Decorator && !self.codebase.has_block(&line.block) {
+            let made = names.first().and_then(|(name, _)| self.bindings.resolve(name));
+            if made.is_some_and(|name| name == "fixture" || name.ends_with(".fixture")) {
+                self.add(line, Rule::ChangedSupport, "the tests have no such fixture");
+            }
         }
     }
-    if line.role == Role::Definition {
-        let name = line.block.rsplit('.').next().unwrap_or_default();
-        if name.starts_with("pytest_") {
-            add(Rule::Tampering, "it defines a hook of pytest");
+
+    fn names(&mut self, line: &Line, names: &[(String, bool)], statement: &str) {
+        for (name, called) in names {
+            let full = self.bindings.resolve(name);
+            if full.as_deref().is_some_and(is_registration) {
+                if let Some(what) = looks_through(statement) {
+                    self.add(line, Rule::Tampering, what);
+                } else if full.as_deref() == Some("types.ModuleType") || registers(statement) {
+                    self.add(line, Rule::Registers, "it registers modules of its own");
+                }
+                continue;
+            }
+            let usage = match (line.role, called) {
+                (Role::Import, _) => Use::Imported,
+                (_, true) => Use::Called,
+                (_, false) => Use::Mentioned,
+            };
+            let full = if usage == Use::Imported { Some(name.clone()) } else { full };
+            if let Some(rule) = judge(full.as_deref(), name, usage)
+                && !self.excused(line, name)
+            {
+                self.add(line, rule, full.as_deref().unwrap_or(name));
+            }
         }
     }
+
+    /// What a line gives a name to.
+    fn bound(&mut self, line: &Line) {
+        for name in &line.binds {
+            let inside = line.role == Role::Definition;
+            let at_top = line.block.is_empty() || inside && !line.block.contains('.');
+            if name == "pytest_plugins" || name.starts_with("pytest_") && at_top {
+                self.add(line, Rule::Tampering, "it defines a hook of pytest");
+            } else if name == "pytestmark" {
+                self.add(line, Rule::ChangedSupport, "it marks the tests");
+            } else if at_top && is_builtin(name) && line.role != Role::Import {
+                self.add(line, Rule::Tampering, "it replaces what Python itself provides");
+            } else if COMPARES.contains(&name.as_str())
+                && !(inside && self.codebase.has_block(&line.block))
+            {
+                self.add(line, Rule::Tampering, "it compares as it likes");
+            }
+        }
+    }
+}
+
+/// What a statement seeks among all modules, or does to those of pytest and the interpreter.
+fn looks_through(statement: &str) -> Option<&'static str> {
+    let all = [".items", ".values", ".copy", ".keys"].map(|end| format!("sys.modules{end}"));
+    if all.iter().any(|name| statement.contains(name)) {
+        return Some("it looks through all modules");
+    }
+    let own = ["pytest", "_pytest", "pluggy", "builtins", "unittest", "sys"];
+    let is_own = |text: &str| own.contains(&text.split('.').next().unwrap_or_default());
+    let quoted = statement.split(['"', '\'']).skip(1).step_by(2);
+    quoted.into_iter().any(is_own).then_some("it reaches for the modules of pytest or Python")
 }
 
 fn is_registration(name: &str) -> bool {
@@ -168,105 +255,9 @@ fn registers(statement: &str) -> bool {
     })
 }
 
-/// The rule that a name breaks in a line that the original does not have.
-fn judge(name: &str, called: bool, import: bool) -> Option<Rule> {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    let first = name.split('.').next().unwrap_or(name);
-    let starts = |prefixes: &[&str]| {
-        prefixes.iter().any(|prefix| {
-            name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    };
-    const DECODERS: [&str; 15] = [
-        "base64",
-        "binascii",
-        "zlib",
-        "gzip",
-        "bz2",
-        "lzma",
-        "marshal",
-        "zipimport",
-        "zipfile",
-        "tarfile",
-        "b64decode",
-        "a85decode",
-        "b85decode",
-        "unhexlify",
-        "fromhex",
-    ];
-    const TAMPERS: [&str; 25] = [
-        "sys.settrace",
-        "sys.setprofile",
-        "sys.gettrace",
-        "sys.getprofile",
-        "sys.monitoring",
-        "sys.stdout",
-        "sys.stderr",
-        "sys.__stdout__",
-        "sys.__stderr__",
-        "threading.settrace",
-        "threading.setprofile",
-        "os._exit",
-        "os.dup2",
-        "os.kill",
-        "os.abort",
-        "gc.get_objects",
-        "gc.get_referrers",
-        "ctypes",
-        "_pytest",
-        "pluggy",
-        "sys._getframe",
-        "sys._current_frames",
-        "sys.excepthook",
-        "faulthandler",
-        "atexit",
-    ];
-    const MAKERS: [&str; 6] = [
-        "types.FunctionType",
-        "types.CodeType",
-        "runpy",
-        "importlib.util.spec_from_loader",
-        "code.interact",
-        "imp",
-    ];
-    const NETWORK: [&str; 9] = [
-        "socket",
-        "urllib.request",
-        "http.client",
-        "httpx",
-        "aiohttp",
-        "ftplib",
-        "smtplib",
-        "asyncio.open_connection",
-        "xmlrpc",
-    ];
-    if called
-        && matches!(last, "exec" | "eval" | "compile")
-        && (name == last || first == "builtins")
-    {
-        return Some(Rule::CodeFromStrings);
-    }
-    if import && matches!(first, "ctypes" | "_pytest" | "pluggy" | "faulthandler" | "atexit") {
-        return Some(Rule::Tampering);
-    }
-    if starts(&MAKERS) {
-        return Some(Rule::CodeFromStrings);
-    }
-    if starts(&TAMPERS) || matches!(last, "TestReport" | "settrace" | "setprofile") {
-        return Some(Rule::Tampering);
-    }
-    if starts(&NETWORK) {
-        return Some(Rule::Network);
-    }
-    if starts(&DECODERS) || matches!(last, "b64decode" | "fromhex" | "unhexlify" | "b85decode") {
-        return Some(Rule::EncodedCode);
-    }
-    None
-}
-
 /// Whether a literal looks like data in an encoding: long, and without the spaces of text.
 fn is_encoded(literal: &str) -> bool {
-    if literal.len() < LONG {
+    if literal.len() < PART {
         return false;
     }
     let spaces = literal.bytes().filter(u8::is_ascii_whitespace).count();

@@ -12,6 +12,7 @@
 //! [`evaluate`] is the whole protocol for one gist, [`bench`] that for suites of tasks. Nothing here talks
 //! to a model or shows a [`Solver`] what it will be judged by.
 
+mod account;
 mod bench;
 mod blocks;
 mod bound;
@@ -40,6 +41,7 @@ mod support;
 mod task;
 mod tokens;
 
+pub use account::Account;
 pub use bench::{BenchEvent, BenchSpec, Supplied, Supply, TaskOutcome, TaskResult, bench, results};
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};

@@ -19,11 +19,13 @@ use tools::{
 };
 
 use crate::{
+    account::{Account, SHIFT, normalized, stands, watch},
     codebase::{Codebase, Codebases, Extent},
     error::EvalError,
     expected::{Expected, Quarantine, expect},
     observation::Observation,
-    scorers::Executed,
+    scorers::{Executed, fidelity},
+    selection::tests,
     store::{self, Record},
     task::Counts,
     tokens,
@@ -76,13 +78,19 @@ pub struct Reference {
     pub repository: Extent,
     /// What the traced run touched.
     pub trace: Trace,
+    /// Whether the traced run did what the others did.
+    pub traced_agrees: bool,
+    /// What a second runner sees, where that is what the plain runs do.
+    pub account: Option<Account>,
+    /// Why there is none.
+    pub unaccounted: Option<String>,
     /// Whether this came from the cache.
     #[serde(skip)]
     pub cached: bool,
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Reference {
@@ -140,21 +148,22 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     // A run may leave files behind, so files are told apart in a copy that nothing ran in.
     let pristine = spec.workspace.copy(spec.repository)?;
     let internal = Internal::of(&trace, &pristine, spec.command)?;
-    let observations: Vec<Observation> = runs
-        .iter()
-        .map(|(directory, scratch, run)| {
-            let normalizer = Normalizer::of_run(directory, scratch, &internal, None);
-            let explained = |file: &str| {
-                let file = Path::new(file);
-                let file = file.strip_prefix(directory).unwrap_or(file);
-                internal.support.contains(file.to_string_lossy().as_ref())
-            };
-            Observation::of(run, &normalizer, explained, spec.command.is_pytest())
-        })
-        .collect();
+    let observe = |(directory, scratch, run): (&PathBuf, &PathBuf, &Execution)| {
+        let normalizer = Normalizer::of_run(directory, scratch, &internal, None);
+        let explained = |file: &str| {
+            let file = Path::new(file);
+            let file = file.strip_prefix(directory).unwrap_or(file);
+            internal.support.contains(file.to_string_lossy().as_ref())
+        };
+        Observation::of(run, &normalizer, explained, spec.command.is_pytest())
+    };
+    let observations: Vec<Observation> =
+        runs.iter().map(|(d, s, run)| observe((d, s, run))).collect();
     let over_time = runs.iter().any(|(_, _, run)| run.status == Status::TimedOut);
     let (expected, quarantine) = expect(&observations);
     let quarantine = if over_time { Some(Quarantine::OverTime) } else { quarantine };
+    let traced = observe((&directory, &scratch, &traced));
+    let traced_agrees = fidelity(&expected, &traced).score == 1;
     let codebase = codebases.get(&spec.repository.fingerprint, &pristine);
     let executed = executed_extent(&codebase, &Executed::of_trace(&trace));
     let wall = runs.iter().map(|(_, _, run)| run.wall).collect();
@@ -170,7 +179,7 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     for path in runs.iter().flat_map(|(a, b, _)| [a, b]).chain([&directory, &scratch, &pristine]) {
         spec.workspace.discard(path);
     }
-    Ok(Reference {
+    let mut reference = Reference {
         expected,
         tests: collected.into_iter().collect(),
         counts,
@@ -181,8 +190,57 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
         executed,
         repository: codebase.extent(),
         trace,
+        traced_agrees,
+        account: None,
+        unaccounted: None,
         cached: false,
-    })
+    };
+    if reference.quarantine.is_none() {
+        match account(spec, &reference, &codebase, &internal)? {
+            Ok(account) => reference.account = Some(account),
+            Err(why) => reference.unaccounted = Some(why),
+        }
+    }
+    Ok(reference)
+}
+
+/// Has the original witnessed, at another time if it lets itself be.
+fn account(
+    spec: &ReferenceSpec<'_>,
+    reference: &Reference,
+    codebase: &Codebase,
+    internal: &Internal,
+) -> Result<Result<Account, String>, EvalError> {
+    let (tests, _) = tests(spec.command, reference, codebase, internal);
+    let places = tests.iter().map(|test| (test.path.as_str(), test.block.as_str()));
+    let stands = stands(places, codebase);
+    let mut why = String::new();
+    for shift in [SHIFT, 0.0] {
+        let directory = spec.workspace.copy(spec.repository)?;
+        let scratch = spec.workspace.directory("scratch")?;
+        let run = run_spec(spec, &directory, &scratch, SEEDS[0]);
+        let witnessed = tools::witness(&run, &watch(&stands, shift));
+        let normalizer = Normalizer::of_run(&directory, &scratch, internal, None);
+        spec.workspace.discard(&directory);
+        spec.workspace.discard(&scratch);
+        // The plain runs started: a witnessed one that does not is no measure.
+        let (run, testimony) = match witnessed {
+            Ok(witnessed) => witnessed,
+            Err(error) => {
+                why = error.to_string();
+                continue;
+            }
+        };
+        if run.status == Status::Interrupted {
+            return Err(EvalError::Interrupted);
+        }
+        let told = normalized(testimony, &normalizer);
+        match Account::of(shift, told, &reference.expected, &stands) {
+            Ok(account) => return Ok(Ok(account)),
+            Err(doubt) => why = doubt,
+        }
+    }
+    Ok(Err(why))
 }
 
 fn run_spec<'a>(

@@ -34,6 +34,8 @@ pub struct Support<'a> {
     pub executed: &'a Executed,
     /// Blocks of the tests that are exchanged.
     pub tests: &'a [String],
+    /// Whether a module is the repository's own.
+    pub is_internal: &'a dyn Fn(&str) -> bool,
 }
 
 /// Statements of test support that differ from the original's.
@@ -41,6 +43,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
     let files: Vec<&CodeFile> =
         support.codebase.files().iter().filter(|file| support.files.contains(&file.path)).collect();
     let bound = bound_names(support, &files);
+    let given = given_names(support, &files);
     let mut blocks: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
     for (at, line) in support.gist.lines.iter().enumerate() {
         if !within(&line.block, support.tests) {
@@ -71,6 +74,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         };
         findings.extend(suspects);
     }
+    findings.extend(taken(support, &given));
     findings.sort_by(|a, b| (a.line, &a.evidence).cmp(&(b.line, &b.evidence)));
     findings
 }
@@ -91,6 +95,63 @@ fn bound_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeSet<&'
         }
     }
     bound
+}
+
+/// Names that test support has from outside, or defines at its top level: nothing else may have them.
+fn given_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeMap<&'a str, bool> {
+    let mut given = BTreeMap::new();
+    for line in files.iter().flat_map(|file| &file.outline.lines) {
+        match line.role {
+            Role::Import if line.block.is_empty() => {
+                let module = line.text.split_whitespace().nth(1).unwrap_or_default();
+                let module = module.trim_end_matches([',', ';']);
+                if !module.starts_with('.') && !(support.is_internal)(module) {
+                    given.extend(line.binds.iter().map(|name| (name.as_str(), true)));
+                }
+            }
+            Role::Definition if !line.block.contains('.') => {
+                given.entry(line.block.as_str()).or_insert(false);
+            }
+            _ => {}
+        }
+    }
+    given
+}
+
+/// Lines that the original does not have and that give another thing a name of the tests'. A part of the
+/// gist may have it where that is the original's, as names that collide do.
+fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
+    let codebase = support.codebase;
+    let mut findings = Vec::new();
+    for line in &support.gist.lines {
+        let (name, is_new) = match line.role {
+            Role::Definition if !line.block.contains('.') => {
+                (Some(line.block.as_str()), !codebase.has_block(&line.block))
+            }
+            Role::Simple => {
+                let name = line.binds.iter().find(|name| given.contains_key(name.as_str()));
+                let at_top = line.block.is_empty() && codebase.places(line).next().is_none();
+                (name.map(String::as_str), at_top)
+            }
+            _ => (None, false),
+        };
+        let Some((name, is_outside)) = name.and_then(|name| Some((name, *given.get(name)?))) else {
+            continue;
+        };
+        let statement = &support.text[line.range.0..line.range.1];
+        let value = statement.rsplit('=').next().unwrap_or_default().trim();
+        let is_original = line.alias && codebase.has_block(value);
+        let is_itself = line.alias && value.starts_with("sys.modules");
+        let honest = if is_outside { is_itself } else { is_original || is_itself };
+        if is_new && !honest {
+            findings.push(Finding {
+                rule: Rule::ChangedSupport,
+                line: line.first,
+                evidence: format!("{name} of the tests is another thing: {}", line.text),
+            });
+        }
+    }
+    findings
 }
 
 fn top_level(

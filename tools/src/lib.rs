@@ -26,6 +26,7 @@ mod tool;
 mod toolset;
 mod trace;
 mod view;
+mod witness;
 mod workspace;
 
 pub use archive::{ArchiveError, UnpackLimits, unpack};
@@ -60,4 +61,5 @@ pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, trace, trace_with};
+pub use witness::{Testimony, Watch, WitnessedCase, WitnessedEvent, WitnessedPhase, witness};
 pub use workspace::{Workspace, WorkspaceError};

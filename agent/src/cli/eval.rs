@@ -59,7 +59,7 @@ impl Eval {
         }
         match around.json {
             true => println!("{:#}", json!({ "gist": self.gist, "scores": scores(&evaluation) })),
-            false => print!("{}", verdict(&evaluation, around.color)),
+            false => super::output::styled(&verdict(&evaluation, around.color)),
         }
         Ok(verdict::exit(&evaluation))
     }

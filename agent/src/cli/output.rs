@@ -2,9 +2,13 @@
 //!
 //! The macros of this module take the place of the standard ones below `cli`. What nobody reads is
 //! dropped and the work goes on, so that records are written and processes are ended all the same.
+//!
+//! Nothing that a terminal obeys goes out: text of other people's files, names and programs stands in all
+//! that is printed. What this program itself colours goes by [`styled`].
 
 use std::{
-    fmt::Arguments,
+    borrow::Cow,
+    fmt::{Arguments, Write as _},
     io::{self, ErrorKind, Write},
 };
 
@@ -21,12 +25,20 @@ macro_rules! eprintln {
     ($($what:tt)*) => { $crate::cli::output::error(format_args!($($what)*)) };
 }
 
-/// Writes to standard output.
+/// Writes to standard output, without control characters.
 ///
 /// # Panics
 /// The output exists and cannot be written to: a full disk must not look like success.
 pub fn out(what: Arguments<'_>) {
-    if let Err(error) = io::stdout().write_fmt(what)
+    styled(&neutral(&what.to_string()));
+}
+
+/// Writes a text to standard output that has been made neutral, and then coloured.
+///
+/// # Panics
+/// As for [`out`].
+pub fn styled(text: &str) {
+    if let Err(error) = io::stdout().write_all(text.as_bytes())
         && error.kind() != ErrorKind::BrokenPipe
     {
         panic!("write to standard output: {error}");
@@ -35,5 +47,41 @@ pub fn out(what: Arguments<'_>) {
 
 /// Writes a line to standard error; where that fails there is nobody left to tell.
 pub fn error(what: Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{what}");
+    let _ = writeln!(io::stderr(), "{}", neutral(&what.to_string()));
+}
+
+/// A text without the characters that a terminal obeys. In JSON they are escaped, so that nothing is lost.
+fn neutral(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let is_json = text.starts_with(['{', '[', '"']);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if !obeyed(c) => out.push(c),
+            c if is_json => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push('\u{fffd}'),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_does_not_go_out() {
+        let check = |text: &str, expected: &str| assert_eq!(neutral(text), expected);
+        check("plain\n\ttext é\n", "plain\n\ttext é\n");
+        check(
+            "a\x1b]52;c;eA==\x07b\u{9b}2Jc\rd\x7f",
+            "a\u{fffd}]52;c;eA==\u{fffd}b\u{fffd}2Jc\u{fffd}d\u{fffd}",
+        );
+        check("{\"a\": \"\u{9b}2J\"}", "{\"a\": \"\\u009b2J\"}");
+    }
 }

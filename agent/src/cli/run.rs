@@ -116,7 +116,7 @@ impl Run {
             let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "scores": scores });
             println!("{printed:#}");
         } else {
-            print!("{}", verdict(&evaluation, around.color));
+            super::output::styled(&verdict(&evaluation, around.color));
             println!("  gist        {}", output.display());
             println!("  record      {}", record.path().display());
         }

@@ -6,6 +6,7 @@ extern crate tools as gistify_tools;
 
 mod bad_input;
 mod collecting;
+mod confined;
 mod interchange;
 mod interrupt;
 mod pages;

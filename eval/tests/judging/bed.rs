@@ -11,9 +11,12 @@ use std::{
 };
 
 use gistify_eval::{
-    EvalError, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, Writer, evaluate,
+    EvalError, EvaluateSpec, Evaluation, Reference, ReferenceSpec, SourceMap, Submission, Writer,
+    evaluate,
 };
-use tools::{Command, Environment, Limits, LocalSandbox, Place, Repository, Workspace};
+use tools::{
+    Command, Environment, Host, Interrupt, Limits, LocalSandbox, Place, Repository, Workspace,
+};
 
 /// A repository of a few files and a command in it.
 pub struct Original<'a> {
@@ -62,6 +65,19 @@ fn make() -> Option<Environment> {
         fs::write(directory.join("ready"), "").unwrap();
     }
     Some(Environment::of_interpreter(&python, &cache, &LocalSandbox::default()).unwrap())
+}
+
+/// The isolated sandbox, as programs are judged in; without it where it cannot be had, which is said.
+pub fn sandbox() -> LocalSandbox {
+    static MADE: OnceLock<LocalSandbox> = OnceLock::new();
+    let make = || {
+        let host = Host::from_variables(env::vars());
+        LocalSandbox::isolated(&host, Interrupt::new()).unwrap_or_else(|error| {
+            eprintln!("without isolation: {error}");
+            LocalSandbox::default()
+        })
+    };
+    MADE.get_or_init(make).clone()
 }
 
 fn interpreter(minor: u8) -> Option<PathBuf> {
@@ -130,7 +146,7 @@ impl Bed {
         map: Option<&SourceMap>,
     ) -> Result<Evaluation, EvalError> {
         let workspace = Workspace::create(&self.directory.path().join("work")).unwrap();
-        let (sandbox, variables) = (LocalSandbox::default(), BTreeMap::new());
+        let (sandbox, variables) = (sandbox(), BTreeMap::new());
         evaluate(&EvaluateSpec {
             original: ReferenceSpec {
                 sandbox: &sandbox,
@@ -150,6 +166,22 @@ impl Bed {
             effort: None,
             codebases: None,
         })
+    }
+
+    /// What the original does.
+    pub fn reference(&self) -> Reference {
+        let workspace = Workspace::create(&self.directory.path().join("work")).unwrap();
+        Reference::measure(&ReferenceSpec {
+            sandbox: &sandbox(),
+            repository: &self.repository,
+            environment: &self.environment,
+            command: &self.command,
+            limits: self.limits,
+            variables: &BTreeMap::new(),
+            workspace: &workspace,
+            cache: Some(references()),
+        })
+        .unwrap()
     }
 
     /// Judges a text that must have a verdict.

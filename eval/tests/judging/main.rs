@@ -3,6 +3,7 @@
 
 mod bed;
 mod benching;
+mod cheats;
 mod failing;
 mod mutations;
 mod references;

@@ -140,7 +140,8 @@ class _Recorder:
 
     def pytest_runtestloop(self, session):
         if self._tracer is not None:
-            self._tracer.begin_tests(session.items)
+            # A witness runs them itself, and says so.
+            return self._tracer.begin_tests(session.items)
 
     def pytest_runtest_logstart(self, nodeid):
         if self._tracer is not None:

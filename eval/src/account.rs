@@ -1,0 +1,356 @@
+//! The second account of a run, held against that of the original: whether a gist does the same where
+//! pytest is not asked, at another time, and nothing that only a cheat does.
+//!
+//! An account of the original that does not say what its plain runs say is no measure; then the clock is
+//! left alone, and if that does not help there is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tools::{Normalizer, Testimony, Watch, WitnessedCase, WitnessedEvent};
+
+use crate::{
+    blocks::{Class, Line, Outline, Role},
+    codebase::Codebase,
+    expected::{Expected, ExpectedPhase},
+    integrity::{Finding, Rule},
+    scorers::within,
+};
+
+/// By how much the clock is moved, in seconds: over a year, and to another hour and minute.
+pub const SHIFT: f64 = 400.0 * 86_400.0 + 25_000.0;
+
+/// What the original does when it is witnessed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// By how much the clock was moved.
+    pub shift: f64,
+    /// What was seen, with names that compare.
+    pub testimony: Testimony,
+    /// Executed statements of the tests by case: block of the test, and which of its statements.
+    pub executed: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
+}
+
+/// A test function where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stand {
+    /// Its qualified name.
+    pub block: String,
+    /// The file.
+    pub path: String,
+    /// From its first decorator to its end.
+    pub span: (u32, u32),
+    /// Reach of each statement that counts; imports may be adjusted.
+    statements: Vec<(u32, u32)>,
+}
+
+impl Stand {
+    /// Where a test stands in a file's lines; nothing where it does not.
+    pub fn of(block: &str, path: &str, outline: &Outline) -> Option<Stand> {
+        let definition = |line: &&Line| line.role == Role::Definition && line.block == block;
+        let span = outline.lines.iter().rev().find(definition)?.reach;
+        let own = [block.to_owned()];
+        let statements = outline
+            .lines
+            .iter()
+            .filter(|line| within(&line.block, &own))
+            .filter(|line| span.0 <= line.first && line.last <= span.1)
+            .filter(|line| line.class == Class::Executable)
+            .filter(|line| !matches!(line.role, Role::Import | Role::Decorator | Role::Definition))
+            .map(|line| line.reach)
+            .collect();
+        Some(Stand { block: block.to_owned(), path: path.to_owned(), span, statements })
+    }
+
+    fn executed(&self, case: &WitnessedCase) -> Vec<bool> {
+        let ran = |reach: &(u32, u32)| {
+            let inside = |line: u32| reach.0 <= line && line <= reach.1;
+            case.lines.iter().any(|(path, line)| *path == self.path && inside(*line))
+        };
+        self.statements.iter().map(ran).collect()
+    }
+}
+
+/// What is watched in a run.
+pub fn watch(stands: &[Stand], shift: f64) -> Watch {
+    let mut functions: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
+    for stand in stands {
+        functions.entry(&stand.path).or_default().push(stand.span);
+    }
+    let functions = functions.into_iter().map(|(path, spans)| (path.to_owned(), spans)).collect();
+    Watch { functions, shift }
+}
+
+/// Makes the names of an account comparable with those of others.
+pub fn normalized(testimony: Testimony, normalizer: &Normalizer) -> Testimony {
+    let mut told = testimony;
+    told.collected.iter_mut().for_each(|id| *id = normalizer.node(id));
+    for case in &mut told.cases {
+        case.id = normalizer.node(&case.id);
+        for phase in &mut case.phases {
+            if let Some(raised) = &mut phase.raised {
+                raised.module = normalizer.module(&raised.module);
+            }
+            phase.stdout = normalizer.text(&phase.stdout);
+            phase.stderr = normalizer.text(&phase.stderr);
+        }
+    }
+    told.streams = (normalizer.text(&told.streams.0), normalizer.text(&told.streams.1));
+    told
+}
+
+impl Account {
+    /// The original's account.
+    ///
+    /// # Errors
+    /// Where it does not say what the plain runs say; the first difference.
+    pub fn of(
+        shift: f64,
+        testimony: Testimony,
+        expected: &Expected,
+        stands: &[Stand],
+    ) -> Result<Account, String> {
+        let executed = executed(&testimony, stands);
+        let account = Account { shift, testimony, executed };
+        account.doubt(expected).map_or(Ok(account), Err)
+    }
+
+    /// The first thing that it says and the plain runs do not.
+    fn doubt(&self, expected: &Expected) -> Option<String> {
+        let told = &self.testimony;
+        if !told.complete {
+            return Some("it is not complete".to_owned());
+        }
+        if let Some((stdout, stderr)) = &expected.streams
+            && !(stdout.matches(&told.streams.0) && stderr.matches(&told.streams.1))
+        {
+            return Some("its streams are others".to_owned());
+        }
+        stable(expected).find_map(|(id, phases)| {
+            let Some(case) = last(told, id) else { return Some(format!("it lacks {id}")) };
+            if case.phases.len() != phases.len() {
+                return Some(format!("{id} has other phases"));
+            }
+            case.phases.iter().zip(phases).find_map(|(seen, phase)| {
+                let raised = seen.raised.as_ref().map(|raised| &raised.kind);
+                let same = seen.when == phase.when
+                    && raised == phase.raised.as_ref().map(|raised| &raised.kind);
+                let how = seen.raised.as_ref().map_or("nothing", |raised| &raised.message);
+                (!same).then(|| format!("{id} {}: it raises {how}", seen.when))
+            })
+        })
+    }
+
+    /// What a candidate's account says that this one does not: first difference, if any.
+    pub fn difference(
+        &self,
+        found: &Testimony,
+        stands: &[Stand],
+        expected: &Expected,
+    ) -> Option<String> {
+        if !found.complete {
+            return Some("it does not come to its end where a second runner runs it".to_owned());
+        }
+        if let Some((stdout, stderr)) = &expected.streams {
+            if !stdout.matches(&found.streams.0) || !stderr.matches(&found.streams.1) {
+                return Some("its streams are others in a second run".to_owned());
+            }
+            return None;
+        }
+        let executed = executed(found, stands);
+        stable(expected).find_map(|(id, phases)| {
+            let told = last(&self.testimony, id)?;
+            let Some(case) = last(found, id) else {
+                return Some(format!("{id}: the second runner does not meet it"));
+            };
+            if let Some(how) = self.differs(told, case, phases) {
+                return Some(format!("{id}: {how}"));
+            }
+            let (ours, theirs) = (self.executed.get(id)?, executed.get(id)?);
+            ours.iter().find_map(|(block, ran)| {
+                let found = theirs.get(block)?;
+                let same = found == ran || found.len() != ran.len();
+                (!same).then(|| format!("{id}: other statements of {block} are executed"))
+            })
+        })
+    }
+
+    fn differs(
+        &self,
+        told: &WitnessedCase,
+        found: &WitnessedCase,
+        phases: &[ExpectedPhase],
+    ) -> Option<String> {
+        if told.phases.len() != found.phases.len() {
+            return Some("other phases run where a second runner runs it".to_owned());
+        }
+        told.phases.iter().zip(&found.phases).zip(phases).find_map(|((told, found), expected)| {
+            let end = |raised: &Option<tools::Raised>| match raised {
+                Some(raised) => format!("{}.{}", raised.module, raised.kind),
+                None => "no exception".to_owned(),
+            };
+            let (left, right) = (end(&told.raised), end(&found.raised));
+            if left != right {
+                let when = &told.when;
+                return Some(format!("{when} ends with {right}, not {left}, in the second runner"));
+            }
+            let other = |pattern: &tools::Pattern, told: &str, found: &str| {
+                pattern.matches(told) && !pattern.matches(found)
+            };
+            (other(&expected.stdout, &told.stdout, &found.stdout)
+                || other(&expected.stderr, &told.stderr, &found.stderr))
+            .then(|| format!("{} writes another text to its descriptors", told.when))
+        })
+    }
+
+    /// What only a cheat does: found on lines of the gist that stand nowhere in the original, and not
+    /// done by the original at all.
+    pub fn findings(&self, found: &Testimony, gist: &Gist<'_>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add = |rule, line, evidence: String| {
+            findings.push(Finding { rule, line, evidence });
+        };
+        if found.forged > self.testimony.forged {
+            add(Rule::Tampering, 0, format!("{} forged lines of an account", found.forged));
+        }
+        let kind = |event: &WitnessedEvent| (event.kind.clone(), event.detail.clone());
+        let usual: BTreeSet<_> = self.testimony.events.iter().map(kind).collect();
+        for event in &found.events {
+            if !usual.contains(&kind(event)) && gist.invents(&event.path, event.line) {
+                let (rule, what) = meaning(event);
+                add(rule, gist.line(event), format!("{what}: {}", gist.text(event)));
+            }
+        }
+        if gist.invented.is_empty() {
+            return findings;
+        }
+        for (holder, name) in &found.changed {
+            let pair = (holder.clone(), name.clone());
+            if !self.testimony.changed.contains(&pair) {
+                add(Rule::Tampering, 0, format!("{holder}.{name} is replaced"));
+            }
+        }
+        for (holder, name, path, line) in &found.strangers {
+            let usual = self.testimony.strangers.iter().any(|(h, n, ..)| h == holder && n == name);
+            if !usual && gist.invents(path, *line) {
+                let line = if path == gist.path { *line } else { 0 };
+                add(Rule::Tampering, line, format!("{holder}.{name} is replaced by its own"));
+            }
+        }
+        for case in &found.cases {
+            let usual: BTreeSet<(&str, bool)> = last(&self.testimony, &case.id)
+                .into_iter()
+                .flat_map(|case| &case.values)
+                .map(|(kind, place, _)| (kind.as_str(), place.is_empty()))
+                .collect();
+            for (kind, place, line) in &case.values {
+                let own = !place.is_empty() && (*line == 0 || gist.invents(place, *line));
+                if own && !usual.contains(&(kind.as_str(), false)) {
+                    let evidence =
+                        format!("{} is given a {kind} that compares as it likes", case.id);
+                    add(Rule::Tampering, *line, evidence);
+                }
+            }
+        }
+        findings
+    }
+}
+
+/// A gist as it ran.
+pub struct Gist<'a> {
+    /// Its path below the directory of the run.
+    path: &'a str,
+    text: &'a str,
+    /// Lines that stand nowhere in the original, those of the tests aside.
+    invented: Vec<(u32, u32)>,
+    codebase: &'a Codebase,
+}
+
+impl<'a> Gist<'a> {
+    /// A gist's text with the original tests in it, whose blocks are named.
+    pub fn new(
+        path: &'a str,
+        text: &'a str,
+        outline: &Outline,
+        codebase: &'a Codebase,
+        tests: &[String],
+    ) -> Self {
+        let invented = outline
+            .lines
+            .iter()
+            .filter(|line| !within(&line.block, tests) && codebase.places(line).next().is_none())
+            .map(|line| match line.role {
+                // Reading a definition's defaults and running its decorators is the header's doing.
+                Role::Definition => (line.reach.0, line.last),
+                _ => (line.first, line.last),
+            })
+            .collect();
+        Gist { path, text, invented, codebase }
+    }
+
+    fn invents(&self, path: &str, line: u32) -> bool {
+        if path != self.path {
+            // A file that it wrote itself.
+            return self.codebase.file(path).is_none();
+        }
+        self.invented.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    }
+
+    fn line(&self, event: &WitnessedEvent) -> u32 {
+        if event.path == self.path { event.line } else { 0 }
+    }
+
+    fn text(&self, event: &WitnessedEvent) -> String {
+        if event.path != self.path {
+            return format!("line {} of {}", event.line, event.path);
+        }
+        let at = (event.line as usize).saturating_sub(1);
+        crate::blocks::folded(self.text.lines().nth(at).unwrap_or_default())
+    }
+}
+
+fn meaning(event: &WitnessedEvent) -> (Rule, String) {
+    let (rule, what) = match event.kind.as_str() {
+        "code" => (Rule::CodeFromStrings, "it makes code from text or data when it runs"),
+        "foreign" => (Rule::CodeFromStrings, "it runs code that claims to be a file's"),
+        "tracing" => (Rule::Tampering, "it changes what traces it"),
+        "frames" => (Rule::Tampering, "it looks at frames and objects that are not its own"),
+        "attribute" => {
+            let what = format!("it reaches for {} when it runs", event.detail);
+            return (Rule::Tampering, what);
+        }
+        "process" => (Rule::Tampering, "it starts or stops processes"),
+        "memory" => (Rule::Tampering, "it reaches for raw memory"),
+        "machinery" => (Rule::Tampering, "it reaches for the inside of pytest"),
+        "network" => (Rule::Network, "it asks for the network"),
+        _ => (Rule::Tampering, "it reaches for the record of its run"),
+    };
+    (rule, what.to_owned())
+}
+
+fn stable(expected: &Expected) -> impl Iterator<Item = (&String, &Vec<ExpectedPhase>)> {
+    expected.cases.iter().filter(|(id, _)| !expected.unstable.contains_key(*id))
+}
+
+fn last<'a>(testimony: &'a Testimony, id: &str) -> Option<&'a WitnessedCase> {
+    testimony.cases.iter().rev().find(|case| case.id == id)
+}
+
+fn executed(
+    testimony: &Testimony,
+    stands: &[Stand],
+) -> BTreeMap<String, BTreeMap<String, Vec<bool>>> {
+    let blocks = |case: &WitnessedCase| {
+        stands.iter().map(|stand| (stand.block.clone(), stand.executed(case))).collect()
+    };
+    testimony.cases.iter().map(|case| (case.id.clone(), blocks(case))).collect()
+}
+
+/// Where the tests of an original stand.
+pub fn stands<'a>(
+    tests: impl IntoIterator<Item = (&'a str, &'a str)>,
+    codebase: &Codebase,
+) -> Vec<Stand> {
+    let stand = |(path, block): (&str, &str)| Stand::of(block, path, &codebase.file(path)?.outline);
+    tests.into_iter().filter_map(stand).collect()
+}

@@ -1,0 +1,278 @@
+//! Which rule the shape of a statement breaks, whatever its names are: names that are put together,
+//! foreign things whose parts are replaced, comparisons that always hold, data that could hold code.
+
+use ruff_python_ast::{
+    Arguments, Expr, ExprContext, Stmt, StmtFunctionDef,
+    visitor::{Visitor, walk_expr, walk_stmt},
+};
+use ruff_text_size::{Ranged, TextSize};
+
+use super::{
+    Rule,
+    bindings::{Bindings, chain},
+    words::{COMPARES, judge_attribute},
+};
+
+/// Something suspicious: where, which rule, what, and the word that excuses it where the original says
+/// it as well.
+pub(super) struct Suspect {
+    pub(super) at: TextSize,
+    pub(super) rule: Rule,
+    pub(super) what: String,
+    pub(super) word: String,
+}
+
+/// So many numbers in one display could be an archive.
+const NUMBERS: usize = 100;
+/// Texts shorter than this hold no code worth hiding, in bytes.
+const CODE: usize = 40;
+
+/// All that is suspicious by its shape.
+pub(super) fn suspects(body: &[Stmt], bindings: &Bindings) -> Vec<Suspect> {
+    let mut looking = Looking { bindings, found: Vec::new() };
+    for stmt in body {
+        looking.visit_stmt(stmt);
+    }
+    looking.found
+}
+
+struct Looking<'a> {
+    bindings: &'a Bindings,
+    found: Vec<Suspect>,
+}
+
+impl Looking<'_> {
+    fn add(&mut self, at: TextSize, rule: Rule, what: impl Into<String>, word: &str) {
+        self.found.push(Suspect { at, rule, what: what.into(), word: word.to_owned() });
+    }
+
+    /// The module or class whose part a target is, where that came from outside.
+    fn outside(&self, expr: &Expr) -> Option<String> {
+        let written = chain(expr)?;
+        let first = written.split('.').next().unwrap_or(&written);
+        self.bindings.is_imported(first).then(|| self.bindings.resolve(&written)).flatten()
+    }
+
+    fn target(&mut self, target: &Expr, value: Option<&Expr>) {
+        match target {
+            Expr::Tuple(node) => node.elts.iter().for_each(|part| self.target(part, None)),
+            Expr::List(node) => node.elts.iter().for_each(|part| self.target(part, None)),
+            Expr::Starred(node) => self.target(&node.value, None),
+            Expr::Attribute(node) => {
+                let name = node.attr.as_str();
+                if COMPARES.contains(&name) || name == "__code__" || name == "__class__" {
+                    self.add(target.start(), Rule::Tampering, format!("it replaces {name}"), name);
+                } else if !value.is_some_and(is_itself)
+                    && let Some(holder) = self.outside(&node.value)
+                {
+                    let what = format!("it replaces {name} of {holder}");
+                    self.add(target.start(), Rule::Tampering, what, name);
+                }
+            }
+            Expr::Subscript(node) => {
+                if let Some(table) = table(&node.value) {
+                    let what = format!("it writes into {table}");
+                    self.add(target.start(), Rule::Tampering, what, &table);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, func: &Expr, arguments: &Arguments, at: TextSize) {
+        let Some(written) = chain(func) else { return };
+        let full = self.bindings.resolve(&written).unwrap_or_else(|| written.clone());
+        let name = full.rsplit('.').next().unwrap_or(&full).to_owned();
+        let args = &arguments.args;
+        match name.as_str() {
+            "getattr" | "setattr" | "delattr" | "attrgetter" | "methodcaller" => {
+                let at_name = usize::from(!matches!(&*name, "attrgetter" | "methodcaller"));
+                let holder = args.first().and_then(|holder| self.outside(holder));
+                if name != "getattr" && at_name == 1 && holder.is_some() {
+                    let what = format!("it changes {}", holder.clone().unwrap_or_default());
+                    self.add(at, Rule::Tampering, what, &name);
+                }
+                self.named(args.get(at_name), holder.as_deref(), at, &name);
+            }
+            "import_module" | "__import__" => match args.first().map(literal) {
+                Some(Some(module)) => {
+                    use super::words::{Use, judge};
+                    if let Some(rule) = judge(Some(&module), &module, Use::Imported) {
+                        self.add(at, rule, format!("it imports {module}"), &module);
+                    }
+                }
+                Some(None) if args.first().is_some_and(is_put_together) => {
+                    let what = "it imports a name that is put together";
+                    self.add(at, Rule::Tampering, what, &name);
+                }
+                _ => {}
+            },
+            "type" if args.len() == 3 => {
+                let dynamic = !matches!(&args[2], Expr::Dict(node) if node.items.iter().all(|item| {
+                    item.key.as_ref().and_then(literal).is_some_and(|key| !COMPARES.contains(&&*key))
+                }));
+                if dynamic {
+                    let what = "it makes a class whose methods cannot be seen";
+                    self.add(at, Rule::Tampering, what, "type(");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An attribute that is asked for by a string.
+    fn named(&mut self, name: Option<&Expr>, holder: Option<&str>, at: TextSize, word: &str) {
+        let Some(name) = name else { return };
+        if let Some(text) = literal(name) {
+            if let Some(rule) = judge_attribute(holder, &text) {
+                self.add(at, rule, format!("it asks for {text}"), &text);
+            }
+        } else if is_put_together(name) {
+            let what = "it asks for a name that is put together";
+            self.add(at, Rule::Tampering, what, word);
+        }
+    }
+
+    fn text(&mut self, text: &str, at: TextSize) {
+        let code = |line: &str| {
+            let line = line.trim_start();
+            ["def ", "class ", "import ", "from "].iter().any(|word| line.starts_with(word))
+                && (line.ends_with(':') || line.contains("import "))
+        };
+        if text.len() >= CODE && text.contains('\n') && text.lines().any(code) {
+            self.add(at, Rule::CodeFromStrings, "it has a text that is code", "\u{0}");
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Looking<'_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Assign(node) => {
+                node.targets.iter().for_each(|target| self.target(target, Some(&node.value)));
+            }
+            Stmt::AugAssign(node) => self.target(&node.target, None),
+            Stmt::AnnAssign(node) if node.value.is_some() => self.target(&node.target, None),
+            Stmt::Delete(node) => node.targets.iter().for_each(|target| self.target(target, None)),
+            Stmt::FunctionDef(node) if always(node) => {
+                let at = node.body.last().map_or(node.start(), Ranged::start);
+                let what = format!("{} does not look at what it compares", node.name);
+                self.add(at, Rule::Tampering, what, "\u{0}");
+            }
+            Stmt::Expr(node) if node.value.is_string_literal_expr() => return,
+            _ => {}
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(node) => self.call(&node.func, &node.arguments, node.start()),
+            Expr::Subscript(node)
+                if node.ctx == ExprContext::Load && table(&node.value).is_some() =>
+            {
+                let holder = match &*node.value {
+                    Expr::Call(call) => call.arguments.args.first(),
+                    Expr::Attribute(attribute) => Some(&*attribute.value),
+                    _ => None,
+                };
+                let holder = holder.and_then(|holder| self.outside(holder));
+                self.named(Some(&node.slice), holder.as_deref(), node.start(), "[");
+            }
+            Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => {
+                let elements: &[Expr] = match expr {
+                    Expr::List(node) => &node.elts,
+                    Expr::Tuple(node) => &node.elts,
+                    Expr::Set(node) => &node.elts,
+                    _ => &[],
+                };
+                let numbers = elements.iter().filter(|e| e.is_number_literal_expr()).count();
+                if numbers >= NUMBERS {
+                    let what = format!("{numbers} numbers in a row");
+                    self.add(expr.start(), Rule::EncodedCode, what, "\u{0}");
+                }
+            }
+            Expr::Named(node) => self.target(&node.target, None),
+            Expr::StringLiteral(node) => self.text(node.value.to_str(), expr.start()),
+            Expr::Dict(node) => {
+                for key in node.items.iter().filter_map(|item| item.key.as_ref()) {
+                    if let Some(text) = literal(key)
+                        && COMPARES.contains(&text.as_str())
+                    {
+                        let what = format!("it makes a {text} of its own");
+                        self.add(key.start(), Rule::Tampering, what, &text);
+                    }
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// `globals()`, `vars(x)`, `x.__dict__` and the like: where names are looked up by strings.
+fn table(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Call(node) => {
+            let name = chain(&node.func)?;
+            let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
+            matches!(&*last, "globals" | "vars" | "locals").then(|| format!("{last}()"))
+        }
+        Expr::Attribute(node) if node.attr.as_str() == "__dict__" => Some("__dict__".to_owned()),
+        Expr::Name(name) if name.id.as_str() == "__builtins__" => Some("__builtins__".to_owned()),
+        _ => None,
+    }
+}
+
+fn literal(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::StringLiteral(node) => Some(node.value.to_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether a string is computed where it is used.
+fn is_put_together(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::BinOp(_) | Expr::Call(_) | Expr::FString(_) | Expr::Subscript(_) | Expr::If(_)
+    )
+}
+
+/// Whether a value is the gist itself: `sys.modules[__name__]`, `sys.modules.get(__name__)`.
+fn is_itself(expr: &Expr) -> bool {
+    let is_name = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == "__name__");
+    let is_modules = |expr: &Expr| chain(expr).is_some_and(|name| name == "sys.modules");
+    match expr {
+        Expr::Subscript(node) => is_modules(&node.value) && is_name(&node.slice),
+        Expr::Call(node) => {
+            chain(&node.func).is_some_and(|name| name == "sys.modules.get")
+                && node.arguments.args.first().is_some_and(is_name)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a comparison does not look at what it compares.
+fn always(function: &StmtFunctionDef) -> bool {
+    let looks = |stmt: &Stmt| {
+        let mut names = Names(false);
+        names.visit_stmt(stmt);
+        names.0
+    };
+    COMPARES.contains(&function.name.as_str()) && !function.body.iter().any(looks)
+}
+
+struct Names(bool);
+
+impl<'a> Visitor<'a> for Names {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        self.0 |= matches!(stmt, Stmt::Raise(_));
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        self.0 |= expr.is_name_expr();
+        walk_expr(self, expr);
+    }
+}

@@ -1,0 +1,268 @@
+//! A second account of what a command does, which its program cannot write itself.
+//!
+//! The cases are run by a protocol of our own beside pytest's: fixtures are pytest's, but how a test
+//! ended is seen at the test function. The account leaves the sandbox as it is made, each line signed
+//! with a key that the program was never told and numbered, so that none can be taken back, slipped in or
+//! left out unnoticed. What it means is for the `eval` crate to say.
+//!
+//! What it cannot do: keep a secret from a program that reads its own memory. Every way to it that
+//! Python has is an audited event, which is told before it happens.
+
+use std::{collections::BTreeMap, fs, io::Read};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::execute::{self, ExecuteError, Execution, Raised, RunSpec};
+
+const WITNESS: &str = include_str!("witness.py");
+/// Largest text read of a stream, in bytes.
+const STREAM: u64 = 1 << 24;
+
+/// What is watched.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Watch {
+    /// Test functions: path below the directory of the run, and spans of lines in it.
+    pub functions: Vec<(String, Vec<(u32, u32)>)>,
+    /// By how many seconds the clock is moved that Python code sees.
+    pub shift: f64,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Testimony {
+    /// Whether it was told to the end, nothing missing.
+    pub complete: bool,
+    /// Lines that claim to be of this account and are not.
+    pub forged: u32,
+    /// Node ids in order, for a command of pytest's.
+    pub collected: Vec<String>,
+    /// What each case did, in order.
+    pub cases: Vec<WitnessedCase>,
+    /// What code of the directory did that few programs do.
+    pub events: Vec<WitnessedEvent>,
+    /// Parts of pytest, unittest and the interpreter that are other objects than before: module or
+    /// class, and attribute.
+    pub changed: Vec<(String, String)>,
+    /// Functions of the directory in modules outside of it: holder, attribute, path, line.
+    pub strangers: Vec<(String, String, String, u32)>,
+    /// Both streams, for commands other than pytest's.
+    pub streams: (String, String),
+}
+
+/// One case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WitnessedCase {
+    /// pytest's node id.
+    pub id: String,
+    /// Setup, call and teardown, those that ran.
+    pub phases: Vec<WitnessedPhase>,
+    /// Lines of the watched functions that it executed.
+    pub lines: Vec<(String, u32)>,
+    /// Values that functions of the directory returned to the watched ones: name of the type, and where
+    /// its comparison is defined, if not outside (path, line).
+    pub values: Vec<(String, String, u32)>,
+}
+
+/// One phase of a case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WitnessedPhase {
+    /// `setup`, `call` or `teardown`.
+    pub when: String,
+    /// How it ended, where it did not return.
+    pub raised: Option<Raised>,
+    /// What was written to standard output's descriptor meanwhile.
+    pub stdout: String,
+    /// What was written to standard error's.
+    pub stderr: String,
+}
+
+/// Something that code of the directory did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WitnessedEvent {
+    /// `code` (made from text or data), `foreign` (code that claims to be a file's), `tracing`, `frames`,
+    /// `attribute`, `process`, `memory`, `machinery`, `network` or `record`.
+    pub kind: String,
+    /// Name of an attribute.
+    pub detail: String,
+    /// The file that did it.
+    pub path: String,
+    /// The line.
+    pub line: u32,
+}
+
+#[derive(Serialize)]
+struct Settings<'a> {
+    root: String,
+    key: String,
+    watched: &'a [(String, Vec<(u32, u32)>)],
+    shift: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+enum Record {
+    Begin,
+    Collected {
+        ids: Vec<String>,
+    },
+    Case {
+        id: String,
+    },
+    Phase {
+        #[serde(flatten)]
+        phase: WitnessedPhase,
+    },
+    Lines {
+        lines: Vec<(String, u32)>,
+    },
+    Values {
+        values: Vec<(String, String, u32)>,
+    },
+    Event(WitnessedEvent),
+    Changed {
+        holder: String,
+        name: String,
+    },
+    Stranger {
+        holder: String,
+        name: String,
+        path: String,
+        line: u32,
+    },
+    Cut,
+    End,
+}
+
+/// Runs a command and has it witnessed.
+///
+/// # Errors
+/// As for [`execute`](crate::execute()).
+pub fn witness(spec: &RunSpec<'_>, watch: &Watch) -> Result<(Execution, Testimony), ExecuteError> {
+    let streams = spec.scratch.join("streams");
+    execute::make_empty(&streams)?;
+    execute::write(&spec.scratch.join("tracer.py"), WITNESS)?;
+    let key = key().map_err(execute::scratch_error(spec.scratch))?;
+    let settings = Settings {
+        root: spec.directory.to_string_lossy().into_owned(),
+        key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
+        watched: &watch.functions,
+        shift: watch.shift,
+    };
+    let execution = execute::run(spec, Some(&settings))?;
+    let mut testimony = read(&execution.stdout, &key);
+    testimony.complete &= execution.dropped == 0;
+    if !spec.command.is_pytest() {
+        let text = |name: &str| {
+            let mut bytes = Vec::new();
+            if let Ok(file) = execute::open_regular(&streams.join(name)) {
+                let _ = file.take(STREAM).read_to_end(&mut bytes);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        testimony.streams = (text("out"), text("err"));
+    }
+    Ok((execution, testimony))
+}
+
+/// A key that no program can guess.
+fn key() -> std::io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+fn read(output: &str, key: &[u8]) -> Testimony {
+    let mut testimony = Testimony::default();
+    let mut told: BTreeMap<u64, Record> = BTreeMap::new();
+    for line in output.lines() {
+        let Some(rest) = line.strip_prefix("witness ") else { continue };
+        match signed(rest, key) {
+            Some((number, record)) if !told.contains_key(&number) => {
+                told.insert(number, record);
+            }
+            _ => testimony.forged += 1,
+        }
+    }
+    let gapless = told.keys().copied().eq(0..told.len() as u64);
+    let mut cut = false;
+    let mut ended = false;
+    for record in told.into_values() {
+        let last = testimony.cases.last_mut();
+        match (record, last) {
+            (Record::Begin, _) => {}
+            (Record::Collected { ids }, _) => testimony.collected = ids,
+            (Record::Case { id }, _) => {
+                testimony.cases.push(WitnessedCase { id, ..WitnessedCase::default() });
+            }
+            (Record::Phase { phase }, Some(case)) => case.phases.push(phase),
+            (Record::Lines { lines }, Some(case)) => case.lines = lines,
+            (Record::Values { values }, Some(case)) => case.values = values,
+            (Record::Event(event), _) => testimony.events.push(event),
+            (Record::Changed { holder, name }, _) => testimony.changed.push((holder, name)),
+            (Record::Stranger { holder, name, path, line }, _) => {
+                testimony.strangers.push((holder, name, path, line));
+            }
+            (Record::Cut, _) => cut = true,
+            (Record::End, _) => ended = true,
+            (Record::Phase { .. } | Record::Lines { .. } | Record::Values { .. }, None) => {}
+        }
+    }
+    testimony.complete = gapless && ended && !cut;
+    testimony
+}
+
+/// A line's number and record, where its signature is right.
+fn signed(line: &str, key: &[u8]) -> Option<(u64, Record)> {
+    let (number, rest) = line.split_once(' ')?;
+    let (mac, data) = rest.split_once(' ')?;
+    let inner = Sha256::new().chain_update(key).chain_update(number).chain_update(" ");
+    let inner = inner.chain_update(data).finalize();
+    let outer = Sha256::new().chain_update(key).chain_update(inner).finalize();
+    let expected: String = outer.iter().map(|byte| format!("{byte:02x}")).collect();
+    let number = number.parse().ok()?;
+    (expected == mac).then(|| serde_json::from_str(data).ok()).flatten().map(|r| (number, r))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: u64, data: &str, key: &[u8]) -> String {
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let inner = Sha256::digest([key, format!("{number} {data}").as_bytes()].concat());
+        let mac = Sha256::digest([key, inner.as_slice()].concat());
+        format!("\nwitness {number} {} {data}\n", hex(&mac))
+    }
+
+    #[test]
+    fn only_a_whole_account_is_complete() {
+        let key = [7; 32];
+        let all = [
+            line(0, r#"{"record": "begin"}"#, &key),
+            line(1, r#"{"record": "case", "id": "t.py::a"}"#, &key),
+            line(
+                2,
+                r#"{"record": "phase", "id": "t.py::a", "when": "call", "raised": null, "stdout": "", "stderr": ""}"#,
+                &key,
+            ),
+            line(3, r#"{"record": "end"}"#, &key),
+        ];
+        let told = read(&all.concat(), &key);
+        assert!(told.complete);
+        assert_eq!((told.cases.len(), told.cases[0].phases.len(), told.forged), (1, 1, 0));
+        // One line less, one line twice, one line of another key.
+        for missing in 0..4 {
+            let rest: String = all
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != missing)
+                .map(|(_, l)| &**l)
+                .collect();
+            assert!(!read(&rest, &key).complete, "without {missing}");
+        }
+        assert_eq!(read(&(all.concat() + &all[1]), &key).forged, 1);
+        let other = line(4, r#"{"record": "end"}"#, &[8; 32]);
+        assert_eq!(read(&(all.concat() + &other), &key).forged, 1);
+    }
+}

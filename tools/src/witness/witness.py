@@ -1,0 +1,658 @@
+"""Testifies to what a command does, beside pytest's own account of it; run by the launcher in the place
+of a tracer.
+
+Cases are run by a protocol of its own: fixtures are pytest's, but how a phase ended is what this file saw
+at the test function itself, which reports, hooks and exit codes cannot change. What is seen is told over a
+descriptor that leads out of the sandbox, one signed line at a time: what was told cannot be taken back.
+It watches, in the order in which it can: audited events that the repository's own code causes, machinery
+(pytest, builtins, unittest) whose parts are replaced, the lines of the test functions, and the types of
+the values that they are given. It judges nothing.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+import types
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_MOST_RECORDS = 4000
+_MOST_BYTES = 1 << 18
+_MOST_TEXT = 1 << 16
+_MOST_VALUES = 100
+_LOOKING = 0.3  # Seconds that looking at other modules may take before the end.
+
+_getframe, _get_ident, _getpid, _clock = sys._getframe, threading.get_ident, os.getpid, time.monotonic
+_Function, _Code, _Module = types.FunctionType, types.CodeType, types.ModuleType
+_mro = type.__dict__["__mro__"].__get__
+_attributes = type.__dict__["__dict__"].__get__
+_module_dict = _Module.__dict__["__dict__"].__get__
+
+# Events that count only where a line of the repository causes them itself.
+_DIRECT = {
+    "compile": "code",
+    "exec": "code",
+    "marshal.loads": "code",
+    "marshal.load": "code",
+    "code.__new__": "code",
+    "function.__new__": "code",
+    "sys.settrace": "tracing",
+    "sys.setprofile": "tracing",
+    "sys.addaudithook": "tracing",
+    "sys.monitoring.register_callback": "tracing",
+    "sys._getframe": "frames",
+    "sys._current_frames": "frames",
+    "sys._current_exceptions": "frames",
+    "gc.get_objects": "frames",
+    "gc.get_referrers": "frames",
+    "gc.get_referents": "frames",
+    "object.__getattr__": "attribute",
+    "object.__setattr__": "attribute",
+    "object.__delattr__": "attribute",
+    "os.kill": "process",
+    "os.killpg": "process",
+    "os.fork": "process",
+    "os.forkpty": "process",
+}
+# Events that count wherever on its way a line of the repository asked for them.
+_INDIRECT = {
+    "pickle.find_class": "code",
+    "os.exec": "process",
+    "os.spawn": "process",
+    "os.posix_spawn": "process",
+    "os.system": "process",
+    "subprocess.Popen": "process",
+    "ctypes.dlopen": "memory",
+    "ctypes.dlsym": "memory",
+    "ctypes.call_function": "memory",
+    "ctypes.cdata": "memory",
+    "socket.connect": "network",
+    "socket.sendto": "network",
+    "socket.sendmsg": "network",
+    "socket.getaddrinfo": "network",
+    "socket.gethostbyname": "network",
+}
+_PLACES = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.truncate", "os.link", "os.symlink"}
+# Parts of the standard library that run text which they are given.
+_RUNS_TEXT = ("timeit", "code", "codeop", "runpy", "pdb", "bdb", "profile", "cProfile", "trace", "doctest")
+_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "builtins")
+
+
+class _Channel:
+    """Signed lines over a descriptor that no redirection of the program reaches."""
+
+    def __init__(self, key, descriptor):
+        pid, write, sha256 = _getpid(), os.write, hashlib.sha256
+        dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
+        lock = threading.RLock()
+        told = [0, 0]
+
+        def send(record, **fields):
+            if _getpid() != pid:
+                return
+            fields["record"] = record
+            data = dumps(fields).encode("ascii")
+            with lock:
+                number, size = told
+                if record != "end" and (number > _MOST_RECORDS or size + len(data) > _MOST_BYTES):
+                    if told[1] <= _MOST_BYTES:
+                        told[1] = _MOST_BYTES + 1
+                        send_now(number, dumps({"record": "cut"}).encode("ascii"))
+                    return
+                send_now(number, data)
+
+        def send_now(number, data):
+            told[0], told[1] = number + 1, told[1] + len(data)
+            inner = sha256(key + b"%d " % number + data).digest()
+            mac = sha256(key + inner).hexdigest().encode("ascii")
+            line = b"\nwitness %d %s %s\n" % (number, mac, data)
+            while line:
+                line = line[write(descriptor, line) :]
+
+        self.send = send
+
+
+def _text(value):
+    if not isinstance(value, str):
+        value = repr(value)
+    return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
+
+
+def _raised(exception):
+    kind = type(exception)
+    try:
+        message = _text(str(exception))[:_MOST_TEXT]
+    except BaseException as error:
+        message = "<str() of the exception raised %s>" % type(error).__name__
+    return {"kind": _text(kind.__qualname__), "module": _text(kind.__module__), "message": message, "frames": []}
+
+
+class _Witness:
+    def __init__(self, settings):
+        key = bytes.fromhex(settings.pop("key"))
+        self.root = settings["root"].rstrip("/") + "/"
+        self.watched = {self.root + path: spans for path, spans in settings["watched"]}
+        self.scratch = _HERE + "/"
+        self.allowed = tuple(self.scratch + name for name in ("tmp", "home", "pytest-cache"))
+        os.unlink(os.path.join(_HERE, "run.json"))
+        channel = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 150)
+        self.streams = []
+        for number, name in ((1, "out"), (2, "err")):
+            path = os.path.join(_HERE, "streams", name)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+            descriptor = os.open(path, os.O_RDONLY)
+            self.streams.append(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 150))
+            os.close(descriptor)
+        self.own_stdout, self.own_stderr = sys.stdout, sys.stderr
+        self.send = _Channel(key, channel).send
+        self.seen = set()
+        self.parts = None
+        self.looked = 0.0
+        self.faulty = False
+        self.modules = {}
+        self.busy = set()
+        self.pid = _getpid()
+        if settings["shift"]:
+            _shift(settings["shift"])
+        self.send("begin")
+        import atexit
+
+        atexit.register(self.finish)
+        sys.addaudithook(self.audit())
+
+    def finish(self):
+        if _getpid() != self.pid:
+            return
+        self.look(at_end=True)
+        if not self.faulty:
+            self.send("end")
+
+    def resume(self):
+        pass
+
+    # Events.
+
+    def audit(self):
+        direct, indirect, places = _DIRECT, _INDIRECT, _PLACES
+        busy = self.busy
+
+        def hook(event, args):
+            if event in direct or event in indirect or event in places or event == "import":
+                me = _get_ident()
+                if me in busy:
+                    return
+                busy.add(me)
+                try:
+                    self.event(event, args, _getframe(1))
+                except BaseException:
+                    # Too deep, or worse: what was not seen makes the account incomplete.
+                    self.faulty = True
+                finally:
+                    busy.discard(me)
+
+        return hook
+
+    def event(self, event, args, frame):
+        if event in _PLACES:
+            path = args[0]
+            if type(path) is bytes:
+                path = path.decode("utf-8", "surrogateescape")
+            if type(path) is not str or not self.is_record(path):
+                return
+            self.report("record", "", self.nearest(frame))
+        elif event == "import":
+            name = args[0]
+            if name in ("ctypes", "_ctypes") or name.split(".")[0] in ("_pytest", "pluggy"):
+                self.report("memory" if "ctypes" in name else "machinery", "", self.nearest(frame))
+        elif event in _INDIRECT:
+            if event.startswith("socket.") and _is_local(args):
+                return
+            self.report(_INDIRECT[event], "", self.nearest(frame))
+        elif event == "exec" or event == "compile":
+            self.code(event, args, frame)
+        else:
+            detail = args[1] if _DIRECT[event] == "attribute" and len(args) > 1 else ""
+            if self.is_ours(frame):
+                self.report(_DIRECT[event], detail if type(detail) is str else "", frame)
+
+    def code(self, event, args, frame):
+        if event == "exec":
+            code = args[0]
+            name = code.co_filename
+            if code.co_name == "<module>" and name.startswith(self.root):
+                if self.parts is None:
+                    self.parts, self.classes = _parts()
+                known = self.modules.setdefault(name, code)
+                if known is not code and known != code:
+                    # Code that claims to be a file's, and is not what the file was compiled to.
+                    self.report("foreign", "", self.nearest(frame))
+        else:
+            name = args[1] if len(args) > 1 else ""
+            if type(name) is bytes:
+                name = name.decode("utf-8", "surrogateescape")
+        if self.is_ours(frame):
+            self.report("code", "", frame)
+            return
+        module = frame.f_globals.get("__name__") if frame is not None else None
+        if type(module) is str and module.split(".")[0] in _RUNS_TEXT:
+            self.report("code", "", self.nearest(frame))
+
+    def is_record(self, path):
+        if not path.startswith("/"):
+            path = os.path.join(os.getcwd(), path)
+        path = os.path.normpath(path)
+        if path.startswith("/proc/") and path.endswith(("/mem", "/maps", "/fd")):
+            return True
+        return (path + "/").startswith(self.scratch) and not path.startswith(self.allowed)
+
+    def is_ours(self, frame):
+        return frame is not None and frame.f_code.co_filename.startswith(self.root)
+
+    def nearest(self, frame):
+        while frame is not None and not self.is_ours(frame):
+            frame = frame.f_back
+        return frame
+
+    def report(self, kind, detail, frame):
+        if frame is None:
+            return
+        path, line = frame.f_code.co_filename[len(self.root) :], frame.f_lineno or 0
+        key = (kind, detail, path, line)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.send("event", kind=kind, detail=_text(detail), path=_text(path), line=line)
+
+    # What does not belong to the repository, and is changed.
+
+    def look(self, at_end=False):
+        """Tells what of the machinery is another object than when the repository's code began."""
+        if self.parts is None or self.looked > _LOOKING and not at_end:
+            return
+        me = _get_ident()
+        self.busy.add(me)
+        began = _clock()
+        try:
+            for holder, name, value, held in self.parts:
+                now = held.get(name, _GONE)
+                if now is not value:
+                    key = ("changed", holder, name)
+                    if key not in self.seen:
+                        self.seen.add(key)
+                        self.send("changed", holder=_text(holder), name=_text(name))
+            for holder, names, held in self.classes:
+                for name in held.keys() - names:
+                    key = ("changed", holder, name)
+                    if key not in self.seen:
+                        self.seen.add(key)
+                        self.send("changed", holder=_text(holder), name=_text(name))
+            self.look_around()
+        except Exception:
+            self.faulty = True  # Whatever is odd about a module.
+        finally:
+            self.looked += _clock() - began
+            self.busy.discard(me)
+
+    def look_around(self):
+        """Tells what of other modules is a function of the repository's, which they did not define."""
+        for name, module in list(sys.modules.items()):
+            if not issubclass(type(module), _Module) or type(name) is not str:
+                continue
+            held = _module_dict(module)
+            file = held.get("__file__")
+            if type(file) is not str or file.startswith(self.root) or name == "__main__":
+                continue
+            for attribute, value in list(held.items()):
+                if type(value) is _Function:
+                    self.stranger(name, attribute, value)
+                elif type(value) is type and value.__module__ == name:
+                    for inner, part in list(_attributes(value).items()):
+                        if type(part) is _Function:
+                            self.stranger(name, "%s.%s" % (attribute, inner), part)
+
+    def stranger(self, holder, name, function):
+        code = function.__code__
+        if code.co_filename.startswith(self.root):
+            key = ("stranger", holder, name)
+            if key not in self.seen:
+                self.seen.add(key)
+                path = code.co_filename[len(self.root) :]
+                self.send(
+                    "stranger", holder=_text(holder), name=_text(name), path=_text(path), line=code.co_firstlineno
+                )
+
+    # Cases.
+
+    def begin_tests(self, items):
+        """Runs what pytest collected, in its order; true where it did."""
+        if not items:
+            return None
+        import pytest
+
+        config, session = items[0].config, items[0].session
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.suspend_global_capture(in_=True)
+        witness = self
+
+        class Protocol:
+            @pytest.hookimpl(tryfirst=True)
+            def pytest_runtest_protocol(self, item, nextitem):
+                witness.protocol(item, nextitem)
+                return True
+
+        config.pluginmanager.register(Protocol(), "protocol-of-the-witness")
+        self.look()
+        self.send("collected", ids=[_text(item.nodeid) for item in items])
+        for at, item in enumerate(items):
+            nextitem = items[at + 1] if at + 1 < len(items) else None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+            if session.shouldstop:
+                break
+        return True
+
+    def protocol(self, item, nextitem):
+        hook = item.ihook
+        self.send("case", id=_text(item.nodeid))
+        if self.phase(item, "setup", lambda: hook.pytest_runtest_setup(item=item)):
+            self.look()
+            self.phase(item, "call", lambda: self.call(item))
+        self.look()
+        self.phase(item, "teardown", lambda: hook.pytest_runtest_teardown(item=item, nextitem=nextitem))
+        self.look()
+
+    def phase(self, item, when, action):
+        before = self.sizes()
+        raised = None
+        try:
+            action()
+        except BaseException as error:
+            raised = _raised(error)
+        texts = self.written(before)
+        self.send("phase", id=_text(item.nodeid), when=when, raised=raised, stdout=texts[0], stderr=texts[1])
+        return raised is None
+
+    def call(self, item):
+        import pytest
+
+        ended = []
+        watch = _watch()(self)
+        usual = item.runtest
+        plain = type(item) is pytest.Function and not _is_asynchronous(item.obj)
+
+        def runtest():
+            with watch:
+                if plain:
+                    given = item.funcargs
+                    function = item.obj
+                    function(**{name: given[name] for name in item._fixtureinfo.argnames})
+                else:
+                    usual()
+            failed = getattr(item, "_excinfo", None)
+            ended.append(failed[0].value if failed else None)
+            if failed:
+                raise failed[0].value
+
+        item.runtest = runtest
+        try:
+            item.ihook.pytest_runtest_call(item=item)
+        finally:
+            del item.runtest
+            node = _text(item.nodeid)
+            self.send("lines", id=node, lines=sorted(watch.lines))
+            self.send("values", id=node, values=watch.values)
+        if not ended:
+            raise RuntimeError("the test function was not called to its end")
+
+    def sizes(self):
+        self.flush()
+        return [os.fstat(descriptor).st_size for descriptor in self.streams]
+
+    def written(self, before):
+        self.flush()
+        read = (os.pread(fd, _MOST_TEXT, at) for fd, at in zip(self.streams, before))
+        return [part.decode("utf-8", "replace") for part in read]
+
+    def flush(self):
+        for stream in (self.own_stdout, self.own_stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+
+
+_GONE = object()
+
+
+def _parts():
+    """(module or class, name, value, where it is held) of the machinery that is loaded, and (class, names,
+    where they are held)."""
+    parts, classes = [], []
+    for name, module in list(sys.modules.items()):
+        if not issubclass(type(module), _Module) or name.split(".")[0] not in _MACHINERY:
+            continue
+        held = _module_dict(module)
+        for attribute, value in list(held.items()):
+            parts.append((name, attribute, value, held))
+            if isinstance(value, type) and name != "builtins" and getattr(value, "__module__", None) == name:
+                inside = _attributes(value)
+                holder = "%s.%s" % (name, attribute)
+                parts += [(holder, inner, part, inside) for inner, part in inside.items()]
+                classes.append((holder, frozenset(inside), inside))
+    for attribute in ("excepthook", "displayhook", "exit", "settrace", "setprofile", "_getframe", "modules"):
+        held = _module_dict(sys)
+        parts.append(("sys", attribute, held.get(attribute, _GONE), held))
+    return parts, classes
+
+
+def _is_local(args):
+    """Whether a socket's event is about this machine alone."""
+    for part in args:
+        if type(part) is tuple and part:
+            part = part[0]
+        if type(part) is bytes:
+            part = part.decode("utf-8", "replace")
+        if type(part) is str:
+            return part in ("localhost", "::1", "", "0.0.0.0", "::") or part[:1] in ("/", "\0") or part.startswith("127.")
+    return True
+
+
+def _is_asynchronous(function):
+    import inspect
+
+    function = inspect.unwrap(function)
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+class _Watch:
+    """The lines of the watched functions, and the types of what is returned to them."""
+
+    def __init__(self, witness):
+        self.root, self.watched = witness.root, witness.watched
+        self.lines, self.values, self.known = set(), [], {}
+
+    def is_watched(self, code):
+        known = self.known.get(id(code))
+        if known is None or known[0] is not code:
+            spans = self.watched.get(code.co_filename, ())
+            line = code.co_firstlineno
+            known = self.known[id(code)] = (code, any(first <= line <= last for first, last in spans))
+        return known[1]
+
+    def line(self, code, line):
+        self.lines.add((code.co_filename[len(self.root) :], line))
+
+    def value(self, value, caller):
+        if len(self.values) >= _MOST_VALUES:
+            return
+        kind = type(value)
+        compares = 0
+        where = ""
+        for base in _mro(kind):
+            held = _attributes(base)
+            part = held.get("__eq__")
+            if part is not None:
+                module = held.get("__module__")
+                if type(part) is _Function and part.__code__.co_filename.startswith(self.root):
+                    compares, where = part.__code__.co_firstlineno, part.__code__.co_filename[len(self.root) :]
+                elif type(module) is str and module.startswith("unittest.mock"):
+                    where = module
+                break
+        self.values.append([_text(kind.__qualname__), where, compares])
+
+
+class _Tracing(_Watch):
+    """Below 3.12."""
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self.trace)
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+    def trace(self, frame, event, arg):
+        code = frame.f_code
+        if not code.co_filename.startswith(self.root):
+            return None
+        if self.is_watched(code):
+            return self.local
+        caller = frame.f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            frame.f_trace_lines = False
+            return self.returned
+        return None
+
+    def local(self, frame, event, arg):
+        if event == "line":
+            self.line(frame.f_code, frame.f_lineno)
+        return self.local
+
+    def returned(self, frame, event, arg):
+        if event == "return":
+            self.value(arg, frame.f_back)
+        return self.returned
+
+
+class _Monitoring(_Watch):
+    """From 3.12 on."""
+
+    def __enter__(self):
+        monitoring = self.monitoring = sys.monitoring
+        events = monitoring.events
+        self.tool = next(tool for tool in (4, 3, 2, 0, 1, 5) if monitoring.get_tool(tool) is None)
+        monitoring.use_tool_id(self.tool, "witness")
+        monitoring.register_callback(self.tool, events.PY_START, self.start)
+        monitoring.register_callback(self.tool, events.LINE, self.at_line)
+        monitoring.register_callback(self.tool, events.PY_RETURN, self.returned)
+        monitoring.set_events(self.tool, events.PY_START)
+        monitoring.restart_events()
+
+    def __exit__(self, *_):
+        monitoring = self.monitoring
+        if monitoring.get_tool(self.tool) == "witness":
+            monitoring.set_events(self.tool, 0)
+            for code, watched in self.known.values():
+                monitoring.set_local_events(self.tool, code, 0)
+            for event in (monitoring.events.PY_START, monitoring.events.LINE, monitoring.events.PY_RETURN):
+                monitoring.register_callback(self.tool, event, None)
+            monitoring.free_tool_id(self.tool)
+
+    def start(self, code, offset):
+        if not code.co_filename.startswith(self.root):
+            return self.monitoring.DISABLE
+        events = self.monitoring.events
+        if self.is_watched(code):
+            self.monitoring.set_local_events(self.tool, code, events.LINE)
+            return self.monitoring.DISABLE
+        caller = _getframe(1).f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            self.monitoring.set_local_events(self.tool, code, events.PY_RETURN)
+            return self.monitoring.DISABLE
+        return None
+
+    def at_line(self, code, line):
+        if self.is_watched(code):
+            self.line(code, line)
+        return self.monitoring.DISABLE
+
+    def returned(self, code, offset, value):
+        caller = _getframe(1).f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            self.value(value, caller)
+
+
+def _watch():
+    return _Monitoring if hasattr(sys, "monitoring") else _Tracing
+
+
+class _Moved:
+    """A function that stays one where a class keeps it, as those of `time` do."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *args):
+        return self._function(*args)
+
+
+def _shift(seconds):
+    """Moves the clock that Python code sees."""
+    import datetime
+
+    now, now_ns = time.time, time.time_ns
+    time.time = _Moved(lambda: now() + seconds)
+    time.time_ns = _Moved(lambda: now_ns() + int(seconds) * 10**9)
+    for name in ("localtime", "gmtime", "ctime"):
+
+        def moved(at=None, usual=getattr(time, name)):
+            return usual(time.time() if at is None else at)
+
+        setattr(time, name, _Moved(moved))
+    strftime, asctime = time.strftime, time.asctime
+    time.strftime = _Moved(lambda text, *at: strftime(text, *(at or (time.localtime(),))))
+    time.asctime = _Moved(lambda *at: asctime(*(at or (time.localtime(),))))
+
+    def moving(real):
+        class Meta(type(real)):
+            def __instancecheck__(cls, value):
+                return isinstance(value, real)
+
+            def __subclasscheck__(cls, kind):
+                return issubclass(kind, real)
+
+        return Meta
+
+    class date(datetime.date, metaclass=moving(datetime.date)):
+        @classmethod
+        def today(cls):
+            return cls.fromtimestamp(time.time())
+
+    real = datetime.datetime
+
+    class moved_datetime(real, metaclass=moving(real)):
+        @classmethod
+        def now(cls, tz=None):
+            return cls.fromtimestamp(time.time(), tz)
+
+        @classmethod
+        def today(cls):
+            return cls.fromtimestamp(time.time())
+
+        @classmethod
+        def utcnow(cls):
+            return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
+
+    for name, kind in (("date", date), ("datetime", moved_datetime)):
+        kind.__name__ = kind.__qualname__ = name
+        kind.__module__ = "datetime"
+        setattr(datetime, name, kind)
+
+
+def start(settings, is_child):
+    """Begins to watch this process."""
+    return _Witness(settings)
