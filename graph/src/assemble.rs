@@ -82,6 +82,7 @@ fn nodes(linked: &Linked<'_>, graph: &mut Graph) {
                 doc: definition.doc,
                 decorators: definition.decorators.clone(),
                 bases: definition.bases.clone(),
+                is_abstract: definition.traits.abstract_method,
             });
         }
     }
@@ -177,7 +178,11 @@ fn call_site(
     let saturated = solution.saturated[index as usize] || edges.len() > CERTAIN;
     let callees: Vec<EntityId> = match saturated {
         true => Vec::new(),
-        false => edges.iter().map(|&(_, callee)| EntityId(callee)).collect(),
+        false => edges
+            .iter()
+            .filter(|&&(_, callee)| !is_written_below(linked, solution, callee, edges))
+            .map(|&(_, callee)| EntityId(callee))
+            .collect(),
     };
     let outside = solution.outside.partition_point(|&(of, _)| of < index);
     let outside = solution.outside.get(outside).filter(|&&(of, _)| of == index);
@@ -200,4 +205,28 @@ fn call_site(
         callees,
         unresolved,
     }
+}
+
+/// Whether a callee is a method that is there to be overridden, and others of the same site do so: then
+/// it is what annotations promise, not what runs.
+fn is_written_below(
+    linked: &Linked<'_>,
+    solution: &Solution,
+    callee: u32,
+    edges: &[(u32, u32)],
+) -> bool {
+    let definition = linked.definition(callee);
+    if edges.len() < 2 || !definition.traits.abstract_method {
+        return false;
+    }
+    let Some(class) = linked.class_of(callee) else { return false };
+    let name = linked.symbol(linked.file_of(callee), definition.name);
+    edges.iter().any(|&(_, other)| {
+        let below = linked.class_of(other).is_some_and(|below| {
+            let from = solution.bases.partition_point(|&(of, _)| of < below);
+            let bases = solution.bases[from..].iter().take_while(|&&(of, _)| of == below);
+            bases.map(|&(_, base)| base).any(|base| base == class)
+        });
+        below && linked.symbol(linked.file_of(other), linked.definition(other).name) == name
+    })
 }

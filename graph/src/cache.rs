@@ -7,7 +7,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Version of the persisted form; any other is ignored and replaced.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A directory of cached graphs.
 #[derive(Debug, Clone)]
@@ -194,11 +194,8 @@ impl GraphCache {
         let graph = postcard::to_stdvec(graph).map_err(CacheError::Encode)?;
         let failed = |source| CacheError::Write { path: path.to_owned(), source };
         fs::create_dir_all(&self.directory).map_err(failed)?;
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let temporary = PathBuf::from(name);
+        let (temporary, mut file) = aside(path).map_err(failed)?;
         let written = (|| {
-            let mut file = fs::File::create(&temporary)?;
             file.write_all(&(head.len() as u64).to_le_bytes())?;
             file.write_all(&(graph.len() as u64).to_le_bytes())?;
             for part in [&head, &graph, &facts] {
@@ -216,6 +213,21 @@ impl GraphCache {
             let _ = fs::remove_file(&temporary);
         }
         written.map_err(failed)
+    }
+}
+
+/// A new file beside another, of nobody else: other processes and other threads write at the same time.
+fn aside(path: &Path) -> io::Result<(PathBuf, fs::File)> {
+    let mut at = 0u32;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}.{at}.new", std::process::id()));
+        let name = PathBuf::from(name);
+        match fs::File::create_new(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => at += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -478,6 +490,37 @@ mod tests {
         case.write("c.py", "import a\n");
         case.check(1, 1, true);
         case.check(0, 0, false);
+    }
+
+    #[test]
+    fn many_may_use_it_at_once() {
+        let case = Case::new();
+        let root = case.directory.path().join("repo");
+        let options = BuildOptions { threads: 1, ..BuildOptions::default() };
+        let expected = Graph::build(&root, &options);
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let (case, root, options, expected) = (&case, &root, &options, &expected);
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        if writer == 0 {
+                            // The same text at another time is read again.
+                            case.write("b.py", "def f(x):\n    return x\n");
+                        }
+                        let (graph, _, kept) = case.cache.build(root, options);
+                        kept.unwrap();
+                        // A file is empty for a moment while it is written.
+                        if writer > 0 && graph.modules[1].measures.lines > 1 {
+                            assert_eq!(graph, *expected);
+                        }
+                    }
+                });
+            }
+        });
+        let (graph, _, _) = case.cache.build(&root, &options);
+        assert_eq!(graph, expected);
+        let left: Vec<_> = fs::read_dir(case.directory.path().join("cache")).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub struct Entity {
     pub decorators: Vec<Span>,
     /// Base class expressions.
     pub bases: Vec<Span>,
+    /// It is a method that is there to be overridden: marked as abstract, or nothing but a
+    /// `NotImplementedError`.
+    pub is_abstract: bool,
 }
 
 /// An import between modules.

@@ -83,6 +83,15 @@ pub enum OutlineError {
     Grammar(String),
 }
 
+/// Classes and functions of a text in any state, in order; of one that tree-sitter takes too long for,
+/// those that the exact parser finds.
+pub fn outline(text: &str) -> Vec<OutlineItem> {
+    match Document::new(text) {
+        Ok(document) => document.outline(),
+        Err(_) => recovered(text),
+    }
+}
+
 /// Time that one parse or query may take.
 const PATIENCE: Duration = Duration::from_millis(800);
 /// Syntax trees deeper than this are not descended into any further.

@@ -143,7 +143,9 @@ impl<'g> Queries<'g> {
         })
     }
 
-    /// Callers and callees that only fit by name, one edge away.
+    /// Callers and callees that are not certain, one edge away: of calls that were not followed, whatever
+    /// has the name; of those that were, what overrides the method found, or what that overrides if it is
+    /// abstract, since an annotation promises no more than a base class.
     pub fn possible(&self, id: EntityId, way: Way) -> Vec<EntityId> {
         let graph = self.graph;
         let mut found = FxHashSet::default();
@@ -153,6 +155,13 @@ impl<'g> Queries<'g> {
                 for site in graph.sites[from..].iter().take_while(|site| site.caller == id) {
                     if site.callees.is_empty() {
                         found.extend(graph.possible(site, &self.names));
+                        continue;
+                    }
+                    for &callee in &site.callees {
+                        let alike = self.names.named(&graph.entity(callee).name);
+                        found.extend(alike.iter().copied().filter(|&other| {
+                            !site.callees.contains(&other) && self.replaces(callee, other)
+                        }));
                     }
                 }
             }
@@ -162,8 +171,17 @@ impl<'g> Queries<'g> {
                 let constructor = matches!(entity.name.as_str(), "__init__" | "__new__")
                     && class.kind == Kind::Class;
                 let name = if constructor { &class.name } else { &entity.name };
-                for site in graph.sites.iter().filter(|site| &site.name == name) {
-                    if site.callees.is_empty() && graph.possible(site, &self.names).contains(&id) {
+                for site in &graph.sites {
+                    let fits = if site.callees.is_empty() {
+                        &site.name == name && graph.possible(site, &self.names).contains(&id)
+                    } else {
+                        !site.callees.contains(&id)
+                            && site.callees.iter().any(|&callee| {
+                                graph.entity(callee).name == entity.name
+                                    && self.replaces(callee, id)
+                            })
+                    };
+                    if fits {
                         found.insert(site.caller);
                     }
                 }
@@ -172,6 +190,28 @@ impl<'g> Queries<'g> {
         let mut found: Vec<EntityId> = found.into_iter().collect();
         found.sort_unstable();
         found
+    }
+
+    /// Whether one method may run where another of its name was found. A constructor may not: classes
+    /// are called by their own names.
+    fn replaces(&self, found: EntityId, other: EntityId) -> bool {
+        let graph = self.graph;
+        if !graph.is_method(found) || !graph.is_method(other) {
+            return false;
+        }
+        let name = graph.entity(found).name.as_str();
+        if matches!(name, "__init__" | "__new__") {
+            return false;
+        }
+        let (class, another) = (graph.entity(found).parent, graph.entity(other).parent);
+        self.derives(another, class)
+            || graph.entity(other).is_abstract && self.derives(class, another)
+    }
+
+    fn derives(&self, class: EntityId, base: EntityId) -> bool {
+        let bases = &self.graph.bases;
+        let from = bases.partition_point(|&(of, _)| of < class);
+        bases[from..].iter().take_while(|&&(of, _)| of == class).any(|&(_, found)| found == base)
     }
 
     /// A shortest chain of calls from one definition to another, both included; empty without one.

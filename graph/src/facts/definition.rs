@@ -1,7 +1,7 @@
 //! Definitions and imports: functions, classes, their decorators and parameters of type.
 
 use ruff_python_ast::{
-    Decorator, Expr, StmtClassDef, StmtFunctionDef, StmtImport, StmtImportFrom, TypeParam,
+    Decorator, Expr, Stmt, StmtClassDef, StmtFunctionDef, StmtImport, StmtImportFrom, TypeParam,
     TypeParams,
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -17,8 +17,9 @@ impl<'a> Drawing<'a> {
         let keyword = self.keyword(&function.decorator_list, function.range);
         let indentation = self.indentation(keyword);
         self.facts.measures.indentation = self.facts.measures.indentation.max(indentation);
-        let traits =
+        let mut traits =
             Traits { is_async: function.is_async, ..self.traits(&function.decorator_list) };
+        traits.abstract_method |= is_unwritten(&function.body);
         let decorators = self.decorators(&function.decorator_list);
         self.type_parameters(function.type_params.as_deref());
         let parameters = self.parameters(&function.parameters);
@@ -299,6 +300,21 @@ impl<'a> Drawing<'a> {
 
 fn spans(decorators: &[Decorator]) -> Vec<Span> {
     decorators.iter().map(|decorator| span(decorator.expression.range())).collect()
+}
+
+/// Whether a body, its docstring aside, does nothing but raise `NotImplementedError`.
+fn is_unwritten(body: &[Stmt]) -> bool {
+    let body = match body {
+        [Stmt::Expr(first), rest @ ..] if first.value.is_string_literal_expr() => rest,
+        _ => body,
+    };
+    let [Stmt::Raise(raise)] = body else { return false };
+    let raised = match raise.exc.as_deref() {
+        Some(Expr::Call(call)) => &*call.func,
+        Some(expr) => expr,
+        None => return false,
+    };
+    matches!(raised, Expr::Name(name) if &name.id == "NotImplementedError")
 }
 
 /// The last name of a decorator, calls looked through.

@@ -10,6 +10,7 @@ mod draw;
 mod environment;
 mod expression;
 mod statement;
+mod static_test;
 
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +211,7 @@ pub(crate) struct Traits {
     pub static_method: bool,
     pub class_method: bool,
     pub overload: bool,
+    /// It only says that it is there to be overridden.
     pub abstract_method: bool,
 }
 
@@ -294,6 +296,8 @@ pub(crate) enum Op {
     Enter(Slot, Slot, Local),
     /// Instances of the classes in the first slot: annotations.
     Instances(Slot, Slot),
+    /// What has no attribute of this name.
+    Without(Slot, Name, Slot),
     /// `super()` in a class, with the receiver's slot.
     Super(Local, Slot, Slot),
     /// What `self` or `cls` is by default.

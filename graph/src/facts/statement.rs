@@ -1,17 +1,23 @@
 //! Statements: bindings, branches and loops.
 
-use ruff_python_ast::{ExceptHandler, Expr, Pattern, Stmt, StmtAssign, StmtIf, StmtMatch, StmtTry};
+use ruff_python_ast::{
+    BoolOp, ExceptHandler, Expr, Pattern, Stmt, StmtAssign, StmtIf, StmtMatch, StmtTry, UnaryOp,
+};
 use ruff_text_size::Ranged;
 
 use super::{
     Container, ImportPlace, Key, Name, Op, Slot,
     draw::{Drawing, UNKNOWN},
     environment::Owner,
+    static_test::outcome,
 };
 use crate::{
     resolve::{Exports, exports},
     scope,
 };
+
+/// Failed alternatives of an `if` that are looked at.
+const ALTERNATIVES: usize = 8;
 
 impl<'a> Drawing<'a> {
     pub(super) fn statements(&mut self, body: &'a [Stmt]) {
@@ -190,27 +196,88 @@ impl<'a> Drawing<'a> {
             self.place = ImportPlace::TypeChecking;
         }
         let mut branches = Vec::new();
+        let mut decided = outcome(&statement.test);
+        let mut failed: Vec<&Expr> = vec![&statement.test];
+        self.narrow(&statement.test, true);
         self.unreachable = false;
         self.block(&statement.body);
         self.place = place;
-        branches.push(self.environment.roll_back(mark, !self.unreachable));
+        let reached = !self.unreachable && decided != Some(false);
+        branches.push(self.environment.roll_back(mark, reached));
         let mut exhaustive = false;
         for clause in &statement.elif_else_clauses {
             self.unreachable = false;
+            // What follows a test that always holds is never reached.
+            let mut open = decided != Some(true);
+            self.narrow_all(&failed);
             match &clause.test {
                 Some(test) => {
                     self.facts.measures.branches += 1;
                     self.expression(test);
+                    self.narrow(test, true);
+                    failed.push(test);
+                    if open {
+                        decided = outcome(test);
+                        open = decided != Some(false);
+                    }
                 }
                 None => exhaustive = true,
             }
             self.block(&clause.body);
-            branches.push(self.environment.roll_back(mark, !self.unreachable));
+            branches.push(self.environment.roll_back(mark, open && !self.unreachable));
         }
         if !exhaustive {
-            branches.push(self.environment.roll_back(mark, true));
+            self.narrow_all(&failed);
+            branches.push(self.environment.roll_back(mark, decided != Some(true)));
         }
         self.merge(&branches);
+    }
+
+    fn narrow_all(&mut self, failed: &[&'a Expr]) {
+        // Long chains of alternatives would take quadratic time.
+        for test in failed.iter().take(ALTERNATIVES) {
+            self.narrow(test, false);
+        }
+    }
+
+    /// What a test that held or failed says of the names in it: `hasattr` alone, and only where it
+    /// failed, since objects may have what their classes do not show.
+    fn narrow(&mut self, test: &'a Expr, held: bool) {
+        match test {
+            Expr::UnaryOp(not) if not.op == UnaryOp::Not => self.narrow(&not.operand, !held),
+            Expr::BoolOp(all) if (all.op == BoolOp::And) == held => {
+                for part in &all.values {
+                    self.narrow(part, held);
+                }
+            }
+            Expr::Call(call) if !held => {
+                let (Expr::Name(function), [object, Expr::StringLiteral(name)]) =
+                    (&*call.func, &*call.arguments.args)
+                else {
+                    return;
+                };
+                if &function.id == "hasattr" {
+                    self.lacks(object, name.value.to_str());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// From here on a name holds nothing that has this attribute.
+    fn lacks(&mut self, object: &Expr, attribute: &str) {
+        let Expr::Name(name) = object else { return };
+        let name = self.private(&name.id);
+        let Some(variable) = self.environment.find(self.scope, name) else { return };
+        let symbol = &self.environment.symbols[variable as usize];
+        let current = symbol.current;
+        if symbol.owner != Owner::Own || current.is_none() || current == UNKNOWN {
+            return;
+        }
+        let attribute = self.private(attribute);
+        let slot = self.fresh();
+        self.op(Op::Without(current, attribute, slot));
+        self.environment.show(variable, slot);
     }
 
     /// A loop: what its body assigns is visible at its start and after it.
@@ -279,6 +346,12 @@ impl<'a> Drawing<'a> {
                 Some(expr) => self.expression(expr),
                 None => UNKNOWN,
             };
+            if let (Some(Expr::Name(caught)), Some((object, attribute))) =
+                (handler.type_.as_deref(), tried_attribute(&statement.body))
+                && &caught.id == "AttributeError"
+            {
+                self.lacks(object, attribute);
+            }
             if let Some(name) = &handler.name {
                 let value = if caught == UNKNOWN {
                     UNKNOWN
@@ -537,6 +610,24 @@ fn elements(expr: &Expr) -> Option<&[Expr]> {
     match expr {
         Expr::Tuple(tuple) => Some(&tuple.elts),
         Expr::List(list) => Some(&list.elts),
+        _ => None,
+    }
+}
+
+/// The attribute of a name that a body of one statement tries to call or read.
+fn tried_attribute(body: &[Stmt]) -> Option<(&Expr, &str)> {
+    let value = match body {
+        [Stmt::Expr(statement)] => &statement.value,
+        [Stmt::Assign(statement)] => &statement.value,
+        [Stmt::Return(statement)] => statement.value.as_ref()?,
+        _ => return None,
+    };
+    let called = match &**value {
+        Expr::Call(call) => &call.func,
+        _ => value,
+    };
+    match &**called {
+        Expr::Attribute(attribute) => Some((&attribute.value, &attribute.attr)),
         _ => None,
     }
 }

@@ -126,13 +126,13 @@ impl Solver<'_> {
     pub(super) fn load_module(&mut self, module: Entity, name: Symbol, to: Place) {
         let linked = self.linked;
         let file = linked.file_of(module);
-        if let Some(found) = linked.attribute(file, name) {
-            self.take(found, to);
-            return;
-        }
         if self.stored.contains(&name) {
             let place = self.field(module, Field::Named(name));
             self.copy(place, to);
+        }
+        if let Some(found) = linked.attribute(file, name) {
+            self.take(found, to);
+            return;
         }
         if linked.facts(file).imports.iter().any(|import| import.star) {
             self.insert(to, self.stranger);
@@ -258,12 +258,22 @@ impl Solver<'_> {
         }
     }
 
+    /// Whether a slot holds functions or classes of the repository.
+    fn defines(&self, place: Place) -> bool {
+        self.slots.held(place).any(|object| match self.what(object) {
+            Object::Definition(entity) => self.kind(entity) != Kind::Module,
+            _ => false,
+        })
+    }
+
     pub(super) fn store(&mut self, object: ObjectId, name: Symbol, from: Place) {
         match self.what(object) {
             Object::Definition(entity) => {
                 let member = self.linked.members.get(&(entity, name)).copied();
                 match (self.kind(entity), member) {
-                    (Kind::Module, Some(place)) => self.copy(from, place),
+                    // A definition that is replaced from elsewhere is another one to those who look
+                    // there; the module's own code is mostly left with its own.
+                    (Kind::Module, Some(place)) if !self.defines(place) => self.copy(from, place),
                     (Kind::Class, _) => {
                         let place = self.field(object, Field::Named(name));
                         self.copy(from, place);

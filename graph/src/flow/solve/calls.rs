@@ -199,6 +199,16 @@ impl Solver<'_> {
         let rest = rest.map(|parameter| linked.place(file, parameter.slot));
         let keywords = parameters.iter().find(|p| p.kind == ParameterKind::Keywords);
         let keywords = keywords.map(|parameter| linked.place(file, parameter.slot));
+        // What is given by position or by name cannot come out of `**` as well.
+        let mut plain = skip;
+        let mut named: Vec<Symbol> = Vec::new();
+        for argument in arguments {
+            match argument.kind {
+                ArgumentKind::Positional => plain += 1,
+                ArgumentKind::Keyword(name) => named.push(linked.symbol(from, name)),
+                ArgumentKind::Starred | ArgumentKind::Keywords => {}
+            }
+        }
         let mut at = skip;
         for argument in arguments {
             if argument.slot.0 <= 1 {
@@ -263,11 +273,13 @@ impl Solver<'_> {
                 }
                 ArgumentKind::Keywords => {
                     for (index, parameter) in parameters.iter().enumerate().skip(skip) {
-                        if matches!(
-                            parameter.kind,
-                            ParameterKind::Positional | ParameterKind::KeywordOnly
-                        ) {
-                            let name = linked.symbol(file, parameter.name);
+                        let name = linked.symbol(file, parameter.name);
+                        let open = match parameter.kind {
+                            ParameterKind::Positional => index >= plain,
+                            ParameterKind::KeywordOnly => true,
+                            _ => false,
+                        };
+                        if open && !named.contains(&name) {
                             let key = self.key_id(Key2::Field(Field::Named(name)));
                             let to = linked.place(file, parameter.slot);
                             self.watch(value, Watch::Item { key, to });

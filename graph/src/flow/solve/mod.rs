@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Constants that a slot may hold.
-const CONSTANTS: usize = 8;
+const CONSTANTS: usize = 4;
 /// Tuples and lists are followed item by item up to here when they are cut.
 const CUT: i32 = 8;
 /// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
@@ -92,6 +92,11 @@ enum Watch {
         caller: Entity,
     },
     Instances(Place),
+    /// Passes on what has no such attribute.
+    Without {
+        name: Symbol,
+        to: Place,
+    },
     Super {
         class: Entity,
         to: Place,
@@ -568,6 +573,17 @@ impl<'l> Solver<'l> {
                 }
                 _ => {}
             },
+            Watch::Without { name, to } => {
+                let has = match self.what(object) {
+                    Object::Made(class) if self.kind(class) == Kind::Class => {
+                        self.lookup(class, name, None).is_ok()
+                    }
+                    _ => false,
+                };
+                if !has {
+                    self.insert(to, object);
+                }
+            }
             Watch::Super { class, to } => {
                 let object = self.object(Object::Super(class, object));
                 self.insert(to, object);

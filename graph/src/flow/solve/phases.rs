@@ -92,6 +92,10 @@ impl Solver<'_> {
                     Op::Instances(from, to) => {
                         self.watch(place(from), Watch::Instances(place(to)));
                     }
+                    Op::Without(from, name, to) => {
+                        let watch = Watch::Without { name: symbol(name), to: place(to) };
+                        self.watch(place(from), watch);
+                    }
                     Op::Super(class, receiver, to) => {
                         let watch = Watch::Super { class: entity(class), to: place(to) };
                         self.watch(place(receiver), watch);

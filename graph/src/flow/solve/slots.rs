@@ -3,7 +3,7 @@
 use super::{ObjectId, Place};
 
 /// A slot that would hold more is given up on: its callees would be guesses.
-pub(super) const FULL: usize = 8;
+pub(super) const FULL: usize = 16;
 /// No reaction is listed.
 pub(super) const NO_WATCH: u32 = u32::MAX;
 

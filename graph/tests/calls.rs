@@ -1,0 +1,241 @@
+//! What the call graph says of small sources: certain edges, and why a call has none.
+
+use gistify_graph::{Graph, Queries, Unresolved, Way};
+
+/// Splits `# path` lines off; what stands before the first is `m.py`.
+fn built(text: &str) -> Graph {
+    let mut files = vec![("m.py", String::new())];
+    for line in text.lines() {
+        match line.strip_prefix("# ") {
+            Some(path) => files.push((path, String::new())),
+            None => files.last_mut().unwrap().1.extend([line, "\n"]),
+        }
+    }
+    files.retain(|(_, text)| !text.trim().is_empty());
+    Graph::of_sources(files.iter().map(|(path, text)| (*path, text.as_str())))
+}
+
+/// Certain edges, as `caller -> callee`, or `caller -> callee xN` where there are several sites.
+fn check(text: &str, expected: &[&str]) {
+    let graph = built(text);
+    let mut found: Vec<String> = graph
+        .calls
+        .iter()
+        .map(|edge| {
+            let (from, to) = (graph.qualified(edge.caller), graph.qualified(edge.callee));
+            let times = if edge.weight > 1 { format!(" x{}", edge.weight) } else { String::new() };
+            format!("{from} -> {to}{times}")
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn names_aliases_and_imports_are_followed() {
+    check("def f(): pass\ng = f\ng()\ng()\n", &["m -> m.f x2"]);
+    check("from a import f as g\ng()\n# a.py\ndef f(): pass\n", &["m -> a.f"]);
+    check(
+        "import p.q\np.q.f()\n# p/__init__.py\nx = 1\n# p/q.py\ndef f(): pass\n",
+        &["m -> p.q.f"],
+    );
+    check(
+        "from p import f\nf()\n# p/__init__.py\nfrom .q import *\n# p/q.py\ndef f(): pass\n",
+        &["m -> p.q.f"],
+    );
+    check("def f():\n    def g(): pass\n    g()\n", &["m.f -> m.f.g"]);
+    check("def f(): pass\ndef f(): pass\nf()\n", &["m -> m.f"]);
+}
+
+#[test]
+fn classes_are_searched_in_their_order() {
+    let shapes = "class A:\n    def f(self): self.g()\n    def g(self): pass\n\
+                  class B(A):\n    def g(self): pass\n";
+    check(&format!("{shapes}A().f()\n"), &["m -> m.A", "m -> m.A.f", "m.A.f -> m.A.g"]);
+    check(
+        &format!("{shapes}B().f()\n"),
+        &["m -> m.A.f", "m -> m.B", "m.A.f -> m.A.g", "m.A.f -> m.B.g"],
+    );
+    check(
+        "class A:\n    def __init__(self): pass\nclass B(A):\n    def __init__(self):\n        \
+         super().__init__()\nB()\n",
+        &["m -> m.B.__init__", "m.B.__init__ -> m.A.__init__"],
+    );
+    check(
+        "class X:\n    def f(self): pass\nclass A(X): pass\nclass B(X):\n    def f(self): pass\n\
+         class C(A, B): pass\nC().f()\n",
+        &["m -> m.B.f", "m -> m.C"],
+    );
+    check(
+        "class A:\n    @classmethod\n    def make(cls): return cls()\n    def f(self): pass\n\
+         class B(A): pass\nB.make().f()\n",
+        &["m -> m.A.f", "m -> m.A.make", "m.A.make -> m.A", "m.A.make -> m.B"],
+    );
+}
+
+#[test]
+fn values_are_followed_through_attributes_and_containers() {
+    check(
+        "def f(): pass\nclass A:\n    def __init__(self, x): self.x = x\n    def run(self): self.x()\n\
+         A(f).run()\n",
+        &["m -> m.A.__init__", "m -> m.A.run", "m.A.run -> m.f"],
+    );
+    check("def f(): pass\ndef g(): return f\ng()()\n", &["m -> m.f", "m -> m.g"]);
+    check("def f(): pass\nd = {'k': f}\nd['k']()\n", &["m -> m.f"]);
+    check("def f(): pass\ndef g(): pass\nfor h in [f, g]:\n    h()\n", &["m -> m.f", "m -> m.g"]);
+    check("def f(): pass\ndef g(h): h()\ng(f)\ng(h=f)\n", &["m -> m.g x2", "m.g -> m.f"]);
+    check(
+        "from functools import partial\ndef f(): pass\npartial(f, 1)()\nlist(map(f, []))\n",
+        &["m -> m.f x2"],
+    );
+}
+
+#[test]
+fn what_calls_without_parentheses_counts() {
+    check(
+        "def d(f):\n    def w(): return f()\n    return w\n@d\ndef g(): pass\ng()\n",
+        &["m -> m.d", "m -> m.d.w", "m.d.w -> m.g"],
+    );
+    check(
+        "class A:\n    @property\n    def p(self): pass\ndef f(): return A().p\n",
+        &["m.f -> m.A", "m.f -> m.A.p"],
+    );
+    check(
+        "class A:\n    def __enter__(self): return self\n    def __exit__(self, *a): pass\n    \
+         def __iter__(self): return self\n    def __next__(self): pass\ndef f():\n    \
+         with A() as a:\n        for x in a: pass\n",
+        &[
+            "m.f -> m.A",
+            "m.f -> m.A.__enter__",
+            "m.f -> m.A.__exit__",
+            "m.f -> m.A.__iter__",
+            "m.f -> m.A.__next__",
+        ],
+    );
+    check("class E(Exception):\n    def __init__(self): pass\nraise E\n", &["m -> m.E.__init__"]);
+    check(
+        "class A:\n    def __call__(self): pass\na = A()\na()\n",
+        &["m -> m.A", "m -> m.A.__call__"],
+    );
+}
+
+#[test]
+fn lambdas_generators_and_async_count() {
+    check("def f(): pass\ng = lambda: f()\ng()\n", &["m -> m.<lambda>", "m.<lambda> -> m.f"]);
+    check(
+        "def f(): pass\ndef g():\n    yield f\nfor h in g():\n    h()\n",
+        &["m -> m.f", "m -> m.g"],
+    );
+    check(
+        "async def f(): return g\ndef g(): pass\nasync def h():\n    (await f())()\n",
+        &["m.h -> m.f", "m.h -> m.g"],
+    );
+}
+
+#[test]
+fn branches_that_targets_never_take_bind_nothing() {
+    let windows =
+        "import sys\nfrom outside import f\nif sys.platform == 'win32':\n    def f(): pass\nf()\n";
+    check(windows, &[]);
+    check(
+        "import sys\nif sys.version_info >= (3, 8):\n    def f(): pass\nelse:\n    from old import f\nf()\n\
+         # old.py\ndef f(): pass\n",
+        &["m -> m.f"],
+    );
+}
+
+#[test]
+fn tested_attributes_tell_objects_apart() {
+    let jars = "class A:\n    def copy(self): pass\n    def put(self): pass\n\
+                class B:\n    def put(self): pass\n";
+    check(
+        &format!(
+            "{jars}def f(x):\n    if hasattr(x, 'copy'):\n        return x.copy()\n    x.put()\n\
+                  f(A())\nf(B())\n"
+        ),
+        &["m -> m.A", "m -> m.B", "m -> m.f x2", "m.f -> m.A.copy", "m.f -> m.B.put"],
+    );
+    check(
+        &format!(
+            "{jars}def f(x):\n    try:\n        x.copy()\n    except AttributeError:\n        \
+                  x.put()\nf(A())\nf(B())\n"
+        ),
+        &["m -> m.A", "m -> m.B", "m -> m.f x2", "m.f -> m.A.copy", "m.f -> m.B.put"],
+    );
+}
+
+#[test]
+fn what_is_given_by_position_is_not_given_again() {
+    check(
+        "class A:\n    def go(self): pass\nclass B:\n    def go(self): pass\ndef f(x, y): x.go()\n\
+         def g(a, **more): f(a, **more)\ng(A(), x=B())\n",
+        &["m -> m.A", "m -> m.B", "m -> m.g", "m.f -> m.A.go", "m.g -> m.f"],
+    );
+}
+
+#[test]
+fn abstract_methods_give_way_to_what_is_written() {
+    let source = "class A:\n    def f(self):\n        '''Do.'''\n        raise NotImplementedError\n\
+                  class B(A):\n    def f(self): pass\n";
+    check(
+        &format!("{source}def g(x: A): x.f()\ng(B())\n"),
+        &["m -> m.B", "m -> m.g", "m.g -> m.B.f"],
+    );
+    check(&format!("{source}def g(x: A): x.f()\n"), &["m.g -> m.A.f"]);
+}
+
+#[test]
+fn a_replaced_definition_is_seen_where_it_is_replaced() {
+    check(
+        "import a\ndef fake(): pass\na.f = fake\na.f()\n# a.py\ndef f(): pass\ndef g(): f()\n",
+        &["a.g -> a.f", "m -> a.f", "m -> m.fake"],
+    );
+}
+
+/// Why a site of this name has no certain callee.
+fn check_reason(text: &str, name: &str, expected: Option<&Unresolved>) {
+    let graph = built(text);
+    let site = graph.sites.iter().find(|site| site.name == name).unwrap();
+    assert_eq!(site.unresolved.as_ref(), expected, "{text}");
+}
+
+#[test]
+fn unresolved_calls_say_why() {
+    let outside = Unresolved::Outside("os.path.join".to_owned());
+    check_reason("import os\nos.path.join()\n", "join", Some(&outside));
+    let print = Unresolved::Outside("builtins.print".to_owned());
+    check_reason("print()\n", "print", Some(&print));
+    check_reason("def f(x): x.go()\n", "go", Some(&Unresolved::Unknown));
+    check_reason("import lib\nlib.make().go()\n", "go", Some(&Unresolved::Foreign));
+    let many: String = (0..30).map(|n| format!("def f{n}(): pass\n")).collect();
+    let list: Vec<String> = (0..30).map(|n| format!("f{n}")).collect();
+    let source = format!("{many}for g in [{}]:\n    g()\n", list.join(", "));
+    check_reason(&source, "g", Some(&Unresolved::Ambiguous));
+    check_reason("def f(): pass\nf()\n", "f", None);
+}
+
+/// What `name` calls, or what calls it, by name or by inheritance alone.
+fn check_possible(text: &str, name: &str, way: Way, expected: &[&str]) {
+    let graph = built(text);
+    let queries = Queries::new(&graph);
+    let id = graph.ids().find(|&id| graph.qualified(id) == name).unwrap();
+    let found: Vec<String> =
+        queries.possible(id, way).into_iter().map(|id| graph.qualified(id)).collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn overrides_behind_an_annotation_are_possible() {
+    let source = "class A:\n    def f(self): pass\nclass B(A):\n    def f(self): pass\n\
+                  class C:\n    def f(self): pass\ndef g(x: A): x.f()\n";
+    check(source, &["m.g -> m.A.f"]);
+    check_possible(source, "m.g", Way::Forward, &["m.B.f"]);
+    check_possible(source, "m.B.f", Way::Backward, &["m.g"]);
+    check_possible(source, "m.C.f", Way::Backward, &[]);
+    let source = "class A:\n    def f(self): raise NotImplementedError\nclass B(A):\n    \
+                  def f(self): pass\ndef g(x: A): x.f()\ng(B())\n";
+    check_possible(source, "m.A.f", Way::Backward, &["m.g"]);
+    let source = "class C:\n    def f(self): pass\ndef g(x): x.f()\n";
+    check_possible(source, "m.g", Way::Forward, &["m.C.f"]);
+    check_possible(source, "m.C.f", Way::Backward, &["m.g"]);
+}
