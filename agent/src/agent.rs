@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     limits::{self, Step},
     message::{Answer, Call, Message, ToolReply},
-    model::{Model, ModelError, Request, Spent, ToolSpec},
+    model::{Model, Request, Spent, ToolSpec},
     opening::opening,
     outcome::Outcome,
     prompt::Prompts,
@@ -51,7 +51,7 @@ impl Agent<'_> {
     /// Only where the outcome cannot be written down.
     pub async fn run(self) -> Result<End, TrajectoryError> {
         let mut conversation = Conversation { agent: self, tools: Vec::new(), format_errors: 0 };
-        let mut outcome = conversation.open();
+        let mut outcome = conversation.open().await;
         while outcome.is_ok() {
             outcome = conversation.step().await;
         }
@@ -68,11 +68,11 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     /// Says what the rules and the task are.
-    fn open(&mut self) -> Step {
-        let Agent { prompts, toolset, session, writer, limits, .. } = &mut self.agent;
+    async fn open(&mut self) -> Step {
+        let Agent { prompts, toolset, session, writer, limits, context, .. } = &mut self.agent;
         let tools: Result<_, _> = toolset.iter().map(|tool| prompts.describe(tool)).collect();
         self.tools = tools.map_err(fatal)?;
-        let messages = opening(session, prompts, writer, limits, &self.tools).map_err(fatal)?;
+        let messages = opening(session, prompts, writer, limits, &self.tools, context).await?;
         messages.into_iter().try_for_each(|message| self.append(message))
     }
 
@@ -80,12 +80,8 @@ impl Conversation<'_> {
         let Agent { limits, trajectory, session, spent, .. } = &self.agent;
         limits::check(limits, trajectory, session, spent)?;
         self.fit()?;
-        match self.ask().await? {
-            Ok(answer) => self.act(answer),
-            Err(ModelError::Failed(message)) => Err(Outcome::ModelFailure { message }),
-            Err(ModelError::Paused(message)) => Err(Outcome::Paused { message }),
-            Err(ModelError::TooLong(_)) => Err(Outcome::ContextLimit),
-        }
+        let answer = self.ask().await?;
+        self.act(answer).await
     }
 
     /// Keeps what the model sees within its window.
@@ -98,19 +94,14 @@ impl Conversation<'_> {
         if context.fits(&condensed) { Ok(()) } else { Err(Outcome::ContextLimit) }
     }
 
-    /// Waits for the model, but no longer than the session lasts.
-    async fn ask(&mut self) -> Result<Result<Answer, ModelError>, Outcome> {
+    async fn ask(&mut self) -> Result<Answer, Outcome> {
         let Agent { model, session, context, .. } = &mut self.agent;
         let request = Request { messages: context.messages(), tools: &self.tools };
-        tokio::select! {
-            biased;
-            answer = model.answer(request) => Ok(answer),
-            outcome = limits::over(session) => Err(outcome),
-        }
+        limits::within(session, model.answer(request)).await
     }
 
     /// Carries out the calls of an answer, in order.
-    fn act(&mut self, answer: Answer) -> Step {
+    async fn act(&mut self, answer: Answer) -> Step {
         let (calls, fault) = (answer.calls.clone(), answer.fault.clone());
         self.append(Message::Assistant(answer))?;
         if let Some(fault) = fault {
@@ -120,10 +111,13 @@ impl Conversation<'_> {
             return self.object("replies/no_call.md", "");
         }
         self.format_errors = 0;
-        calls.into_iter().try_for_each(|call| self.dispatch(call))
+        for call in calls {
+            self.dispatch(call).await?;
+        }
+        Ok(())
     }
 
-    fn dispatch(&mut self, call: Call) -> Step {
+    async fn dispatch(&mut self, call: Call) -> Step {
         limits::check_time(self.agent.session)?;
         let began = Instant::now();
         let Call { id, tool, arguments } = call;
@@ -131,7 +125,11 @@ impl Conversation<'_> {
         let submitted = result.as_ref().is_ok_and(|reply| reply.submitted);
         let refused = matches!(result, Err(ToolError::Refused(_)));
         let content = match result {
-            Ok(reply) => self.agent.context.select(&reply.value, &arguments),
+            Ok(reply) => {
+                self.retract(reply.retracts)?;
+                let Agent { session, context, .. } = &mut self.agent;
+                limits::within(session, context.select(&reply.value, &arguments)).await?
+            }
             Err(ToolError::Refused(refusal)) => {
                 let values = json!({ "tool": tool, "message": refusal.message });
                 self.render(&format!("replies/{}.md", refusal.problem.name()), &values)?
@@ -145,6 +143,16 @@ impl Conversation<'_> {
         let seconds = began.elapsed().as_secs_f64();
         self.append(Message::Tool(ToolReply { id, tool, content, refused, seconds }))?;
         if submitted { Err(Outcome::Submitted) } else { Ok(()) }
+    }
+
+    /// Stops showing the last reply of a tool.
+    fn retract(&mut self, tool: Option<&str>) -> Step {
+        let Agent { context, prompts, trajectory, .. } = &mut self.agent;
+        let condensed = tool.map(|tool| context.retract(tool, &self.tools, prompts)).transpose();
+        match condensed.map_err(fatal)?.flatten() {
+            Some(condensed) => trajectory.condensed(&condensed).map_err(fatal),
+            None => Ok(()),
+        }
     }
 
     /// Tells the model that its answer was of no use; too often in a row ends the session.

@@ -12,14 +12,16 @@ use crate::{
     chunks::{chunks, ranked},
     config::ContextSettings,
     message::Message,
-    model::{ToolSpec, tokens},
+    model::{ModelError, ToolSpec, tokens},
     prompt::{PromptError, Prompts},
+    ranking::Ranking,
 };
 
 /// The conversation.
 #[derive(Debug)]
 pub struct Context {
     settings: ContextSettings,
+    ranking: Ranking,
     messages: Vec<Message>,
     bytes: usize,
     turn: usize,
@@ -48,8 +50,19 @@ const WIDTH: usize = 200;
 
 impl Context {
     /// An empty conversation.
-    pub fn new(settings: ContextSettings) -> Self {
-        Self { settings, messages: Vec::new(), bytes: 0, turn: 0, question: String::new() }
+    pub fn new(settings: ContextSettings, ranking: Ranking) -> Self {
+        let (messages, question) = (Vec::new(), String::new());
+        Self { settings, ranking, messages, bytes: 0, turn: 0, question }
+    }
+
+    /// Whether long replies are cut down to what matters.
+    pub fn selects(&self) -> bool {
+        self.settings.turn_tokens > 0
+    }
+
+    /// How its texts are ordered.
+    pub fn ranking(&mut self) -> &mut Ranking {
+        &mut self.ranking
     }
 
     /// What the model sees.
@@ -70,29 +83,46 @@ impl Context {
     }
 
     /// A reply as the model reads it: what fits into the turn, chosen by what it asked for last.
-    pub fn select(&mut self, value: &Value, call: &Value) -> String {
-        let whole = text(value);
-        if self.settings.turn_tokens == 0 {
-            return whole;
+    ///
+    /// # Errors
+    /// Texts are ranked by a model, and it gives no answer.
+    pub async fn select(&mut self, value: &Value, call: &Value) -> Result<String, ModelError> {
+        let mut whole = text(value);
+        if !self.selects() {
+            return Ok(whole);
         }
         let left = self.settings.turn_tokens.saturating_sub(self.turn);
-        let shown = match count_tokens(&whole) <= left {
-            true => whole,
-            false => {
+        if count_tokens(&whole) > left {
+            if let Some(inner) = value.get("text").and_then(Value::as_str) {
                 let question = format!("{} {call}", self.question);
-                let cut = value.get("text").and_then(Value::as_str).map(|inner| {
-                    let path = value["path"].as_str().unwrap_or_default();
-                    let mut value = value.clone();
-                    // The rest of the reply has its share.
-                    value["text"] = cut(path, inner, left * 9 / 10, &question).into();
-                    text(&value)
-                });
-                let cut = cut.unwrap_or(whole);
-                ends(&cut, left)
+                let path = value["path"].as_str().unwrap_or_default();
+                let mut value = value.clone();
+                // The rest of the reply has its share.
+                value["text"] = self.cut(path, inner, left * 9 / 10, &question).await?.into();
+                whole = text(&value);
             }
+            whole = ends(&whole, left);
+        }
+        self.turn += count_tokens(&whole);
+        Ok(whole)
+    }
+
+    /// A text within so many tokens: code by its definitions, documents by their parts, others by their
+    /// ends.
+    async fn cut(
+        &mut self,
+        path: &str,
+        text: &str,
+        budget: usize,
+        question: &str,
+    ) -> Result<String, ModelError> {
+        let ending = path.rsplit('.').next().unwrap_or_default();
+        let selected = match ending {
+            "py" | "pyi" => code(text, budget, question),
+            "md" | "rst" | "txt" => document(text, question, &mut self.ranking).await?,
+            _ => text.to_owned(),
         };
-        self.turn += count_tokens(&shown);
-        shown
+        Ok(ends(&selected, budget))
     }
 
     /// Cuts old replies down where the window would be exceeded; nothing where it is not.
@@ -137,6 +167,29 @@ impl Context {
         Ok(Some(Condensed { replies, before, after: self.tokens(tools) }))
     }
 
+    /// Cuts the last reply of a tool down to a word that it is gone; nothing where there is none.
+    ///
+    /// # Errors
+    /// The prompt that stands for it is wrong.
+    pub fn retract(
+        &mut self,
+        tool: &str,
+        tools: &[ToolSpec],
+        prompts: &Prompts,
+    ) -> Result<Option<Condensed>, PromptError> {
+        let before = self.tokens(tools);
+        let replies = self.messages.iter_mut().rev();
+        let mut replies = replies.filter_map(|message| match message {
+            Message::Tool(reply) if reply.tool == tool && !reply.refused => Some(reply),
+            _ => None,
+        });
+        let Some(reply) = replies.next() else { return Ok(None) };
+        reply.content = prompts.render("replies/dropped.md", json!({ "tool": tool }))?;
+        let replies = vec![reply.id.clone()];
+        self.bytes = self.messages.iter().map(bytes).sum();
+        Ok(Some(Condensed { replies, before, after: self.tokens(tools) }))
+    }
+
     /// Whether the window holds a conversation of this size.
     pub fn fits(&self, condensed: &Condensed) -> bool {
         condensed.after <= self.settings.window_tokens
@@ -164,17 +217,6 @@ fn bytes(message: &Message) -> usize {
             answer.content.len() + answer.reasoning.len() + calls.sum::<usize>()
         }
     }
-}
-
-/// A text within so many tokens: code by its definitions, documents by their parts, others by their ends.
-fn cut(path: &str, text: &str, budget: usize, question: &str) -> String {
-    let ending = path.rsplit('.').next().unwrap_or_default();
-    let selected = match ending {
-        "py" | "pyi" => code(text, budget, question),
-        "md" | "rst" | "txt" => document(text, question),
-        _ => text.to_owned(),
-    };
-    ends(&selected, budget)
 }
 
 /// Definitions that are most like the question whole, the others by their first line.
@@ -229,11 +271,11 @@ fn code(text: &str, budget: usize, question: &str) -> String {
 }
 
 /// The parts of a document that are most like the question, in their order.
-fn document(text: &str, question: &str) -> String {
+async fn document(text: &str, question: &str, ranking: &mut Ranking) -> Result<String, ModelError> {
     let parts = chunks("", text, CHUNK);
     let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
     let mut kept: Vec<usize> =
-        ranked(&texts, question).into_iter().take(CHUNKS).map(|(at, _)| at).collect();
+        ranking.order(&texts, question).await?.into_iter().take(CHUNKS).map(|(at, _)| at).collect();
     kept.sort_unstable();
     let mut all = String::new();
     let mut next = 0;
@@ -244,7 +286,7 @@ fn document(text: &str, question: &str) -> String {
         next = at + 1;
         all += parts.get(at).map_or("", |part| part.text.as_str());
     }
-    all
+    Ok(all)
 }
 
 /// The beginning and the end of a text, and how much stands between them.
@@ -270,10 +312,18 @@ fn ends(text: &str, budget: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Answer, Call, ToolReply};
+    use crate::{
+        config::Config,
+        message::{Answer, Call, ToolReply},
+    };
+
+    fn empty(turn_tokens: usize, window_tokens: usize) -> Context {
+        Context::new(settings(turn_tokens, window_tokens), Ranking::Words)
+    }
 
     fn settings(turn_tokens: usize, window_tokens: usize) -> ContextSettings {
-        ContextSettings { turn_tokens, window_tokens, keep_steps: 1 }
+        let defaults = Config::defaults().settings().unwrap().context;
+        ContextSettings { turn_tokens, window_tokens, keep_steps: 1, ..defaults }
     }
 
     fn step(context: &mut Context, id: &str, content: &str) {
@@ -293,12 +343,14 @@ mod tests {
         let code: String = (0..400)
             .map(|n| format!("{:5} def f{n}(a):\n{:5}     return {n}\n", 2 * n + 1, 2 * n + 2))
             .collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for path in ["a.py", "a.md", "a.log"] {
-            let mut context = Context::new(settings(1_000, 100_000));
+            let mut context = empty(1_000, 100_000);
             let value = json!({ "path": path, "text": code });
             let mut sum = 0;
             for _ in 0..3 {
-                let shown = context.select(&value, &json!({ "target": "f123" }));
+                let call = json!({ "target": "f123" });
+                let shown = runtime.block_on(context.select(&value, &call)).unwrap();
                 sum += count_tokens(&shown);
                 assert!(shown.contains("left out"), "{path}: {shown}");
             }
@@ -322,7 +374,7 @@ mod tests {
     #[test]
     fn what_was_shown_stays_but_for_condensations() {
         let prompts = Prompts::load(None).unwrap();
-        let mut context = Context::new(settings(0, 3_000));
+        let mut context = empty(0, 3_000);
         context.push(Message::System { content: "rules".to_owned() });
         let mut before = serde_json::to_string(context.messages()).unwrap();
         let mut condensations = 0;
@@ -338,7 +390,7 @@ mod tests {
             before = serde_json::to_string(context.messages()).unwrap();
         }
         assert!(condensations > 1);
-        let mut context = Context::new(settings(0, 1_000));
+        let mut context = empty(0, 1_000);
         step(&mut context, "1", &"some words of a reply\n".repeat(800));
         let condensed = context.condense(&[], &prompts).unwrap().unwrap();
         assert!(!context.fits(&condensed));

@@ -31,6 +31,7 @@ mod model;
 mod opening;
 mod outcome;
 mod prompt;
+mod ranking;
 mod record;
 mod trajectory;
 mod writer;
@@ -40,18 +41,19 @@ pub use atif::atif;
 pub use cli::{Exit, command_line};
 pub use config::{
     AnswerForm, BenchSettings, CommandSettings, Config, ConfigError, ContextSettings, DEFAULTS,
-    EnvironmentSettings, GistSettings, ModelSettings, Opening, ReferenceSettings, SandboxKind,
-    SandboxSettings, Scaffold, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
-    scaffolds,
+    EnvironmentSettings, GistSettings, ModelSettings, Opening, ProtocolChoice, RankedBy,
+    ReferenceSettings, SandboxKind, SandboxSettings, Scaffold, SessionLimits, Settings, Strategy,
+    ToolCalls, WriterSettings, scaffolds,
 };
 pub use context::{Condensed, Context};
 pub use message::{Answer, Call, Message, ToolReply, Usage};
 pub use model::{
-    Access, Ask, Credentials, Model, ModelError, ModelSupply, Offline, Pending, Provider,
-    ProviderError, Request, Resumed, Scripted, Spent, SupplyError, ToolSpec,
+    Access, Ask, Credentials, Embeddings, Model, ModelError, ModelSupply, Offline, Pending,
+    Provider, ProviderError, Request, Resumed, Scripted, Spent, SupplyError, ToolSpec,
 };
 pub use outcome::Outcome;
 pub use prompt::{PromptError, Prompts};
+pub use ranking::Ranking;
 pub use trajectory::{
     End, Record, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, read_trajectory,
 };

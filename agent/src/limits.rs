@@ -1,10 +1,18 @@
 //! When a session has to end although nobody ended it.
 
-use std::time::{Duration, Instant};
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
 
 use tools::Session;
 
-use crate::{config::SessionLimits, model::Spent, outcome::Outcome, trajectory::Trajectory};
+use crate::{
+    config::SessionLimits,
+    model::{ModelError, Spent},
+    outcome::Outcome,
+    trajectory::Trajectory,
+};
 
 /// The session goes on, or it ended.
 pub type Step = Result<(), Outcome>;
@@ -45,8 +53,23 @@ pub fn check_time(session: &Session) -> Step {
     }
 }
 
+/// Waits for a model, but no longer than the session lasts.
+///
+/// # Errors
+/// The outcome, where the session is over or the model gives no answer.
+pub async fn within<T>(
+    session: &Session,
+    answer: impl Future<Output = Result<T, ModelError>>,
+) -> Result<T, Outcome> {
+    tokio::select! {
+        biased;
+        answer = answer => Ok(answer?),
+        outcome = over(session) => Err(outcome),
+    }
+}
+
 /// Waits until the session has to end.
-pub async fn over(session: &Session) -> Outcome {
+async fn over(session: &Session) -> Outcome {
     loop {
         if let Err(outcome) = check_time(session) {
             return outcome;

@@ -12,11 +12,14 @@ use serde_json::json;
 use tools::{Session, ToolError};
 
 use crate::{
-    chunks::{chunks, ranked},
+    chunks::chunks,
     config::{AnswerForm, Opening, SessionLimits, Strategy, WriterSettings},
+    context::Context,
     message::Message,
-    model::ToolSpec,
+    model::{ModelError, ToolSpec},
+    outcome::Outcome,
     prompt::{PromptError, Prompts},
+    ranking::Ranking,
 };
 
 /// Why a session cannot be opened.
@@ -28,6 +31,18 @@ pub enum OpeningError {
     /// The command could not be traced.
     #[error("trace the command: {0}")]
     Trace(#[from] ToolError),
+    /// What is shown is ranked by a model, and it gives no answer.
+    #[error("rank the repository: {0}")]
+    Ranking(#[from] ModelError),
+}
+
+impl From<OpeningError> for Outcome {
+    fn from(error: OpeningError) -> Self {
+        match error {
+            OpeningError::Ranking(error) => error.into(),
+            error => Self::Fatal { message: error.to_string() },
+        }
+    }
 }
 
 /// Tokens of one chunk.
@@ -39,16 +54,22 @@ const README: [&str; 4] = ["README.md", "README.rst", "README.txt", "README"];
 ///
 /// # Errors
 /// A prompt is wrong, or the command cannot be traced where its files are to be shown.
-pub fn opening(
+pub async fn opening(
     session: &mut Session,
     prompts: &Prompts,
     writer: &WriterSettings,
     limits: &SessionLimits,
     tools: &[ToolSpec],
+    context: &mut Context,
 ) -> Result<[Message; 2], OpeningError> {
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let guide = match writer.guide.as_str() {
         "" => String::new(),
-        name => prompts.render(name, ())?,
+        name => {
+            let (opening, selects) = (writer.opening, context.selects());
+            let values = json!({ "tools": names, "opening": opening, "selects": selects });
+            prompts.render(name, values)?
+        }
     };
     let strategy = match writer.strategy {
         Strategy::Base => String::new(),
@@ -56,12 +77,11 @@ pub fn opening(
         Strategy::Tracing => prompts.render("strategies/tracing.md", ())?,
     };
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
-    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let bodies = match writer.test_body || writer.opening == Opening::Chunks {
         true => test_bodies(session),
         false => String::new(),
     };
-    let told = told(session, writer, &bodies)?;
+    let told = told(session, writer, &bodies, context.ranking()).await?;
     let opening = match told.is_empty() {
         true => String::new(),
         false => prompts.render("opening.md", json!({ "form": writer.opening, "told": told }))?,
@@ -84,10 +104,11 @@ pub fn opening(
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 
-fn told(
+async fn told(
     session: &mut Session,
     writer: &WriterSettings,
     tests: &str,
+    ranking: &mut Ranking,
 ) -> Result<String, OpeningError> {
     let budget = writer.opening_tokens;
     let root = session.repository.root.clone();
@@ -116,7 +137,8 @@ fn told(
                 .collect();
             let question = format!("{} {tests}", session.command);
             let contents: Vec<&str> = all.iter().map(|chunk| chunk.text.as_str()).collect();
-            let order = ranked(&contents, &question).into_iter().filter(|(_, score)| *score > 0.0);
+            let order = ranking.order(&contents, &question).await?;
+            let order = order.into_iter().filter(|(_, score)| *score > 0.0);
             let parts = order.map(|(at, _)| {
                 let chunk = &all[at];
                 format!("# {}, line {}\n{}\n", chunk.path, chunk.line, chunk.text)

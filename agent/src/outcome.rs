@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::ModelError;
+
 /// How a session ended; each session has exactly one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -50,6 +52,16 @@ impl Outcome {
                 | Self::TimeLimit
                 | Self::ContextLimit
         )
+    }
+}
+
+impl From<ModelError> for Outcome {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Failed(message) => Self::ModelFailure { message },
+            ModelError::Paused(message) => Self::Paused { message },
+            ModelError::TooLong(_) => Self::ContextLimit,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
 };
 
 use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
+use graph::GraphCache;
 use serde_json::Value;
 use tools::{
     Findings, Group, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
@@ -34,6 +35,7 @@ pub struct Writer {
     settings: Settings,
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
+    graphs: Option<GraphCache>,
 }
 
 /// Where a session's record goes in the directory that is given for it.
@@ -80,7 +82,7 @@ impl Writer {
             prompts.describe(tool)?;
         }
         let models = ModelSupply::new(&settings, Arc::clone(&prompts), access)?;
-        Ok(Self { models, settings, prompts, sandbox })
+        Ok(Self { models, settings, prompts, sandbox, graphs: access.graphs.clone() })
     }
 
     /// A session on a task, with nothing found out yet.
@@ -88,11 +90,12 @@ impl Writer {
     /// # Errors
     /// There is no place for its directories.
     pub fn session(&self, context: &TaskContext<'_>) -> Result<Session, WorkspaceError> {
-        session(context, &self.settings, Arc::clone(&self.sandbox))
+        let graphs = self.graphs.clone();
+        session(context, &self.settings, Arc::clone(&self.sandbox), graphs)
     }
 
-    /// Works on a session to its end, after the answers of an earlier one, and records it in a new file; the gist, where there is one, is
-    /// then in the session.
+    /// Works on a session to its end, after the answers of an earlier one, and records it in a new file;
+    /// the gist, where there is one, is then in the session.
     ///
     /// # Errors
     /// The record cannot be written. Everything else is an outcome.
@@ -103,7 +106,7 @@ impl Writer {
         before: Vec<Answer>,
         watch: Watch,
     ) -> Result<End, WriterError> {
-        let mut model = self.models.open(record.parent().unwrap_or(Path::new("")))?;
+        let (mut model, ranking) = self.models.open(record.parent().unwrap_or(Path::new("")))?;
         if !before.is_empty() {
             model = Box::new(Resumed::new(self.models.name(), before, Some(model)));
         }
@@ -117,7 +120,7 @@ impl Writer {
             session,
             prompts: &self.prompts,
             writer: &self.settings.writer,
-            context: Context::new(self.settings.context.clone()),
+            context: Context::new(self.settings.context.clone(), ranking),
             limits: &self.settings.session,
             spent: &self.models.spent(),
             trajectory,
@@ -137,7 +140,12 @@ impl Writer {
         let tools = toolset.iter().map(|tool| self.prompts.describe(tool));
         let tools = tools.collect::<Result<Vec<_>, _>>()?;
         let Settings { writer, session: limits, .. } = &self.settings;
-        let messages = opening(session, &self.prompts, writer, limits, &tools)?;
+        let scratch = tempfile::tempdir()?;
+        let (_, ranking) = self.models.open(scratch.path())?;
+        let mut context = Context::new(self.settings.context.clone(), ranking);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let opening = opening(session, &self.prompts, writer, limits, &tools, &mut context);
+        let messages = runtime.block_on(opening)?;
         Ok((messages, tools))
     }
 
@@ -171,10 +179,12 @@ impl Writer {
         }
     }
 
-    /// Whether an end says nothing about the gist: the machine failed, or whoever provides the model.
+    /// Whether an end says nothing about the gist: the machine failed, or whoever provides the model, or
+    /// what all sessions may take was used up by the others.
     fn is_infrastructure(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Fatal { .. } | Outcome::Paused { .. } => true,
+            Outcome::TokenLimit | Outcome::CostLimit => self.models.spent().check().is_err(),
             // The offline model fails for what it finds in the task.
             Outcome::ModelFailure { .. } => self.models.name() != "offline",
             _ => false,
@@ -252,6 +262,7 @@ pub fn session(
     context: &TaskContext<'_>,
     settings: &Settings,
     sandbox: Arc<dyn Sandbox>,
+    graphs: Option<GraphCache>,
 ) -> Result<Session, WorkspaceError> {
     Ok(Session {
         workspace: Workspace::create(context.scratch)?,
@@ -265,6 +276,7 @@ pub fn session(
         variables: BTreeMap::new(),
         interrupt: context.interrupt.clone(),
         deadline: Instant::now() + Duration::from_secs_f64(settings.session.seconds),
+        graphs,
         findings: Findings::default(),
     })
 }

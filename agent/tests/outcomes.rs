@@ -10,7 +10,7 @@ use std::{
 
 use gistify::{
     Agent, Answer, Call, Config, Context, End, Message, Model, ModelError, Outcome, Pending,
-    Prompts, Record, Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION,
+    Prompts, Ranking, Record, Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION,
     Trajectory, Usage, read_trajectory,
 };
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Tool for Puppet {
 
     fn call(&self, arguments: Value, session: &mut Session) -> Result<Reply, ToolError> {
         match arguments["do"].as_str() {
-            Some("submit") => Ok(Reply { value: json!("done"), submitted: true }),
+            Some("submit") => Ok(Reply { submitted: true, ..Reply::of(&json!("done"))? }),
             Some("refuse") => Err(Problem::NotFound.because("no file a.py")),
             Some("fail") => Err(ToolError::Fatal("the disk is full".to_owned())),
             Some("panic") => panic!("a defect"),
@@ -103,6 +103,7 @@ fn session(root: &Path, limits: &SessionLimits) -> Session {
         workspace: Workspace::create(root).unwrap(),
         hash_seed: 0,
         variables: BTreeMap::new(),
+        graphs: None,
         findings: Findings::default(),
     }
 }
@@ -136,7 +137,7 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
         session: &mut session,
         prompts: &prompts,
         writer: &settings.writer,
-        context: Context::new(settings.context.clone()),
+        context: Context::new(settings.context.clone(), Ranking::Words),
         limits,
         spent: &Spent::default(),
         trajectory,

@@ -72,7 +72,7 @@ pub struct Hold {
 const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
 /// Settings that change nothing about a result.
-const FREE: [&str; 1] = ["bench.workers"];
+const FREE: [&str; 3] = ["bench.workers", "model.total_cost", "model.total_tokens"];
 /// Differences that are told.
 const TOLD: usize = 8;
 

@@ -44,8 +44,9 @@ enum Action {
     Delete,
 }
 
+/// What the model reads.
 #[derive(Debug, PartialEq, Serialize)]
-struct Report {
+pub(crate) struct Report {
     /// Lines of the gist now.
     lines: usize,
     /// The place of the change as it is now.
@@ -69,12 +70,20 @@ impl Tool for EditTool {
     }
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
-        let asked: Arguments = arguments(given)?;
-        let old = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
-        let (text, report) = edit(old, &asked)?;
-        session.findings.by_hand(text);
-        Reply::of(&report)
+        Reply::of(&edit_gist(given, session)?)
     }
+}
+
+/// Changes a session's gist as the arguments say.
+///
+/// # Errors
+/// A refusal that says what is wrong with them.
+pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<Report, ToolError> {
+    let asked: Arguments = arguments(given)?;
+    let old = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
+    let (text, report) = edit(old, &asked)?;
+    session.findings.by_hand(text);
+    Ok(report)
 }
 
 /// A gist whose lines nobody followed to their source.

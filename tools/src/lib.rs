@@ -5,6 +5,7 @@ mod archive;
 mod bash;
 mod cache;
 mod candidate;
+mod chain;
 mod clock;
 mod command;
 mod edit;
@@ -34,6 +35,7 @@ pub use cache::{Cache, CacheEntry, CacheError, CacheKind, Prune, Pruned};
 pub use candidate::{
     Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out,
 };
+pub use chain::{Chain, Snippet, Stage};
 pub use command::{Command, CommandError, Program, TestId};
 pub use environment::{
     Environment, EnvironmentError, ProvisionRequest, default_interpreter, find_interpreters,

@@ -10,10 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use graph::{BuildOptions, Gist, Graph, Plan, Trace};
+use graph::{BuildOptions, Gist, Graph, GraphCache, Plan, Trace};
 
 use crate::{
     candidate::{CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out},
+    chain::Chain,
     command::Command,
     environment::Environment,
     execute::{ExecuteError, Execution, RunSpec, Unusable, execute, open_regular, usable_trace},
@@ -50,6 +51,8 @@ pub struct Session {
     pub interrupt: Interrupt,
     /// When the whole session is over.
     pub deadline: Instant,
+    /// Where graphs are kept between sessions; nowhere without one.
+    pub graphs: Option<GraphCache>,
     /// What was found out so far.
     pub findings: Findings,
 }
@@ -92,6 +95,8 @@ pub struct Findings {
     pub gist: Option<Gist>,
     /// The copy of the repository that shell commands run in, once there was one.
     pub shell: Option<PathBuf>,
+    /// The stage of the work and what was gathered in it, where the work has stages.
+    pub chain: Chain,
 }
 
 impl Findings {
@@ -139,8 +144,13 @@ impl Session {
     /// The repository as graphs; they are built once, since the repository never changes.
     pub fn graph(&mut self) -> Arc<Graph> {
         let root = &self.repository.root;
-        let build = || Arc::new(Graph::build(root, &BuildOptions::default()));
-        Arc::clone(self.findings.graph.get_or_insert_with(build))
+        let options = BuildOptions::default();
+        let build = || match &self.graphs {
+            // Whether it could be kept is no matter of the session's.
+            Some(cache) => cache.build(root, &options).0,
+            None => Graph::build(root, &options),
+        };
+        Arc::clone(self.findings.graph.get_or_insert_with(|| Arc::new(build())))
     }
 
     /// What the command did on the original and what it touched there; it runs for that once.

@@ -61,6 +61,8 @@ pub struct Reply {
     pub value: Value,
     /// Whether the current gist was handed in, which ends the session.
     pub submitted: bool,
+    /// The tool whose last reply is to be shown no more.
+    pub retracts: Option<&'static str>,
 }
 
 impl Reply {
@@ -71,7 +73,7 @@ impl Reply {
     pub fn of(value: &impl Serialize) -> Result<Self, ToolError> {
         let value =
             serde_json::to_value(value).map_err(|error| ToolError::Fatal(error.to_string()))?;
-        Ok(Self { value, submitted: false })
+        Ok(Self { value, submitted: false, retracts: None })
     }
 }
 
@@ -107,6 +109,8 @@ pub enum Problem {
     NoTrace,
     /// The call needs a gist, and none was written yet.
     NoGist,
+    /// The call belongs to another stage of the work.
+    WrongStage,
     /// What the arguments name does not exist.
     NotFound,
     /// The call was right and what it tried did not work.
@@ -115,11 +119,12 @@ pub enum Problem {
 
 impl Problem {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::UnknownTool,
         Self::BadArguments,
         Self::NoTrace,
         Self::NoGist,
+        Self::WrongStage,
         Self::NotFound,
         Self::Failed,
     ];
@@ -131,6 +136,7 @@ impl Problem {
             Self::BadArguments => "bad_arguments",
             Self::NoTrace => "no_trace",
             Self::NoGist => "no_gist",
+            Self::WrongStage => "wrong_stage",
             Self::NotFound => "not_found",
             Self::Failed => "failed",
         }

@@ -40,11 +40,12 @@ struct Arguments {
     last: Option<u32>,
 }
 
+/// What the model reads.
 #[derive(Serialize)]
-struct View {
-    path: String,
-    text: String,
-    left_out: usize,
+pub(crate) struct View {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) left_out: usize,
 }
 
 impl Tool for ViewTool {
@@ -154,7 +155,8 @@ fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<St
     }
 }
 
-fn numbered(text: &str, first: u32, last: u32) -> Vec<String> {
+/// The lines of a range, each after its number.
+pub(crate) fn numbered(text: &str, first: u32, last: u32) -> Vec<String> {
     (1u32..)
         .zip(text.lines())
         .filter(|(line, _)| (first..=last).contains(line))
@@ -162,7 +164,8 @@ fn numbered(text: &str, first: u32, last: u32) -> Vec<String> {
         .collect()
 }
 
-fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
+/// As many lines as one answer may have.
+pub(crate) fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
     let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0 };
     for (at, line) in lines.into_iter().enumerate() {
         if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {

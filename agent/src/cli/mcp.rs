@@ -60,7 +60,8 @@ impl Mcp {
         let mut settings = around.settings.clone();
         // A client may stay for as long as it likes; each run has its own bounds.
         settings.session.seconds = 1e9;
-        let mut session = session(&context, &settings, sandbox).or_exit(Exit::Infrastructure)?;
+        let mut session =
+            session(&context, &settings, sandbox, around.graphs()).or_exit(Exit::Infrastructure)?;
         let prompts = Prompts::load(None).or_exit(Exit::Usage)?;
         let toolset = Toolset::named(&TOOLS.map(str::to_owned)).or_exit(Exit::Infrastructure)?;
         let mut tools: Vec<_> = toolset

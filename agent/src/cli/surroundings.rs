@@ -13,6 +13,7 @@ use std::{
 };
 
 use clap::ColorChoice;
+use graph::GraphCache;
 use tools::{
     Artifact, Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox,
     OpenOptions, Repository, RepositoryError, Sandbox, SandboxError,
@@ -123,7 +124,13 @@ impl Surroundings {
 
     /// What models need of the surroundings.
     pub fn access(&self) -> Access {
-        Access { credentials: self.credentials.clone(), ask: Arc::new(ask) }
+        let credentials = self.credentials.clone();
+        Access { credentials, ask: Arc::new(ask), graphs: self.graphs() }
+    }
+
+    /// Where graphs are kept.
+    pub fn graphs(&self) -> Option<GraphCache> {
+        Some(GraphCache::new(self.cache.join("graphs")))
     }
 
     /// A failure of what was running: the user's wish where there is one, else the machine's.

@@ -36,8 +36,9 @@ impl Trace {
         let progress = Progress::new(around.talk);
         let opened = self.target.open(around, around.sandbox()?, &progress)?;
         let context = opened.context(around, &opened.scratch);
-        let mut session = session(&context, &around.settings, opened.sandbox.clone())
-            .or_exit(Exit::Infrastructure)?;
+        let mut session =
+            session(&context, &around.settings, opened.sandbox.clone(), around.graphs())
+                .or_exit(Exit::Infrastructure)?;
         progress.say("trace");
         let traced = session.traced();
         progress.clear();

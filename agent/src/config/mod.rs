@@ -19,8 +19,8 @@ pub use scaffold::{Scaffold, scaffolds};
 
 pub use settings::{
     AnswerForm, BenchSettings, CommandSettings, ContextSettings, EnvironmentSettings, GistSettings,
-    ModelSettings, Opening, ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits,
-    Settings, Strategy, ToolCalls, WriterSettings,
+    ModelSettings, Opening, ProtocolChoice, RankedBy, ReferenceSettings, SandboxKind,
+    SandboxSettings, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
 };
 
 /// The embedded defaults.
@@ -378,10 +378,7 @@ mod tests {
         let mut config = Config::defaults();
         config.set("writer.scaffold=repomastr").unwrap();
         let error = config.apply_scaffold().unwrap_err().to_string();
-        assert!(
-            error.contains("no scaffold \"repomastr\" (there are chain-of-context, "),
-            "{error}"
-        );
+        assert!(error.contains("no scaffold \"repomastr\" (there are ablation-base, "), "{error}");
     }
 
     #[test]

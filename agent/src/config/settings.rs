@@ -111,6 +111,18 @@ pub struct ContextSettings {
     pub turn_tokens: usize,
     pub window_tokens: usize,
     pub keep_steps: usize,
+    pub ranking: RankedBy,
+    pub embeddings: String,
+}
+
+/// What parts of documents are ranked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankedBy {
+    /// The words that they share with a question.
+    Words,
+    /// Their meaning, as vectors of a model have it.
+    Embeddings,
 }
 
 /// How models are asked.
@@ -118,6 +130,7 @@ pub struct ContextSettings {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ModelSettings {
+    pub protocol: ProtocolChoice,
     pub tool_calls: ToolCalls,
     pub output_tokens: u64,
     pub parameters: String,
@@ -134,6 +147,20 @@ pub struct ModelSettings {
     pub prices: PathBuf,
     pub record: bool,
     pub replay: PathBuf,
+}
+
+/// What is spoken with a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtocolChoice {
+    /// What its entry says.
+    Auto,
+    /// OpenAI's chat completions.
+    OpenaiChat,
+    /// OpenAI's responses.
+    OpenaiResponses,
+    /// Anthropic's messages.
+    Anthropic,
 }
 
 /// How tools are called.

@@ -3,30 +3,21 @@
 //! Blocks of signed reasoning are sent back as they came. Retries, rates and records are below, in
 //! `wire` and `retry`.
 
-use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
 
 use super::{
     Model, Pending, Request,
     assemble::{Draft, settle},
-    provider::Provider,
+    connection::Connection,
     retry::{Failure, persist},
-    wire::{Received, Wire, said},
+    wire::{Received, said},
 };
-use crate::{
-    config::ModelSettings,
-    message::{Answer, Message, Usage},
-};
+use crate::message::{Answer, Message, Usage};
 
 /// A model behind the messages interface.
 pub struct Anthropic {
-    name: String,
-    model: String,
-    provider: Provider,
-    settings: ModelSettings,
-    parameters: Map<String, Value>,
-    key: Option<SecretString>,
-    wire: Wire,
+    connection: Connection,
 }
 
 /// The version of the interface that is spoken.
@@ -36,29 +27,21 @@ const OUTPUT_TOKENS: u64 = 16_384;
 
 impl Anthropic {
     /// A model of a provider.
-    pub fn new(
-        name: String,
-        model: String,
-        provider: Provider,
-        settings: ModelSettings,
-        parameters: Map<String, Value>,
-        key: Option<SecretString>,
-        wire: Wire,
-    ) -> Self {
-        Self { name, model, provider, settings, parameters, key, wire }
+    pub fn new(connection: Connection) -> Self {
+        Self { connection }
     }
 
     async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
-        let client = self.wire.client();
+        let client = self.connection.wire.client();
         let mut request = client
-            .post(format!("{}/messages", self.provider.base_url))
+            .post(format!("{}/messages", self.connection.provider.base_url))
             .header("anthropic-version", VERSION)
             .json(body);
-        for (name, value) in &self.provider.headers {
+        for (name, value) in &self.connection.provider.headers {
             request = request.header(name, value);
         }
-        if let Some(key) = self.key.as_ref().map(ExposeSecret::expose_secret) {
-            request = match self.provider.key_header.as_str() {
+        if let Some(key) = self.connection.key.as_ref().map(ExposeSecret::expose_secret) {
+            request = match self.connection.provider.key_header.as_str() {
                 "bearer" => request.bearer_auth(key),
                 name => request.header(name, key),
             };
@@ -66,7 +49,7 @@ impl Anthropic {
         let request = request.build().map_err(|error| {
             Failure::Refused(format!("build the request: {}", error.without_url()))
         })?;
-        let received = self.wire.exchange(request).await?;
+        let received = self.connection.wire.exchange(request).await?;
         read(&received)
     }
 
@@ -109,17 +92,17 @@ impl Anthropic {
             .into_iter()
             .map(|(role, content)| json!({ "role": role, "content": content }))
             .collect();
-        let limit = match self.settings.output_tokens {
+        let limit = match self.connection.settings.output_tokens {
             0 => OUTPUT_TOKENS,
             limit => limit,
         };
         let mut body = json!({
-            "model": self.model,
+            "model": self.connection.model,
             "messages": messages,
             "system": system,
             "stream": true,
         });
-        body[&self.provider.output_limit] = limit.into();
+        body[&self.connection.provider.output_limit] = limit.into();
         if !request.tools.is_empty() {
             let tool = |tool: &super::ToolSpec| {
                 let (name, description) = (&tool.name, &tool.description);
@@ -127,7 +110,7 @@ impl Anthropic {
             };
             body["tools"] = request.tools.iter().map(tool).collect();
         }
-        for (key, value) in &self.parameters {
+        for (key, value) in &self.connection.parameters {
             body[key] = value.clone();
         }
         body
@@ -136,13 +119,13 @@ impl Anthropic {
 
 impl Model for Anthropic {
     fn name(&self) -> &str {
-        &self.name
+        &self.connection.name
     }
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
         Box::pin(async move {
             let body = self.body(request);
-            let answer = persist(&self.settings, || self.ask(&body)).await?;
+            let answer = persist(&self.connection.settings, || self.ask(&body)).await?;
             Ok(settle(answer, request))
         })
     }

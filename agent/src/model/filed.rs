@@ -2,20 +2,26 @@
 //!
 //! The loop and the tools are those of any other session; the model is told of no tool.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use super::{Model, Pending, Request};
-use crate::message::{Answer, Call};
+use super::{Model, Pending, Request, textual::plain};
+use crate::{
+    message::{Answer, Call, Message},
+    prompt::Prompts,
+};
 
 /// A model that writes the gist in one answer.
 pub struct Filed {
     model: Box<dyn Model>,
+    prompts: Arc<Prompts>,
 }
 
 impl Filed {
     /// A model that is asked for a file.
-    pub fn new(model: Box<dyn Model>) -> Self {
-        Self { model }
+    pub fn new(model: Box<dyn Model>, prompts: Arc<Prompts>) -> Self {
+        Self { model, prompts }
     }
 }
 
@@ -26,7 +32,15 @@ impl Model for Filed {
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
         Box::pin(async move {
-            let asked = Request { messages: request.messages, tools: &[] };
+            // It made no call that it knows of.
+            let mut messages = request.messages.to_vec();
+            for message in &mut messages {
+                if let Message::Assistant(answer) = message {
+                    answer.calls.clear();
+                }
+            }
+            let messages = plain(&messages, &self.prompts)?;
+            let asked = Request { messages: &messages, tools: &[] };
             let answer = self.model.answer(asked).await?;
             Ok(super::assemble::settle(filed(answer), request))
         })

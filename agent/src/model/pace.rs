@@ -1,9 +1,9 @@
-//! What all workers share: the rate of requests, the pause that a provider asked for, and the caps on
-//! everything together.
+//! What all workers share: the rate of requests, the pause that a provider asked for, the caps on
+//! everything together, and that a quota is used up.
 
 use std::{
     num::NonZeroU32,
-    sync::Mutex,
+    sync::{Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -33,7 +33,7 @@ impl Pace {
             if let Some(limiter) = &self.limiter {
                 limiter.until_ready().await;
             }
-            let until = *self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let until = *self.held.lock().unwrap_or_else(PoisonError::into_inner);
             match until.map(|until| until.saturating_duration_since(Instant::now())) {
                 Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
                 Some(_) | None => return,
@@ -43,7 +43,7 @@ impl Pace {
 
     /// Lets nobody send anything for a while: what one worker is told holds for all.
     pub fn hold(&self, time: Duration) {
-        let mut held = self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + time;
         *held = Some(held.map_or(until, |old| old.max(until)));
     }
@@ -53,6 +53,7 @@ impl Pace {
 #[derive(Debug, Default)]
 pub struct Spent {
     so_far: Mutex<(u64, f64)>,
+    exhausted: OnceLock<String>,
     tokens: u64,
     cost: f64,
 }
@@ -60,22 +61,36 @@ pub struct Spent {
 impl Spent {
     /// Nothing spent yet, of so many tokens and US dollars; 0 for no bound.
     pub fn new(tokens: u64, cost: f64) -> Self {
-        Self { so_far: Mutex::default(), tokens, cost }
+        Self { tokens, cost, ..Self::default() }
     }
 
     /// Adds an answer.
     pub fn add(&self, answer: &Answer) {
-        let mut spent = self.so_far.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        spent.0 = spent.0.saturating_add(answer.usage.total());
-        spent.1 += answer.cost.unwrap_or(0.0);
+        self.took(answer.usage.total(), answer.cost.unwrap_or(0.0));
+    }
+
+    /// Adds tokens and US dollars.
+    pub fn took(&self, tokens: u64, cost: f64) {
+        let mut spent = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.0 = spent.0.saturating_add(tokens);
+        spent.1 += cost;
+    }
+
+    /// Remembers that the provider's quota is used up: no session needs to be told again.
+    pub fn exhaust(&self, message: &str) {
+        // The first of several to be told says it for all.
+        let _ = self.exhausted.set(message.to_owned());
     }
 
     /// Whether more may be spent.
     ///
     /// # Errors
-    /// The outcome, where a cap is reached.
+    /// The outcome, where a cap is reached or the quota is used up.
     pub fn check(&self) -> Result<(), Outcome> {
-        let (tokens, cost) = *self.so_far.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(message) = self.exhausted.get() {
+            return Err(Outcome::Paused { message: message.clone() });
+        }
+        let (tokens, cost) = *self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
         if self.tokens > 0 && tokens >= self.tokens {
             Err(Outcome::TokenLimit)
         } else if self.cost > 0.0 && cost >= self.cost {

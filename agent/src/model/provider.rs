@@ -54,6 +54,8 @@ pub struct Provider {
 pub enum Protocol {
     /// OpenAI's chat completions.
     OpenaiChat,
+    /// OpenAI's responses.
+    OpenaiResponses,
     /// Anthropic's messages.
     Anthropic,
 }

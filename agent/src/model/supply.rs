@@ -3,18 +3,23 @@
 //! One supply serves all workers of a process: they keep one rate of requests and one account of what
 //! was spent. Each session has a model of its own.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use graph::GraphCache;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
-    Model, Offline, Pending, Request,
+    Model, ModelError, Offline, Pending, Request,
     anthropic::Anthropic,
     command::CommandModel,
+    connection::Connection,
     filed::Filed,
     human::{Ask, Human},
-    openai::OpenAiChat,
+    openai::{Embeddings, OpenAiChat, OpenAiResponses},
     pace::{Pace, Spent},
     prices::Price,
     provider::{Credentials, Protocol, Provider, ProviderError},
@@ -23,8 +28,9 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    config::{AnswerForm, ModelSettings, Settings, ToolCalls},
+    config::{AnswerForm, ModelSettings, ProtocolChoice, RankedBy, Settings, ToolCalls},
     prompt::Prompts,
+    ranking::Ranking,
 };
 
 /// Where a session's exchanges are kept, in the directory of its record.
@@ -36,6 +42,7 @@ pub struct ModelSupply {
     settings: ModelSettings,
     parameters: Map<String, Value>,
     kind: Kind,
+    embeddings: Option<Provided>,
     answer: AnswerForm,
     price: Option<Price>,
     pace: Arc<Pace>,
@@ -47,7 +54,40 @@ enum Kind {
     Offline,
     Human(Ask),
     Command(Vec<String>),
-    Provided { provider: Box<Provider>, model: String, key: Option<SecretString> },
+    Provided(Provided),
+}
+
+/// A model of a provider.
+struct Provided {
+    provider: Box<Provider>,
+    model: String,
+    key: Option<SecretString>,
+}
+
+impl Provided {
+    /// By `provider/model`.
+    fn named(
+        provider: &str,
+        model: &str,
+        settings: &ModelSettings,
+        credentials: &Credentials,
+    ) -> Result<Self, ProviderError> {
+        let named = provider;
+        let mut provider =
+            Provider::named(named, file(&settings.providers).as_deref(), credentials)?;
+        match settings.protocol {
+            ProtocolChoice::Auto => {}
+            ProtocolChoice::OpenaiChat => provider.protocol = Protocol::OpenaiChat,
+            ProtocolChoice::OpenaiResponses => provider.protocol = Protocol::OpenaiResponses,
+            ProtocolChoice::Anthropic => provider.protocol = Protocol::Anthropic,
+        }
+        // What was recorded is played without asking anyone.
+        let key = match file(&settings.replay) {
+            Some(_) => None,
+            None => provider.key(named, credentials)?,
+        };
+        Ok(Self { provider: Box::new(provider), model: model.to_owned(), key })
+    }
 }
 
 /// What only the surroundings of the process have.
@@ -57,6 +97,8 @@ pub struct Access {
     pub credentials: Credentials,
     /// The user's terminal.
     pub ask: Ask,
+    /// Where graphs of repositories are kept; nowhere without one.
+    pub graphs: Option<GraphCache>,
 }
 
 /// Why settings give no model.
@@ -89,9 +131,12 @@ impl ModelSupply {
         let name = settings.writer.model.as_str();
         let capped = settings.session.cost > 0.0 || settings.model.total_cost > 0.0;
         let answer = settings.writer.answer;
+        let embeddings = match settings.context.ranking {
+            RankedBy::Words => None,
+            RankedBy::Embeddings => Some(settings.context.embeddings.as_str()),
+        };
         let settings = &settings.model;
         let credentials = &access.credentials;
-        let file = |path: &'_ Path| (path != Path::new("")).then(|| path.to_owned());
         let kind = match name.split_once('/') {
             None if name == "offline" => Kind::Offline,
             None if name == "human" => Kind::Human(Arc::clone(&access.ask)),
@@ -102,25 +147,24 @@ impl ModelSupply {
                 }
             },
             Some((provider, model)) if !model.is_empty() => {
-                let named = provider;
-                let provider =
-                    Provider::named(named, file(&settings.providers).as_deref(), credentials)?;
-                // What was recorded is played without asking anyone.
-                let key = match file(&settings.replay) {
-                    Some(_) => None,
-                    None => provider.key(named, credentials)?,
-                };
-                Kind::Provided { provider: Box::new(provider), model: model.to_owned(), key }
+                Kind::Provided(Provided::named(provider, model, settings, credentials)?)
             }
             _ => return Err(SupplyError::Unknown { name: name.to_owned() }),
         };
+        let embeddings = match embeddings.map(|name| (name, name.split_once('/'))) {
+            None => None,
+            Some((_, Some((provider, model)))) if !model.is_empty() => {
+                Some(Provided::named(provider, model, settings, credentials)?)
+            }
+            Some((name, _)) => return Err(SupplyError::Unknown { name: name.to_owned() }),
+        };
         let price = match &kind {
-            Kind::Provided { .. } => {
+            Kind::Provided(_) => {
                 Price::of(name, file(&settings.prices).as_deref()).map_err(SupplyError::Settings)?
             }
             _ => None,
         };
-        if capped && price.is_none() && matches!(kind, Kind::Provided { .. } | Kind::Command(_)) {
+        if capped && price.is_none() && matches!(kind, Kind::Provided(_) | Kind::Command(_)) {
             let message = format!(
                 "model {name} is unpriced, so no cap on cost can hold (give its \
                                    price in a file named by model.prices)"
@@ -133,6 +177,7 @@ impl ModelSupply {
             settings: settings.clone(),
             parameters,
             kind,
+            embeddings,
             answer,
             price,
             pace: Arc::new(Pace::new(settings.requests_per_minute)),
@@ -151,12 +196,27 @@ impl ModelSupply {
         Arc::clone(&self.spent)
     }
 
-    /// A model for one session, whose record is in this directory.
+    /// A model for one session, whose record is in this directory, and how that session orders texts.
     ///
     /// # Errors
     /// Its exchanges cannot be recorded or played, or the system refuses a client.
-    pub fn open(&self, record: &Path) -> Result<Box<dyn Model>, SupplyError> {
-        let name = self.name.clone();
+    pub fn open(&self, record: &Path) -> Result<(Box<dyn Model>, Ranking), SupplyError> {
+        let asks = matches!(self.kind, Kind::Provided(_)) || self.embeddings.is_some();
+        let tape = if asks { self.tape(record).map_err(SupplyError::Settings)? } else { Tape::Off };
+        // One record for all that a session asks, in the order in which it does.
+        let tape = Arc::new(tape);
+        let ranking = match &self.embeddings {
+            None => Ranking::Words,
+            Some(provided) => {
+                let connection = self.connection(provided, &tape)?;
+                let spent = Arc::clone(&self.spent);
+                Ranking::Meaning(Box::new(Embeddings::new(connection, spent)))
+            }
+        };
+        Ok((self.model(&tape)?, ranking))
+    }
+
+    fn model(&self, tape: &Arc<Tape>) -> Result<Box<dyn Model>, SupplyError> {
         let calling = |provider: Calling| match self.settings.tool_calls {
             ToolCalls::Protocol => Calling::Protocol,
             ToolCalls::Text => Calling::Text,
@@ -169,45 +229,43 @@ impl ModelSupply {
             Kind::Offline => return Ok(Box::new(Offline)),
             Kind::Human(ask) => Box::new(Human::new(Arc::clone(ask))),
             Kind::Command(words) => {
-                let model = CommandModel::new(name, words.clone(), self.settings.clone());
+                let (name, settings) = (self.name.clone(), self.settings.clone());
+                let model = CommandModel::new(name, words.clone(), settings);
                 textual(Box::new(model), calling(Calling::Protocol))
             }
-            Kind::Provided { provider, model, key } => {
-                let tape = self.tape(record).map_err(SupplyError::Settings)?;
-                let pace = Arc::clone(&self.pace);
-                let wire = Wire::new(&self.settings, pace, tape, key.clone())
-                    .map_err(SupplyError::Settings)?;
-                let (provider, model) = (provider.as_ref().clone(), model.clone());
-                let (settings, parameters) = (self.settings.clone(), self.parameters.clone());
+            Kind::Provided(provided) => {
+                let connection = self.connection(provided, tape)?;
+                let provider = &connection.provider;
                 let theirs = if provider.tool_calls { Calling::Probe } else { Calling::Text };
                 let spoken: Box<dyn Model> = match provider.protocol {
-                    Protocol::OpenaiChat => Box::new(OpenAiChat::new(
-                        name,
-                        model,
-                        provider,
-                        settings,
-                        parameters,
-                        key.clone(),
-                        wire,
-                    )),
-                    Protocol::Anthropic => Box::new(Anthropic::new(
-                        name,
-                        model,
-                        provider,
-                        settings,
-                        parameters,
-                        key.clone(),
-                        wire,
-                    )),
+                    Protocol::OpenaiChat => Box::new(OpenAiChat::new(connection)),
+                    Protocol::OpenaiResponses => Box::new(OpenAiResponses::new(connection)),
+                    Protocol::Anthropic => Box::new(Anthropic::new(connection)),
                 };
                 textual(spoken, calling(theirs))
             }
         };
         let model = match self.answer {
             AnswerForm::Calls => model,
-            AnswerForm::File => Box::new(Filed::new(model)),
+            AnswerForm::File => Box::new(Filed::new(model, Arc::clone(&self.prompts))),
         };
         Ok(Box::new(Counted { model, price: self.price, spent: Arc::clone(&self.spent) }))
+    }
+
+    fn connection(&self, provided: &Provided, tape: &Arc<Tape>) -> Result<Connection, SupplyError> {
+        let Provided { provider, model, key } = provided;
+        let (pace, tape) = (Arc::clone(&self.pace), Arc::clone(tape));
+        let wire =
+            Wire::new(&self.settings, pace, tape, key.clone()).map_err(SupplyError::Settings)?;
+        Ok(Connection {
+            name: self.name.clone(),
+            model: model.clone(),
+            provider: provider.as_ref().clone(),
+            settings: self.settings.clone(),
+            parameters: self.parameters.clone(),
+            key: key.clone(),
+            wire: Arc::new(wire),
+        })
     }
 
     fn tape(&self, record: &Path) -> Result<Tape, String> {
@@ -221,7 +279,7 @@ impl ModelSupply {
     }
 }
 
-/// Puts a price on each answer, and adds it to what all sessions took.
+/// Puts a price on each answer, and tells all sessions what was taken and when nothing more is to be had.
 struct Counted {
     model: Box<dyn Model>,
     price: Option<Price>,
@@ -235,12 +293,21 @@ impl Model for Counted {
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
         Box::pin(async move {
-            let mut answer = self.model.answer(request).await?;
+            let answer = self.model.answer(request).await;
+            if let Err(ModelError::Paused(message)) = &answer {
+                self.spent.exhaust(message);
+            }
+            let mut answer = answer?;
             answer.cost = self.price.map(|price| price.cost(answer.usage));
             self.spent.add(&answer);
             Ok(answer)
         })
     }
+}
+
+/// A path that is set.
+fn file(path: &Path) -> Option<PathBuf> {
+    (path != Path::new("")).then(|| path.to_owned())
 }
 
 fn parameters(text: &str) -> Result<Map<String, Value>, SupplyError> {

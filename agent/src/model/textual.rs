@@ -56,29 +56,11 @@ impl Textual {
             .prompts
             .render("text_calls.md", &values)
             .map_err(|error| ModelError::Failed(error.to_string()))?;
-        let mut messages: Vec<Message> = Vec::with_capacity(request.messages.len());
-        for message in request.messages {
-            messages.push(match message {
-                Message::System { content } => {
-                    Message::System { content: format!("{content}\n\n{rules}") }
-                }
-                Message::Tool(reply) => {
-                    let values = json!({ "tool": reply.tool, "content": reply.content });
-                    let content = self
-                        .prompts
-                        .render("replies/text_reply.md", &values)
-                        .map_err(|error| ModelError::Failed(error.to_string()))?;
-                    Message::User { content }
-                }
-                Message::Assistant(answer) => Message::Assistant(Answer {
-                    content: written(answer),
-                    calls: Vec::new(),
-                    ..answer.clone()
-                }),
-                Message::User { content } => Message::User { content: content.clone() },
-            });
+        let mut messages = plain(request.messages, &self.prompts)?;
+        if let Some(Message::System { content }) = messages.first_mut() {
+            *content = format!("{content}\n\n{rules}");
         }
-        let asked = Request { messages: &joined(messages), tools: &[] };
+        let asked = Request { messages: &messages, tools: &[] };
         let answer = self.model.answer(asked).await?;
         Ok(super::assemble::settle(read(answer), request))
     }
@@ -118,6 +100,31 @@ fn cannot_call(message: &str) -> bool {
     let message = message.to_lowercase();
     let refused = ["400", "404", "422", "501"].iter().any(|code| message.starts_with(code));
     refused && (message.contains("tool") || message.contains("function call"))
+}
+
+/// A conversation without calls by protocol: they stand in the texts, and so do the replies.
+///
+/// # Errors
+/// The prompt that a reply is put in is wrong.
+pub fn plain(messages: &[Message], prompts: &Prompts) -> Result<Vec<Message>, ModelError> {
+    let plain = |message: &Message| -> Result<Message, ModelError> {
+        Ok(match message {
+            Message::Tool(reply) => {
+                let values = json!({ "tool": reply.tool, "content": reply.content });
+                let content = prompts.render("replies/text_reply.md", &values);
+                Message::User {
+                    content: content.map_err(|error| ModelError::Failed(error.to_string()))?,
+                }
+            }
+            Message::Assistant(answer) => Message::Assistant(Answer {
+                content: written(answer),
+                calls: Vec::new(),
+                ..answer.clone()
+            }),
+            Message::System { .. } | Message::User { .. } => message.clone(),
+        })
+    };
+    Ok(joined(messages.iter().map(plain).collect::<Result<_, _>>()?))
 }
 
 /// Messages of which no two of the user's stand side by side: some models take no such conversation.

@@ -23,7 +23,7 @@ use crate::config::ModelSettings;
 pub struct Wire {
     client: Client,
     pace: Arc<Pace>,
-    tape: Tape,
+    tape: Arc<Tape>,
     key: Option<SecretString>,
     bounds: Bounds,
 }
@@ -59,7 +59,7 @@ impl Wire {
     pub fn new(
         settings: &ModelSettings,
         pace: Arc<Pace>,
-        tape: Tape,
+        tape: Arc<Tape>,
         key: Option<SecretString>,
     ) -> Result<Self, String> {
         let seconds = Duration::from_secs_f64;
@@ -201,6 +201,21 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
             Failure::Again { message, after: retry_after(headers) }
         }
         _ => Failure::Refused(message),
+    }
+}
+
+/// What an error means that came in the place of an answer, or in the middle of one.
+pub fn told(error: &serde_json::Value) -> Failure {
+    let text = serde_json::json!({ "error": error }).to_string();
+    let message = said(&text);
+    let lower = text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&QUOTA) {
+        Failure::Quota(message)
+    } else if has(&TOO_LONG) {
+        Failure::TooLong(message)
+    } else {
+        Failure::again(message)
     }
 }
 

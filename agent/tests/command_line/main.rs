@@ -7,12 +7,17 @@ extern crate tools as gistify_tools;
 mod bad_input;
 mod collecting;
 mod confined;
+mod exchanges;
 mod interchange;
 mod interrupt;
+mod outside;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
 mod scaffolds;
+#[path = "../providers/server.rs"]
+#[allow(dead_code, reason = "some of what it does is for other tests")]
+mod server;
 mod whole;
 
 use std::{
@@ -87,6 +92,14 @@ impl User {
     }
 }
 
+impl Drop for User {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            outside::trajectories::validate(self.home.path());
+        }
+    }
+}
+
 /// What the program did.
 struct Ran {
     code: i32,
@@ -145,6 +158,23 @@ def test_double(value):
 
 def test_fails():
     assert double(3) == 7, 'seven'
+";
+
+/// A gist of its test as a careful model would write it.
+const GIST_OF_SMALL: &str = "\
+import pytest
+
+FACTOR = 2
+
+
+def double(value):
+    return value * FACTOR
+
+
+@pytest.mark.parametrize('value', [1, 2])
+def test_double(value):
+    print('doubling')
+    assert double(value) == value * 2
 ";
 
 /// An interpreter with pytest, or `None` with a printed reason.

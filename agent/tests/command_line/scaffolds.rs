@@ -9,26 +9,11 @@ import json, sys
 request = json.load(sys.stdin)
 script = json.load(open(sys.argv[1]))
 step = sum(1 for message in request["messages"] if message["role"] == "assistant")
+for name in ("last", "first")[:2 if step == 0 else 1]:
+    json.dump(request, open(name + ".json", "w"))
 answer = script[step]
 print(answer if isinstance(answer, str) else json.dumps(answer))
 "#;
-
-/// A gist as a careful model would write it.
-const GIST: &str = "\
-import pytest
-
-FACTOR = 2
-
-
-def double(value):
-    return value * FACTOR
-
-
-@pytest.mark.parametrize('value', [1, 2])
-def test_double(value):
-    print('doubling')
-    assert double(value) == value * 2
-";
 
 fn call(tool: &str, arguments: serde_json::Value) -> serde_json::Value {
     serde_json::json!({ "tool": tool, "arguments": arguments })
@@ -38,9 +23,29 @@ fn call(tool: &str, arguments: serde_json::Value) -> serde_json::Value {
 fn script(tools: &[String], file: bool) -> serde_json::Value {
     use serde_json::json;
     if file {
-        return json!([format!("A plan.\n\n```python\n{GIST}```\n")]);
+        return json!([format!("A plan.\n\n```python\n{GIST_OF_SMALL}```\n")]);
     }
     let has = |name: &str| tools.iter().any(|tool| tool == name);
+    if has("analyze") {
+        let analyze = |enough| {
+            call("analyze", json!({ "sub_task": "where double is defined", "enough": enough }))
+        };
+        let retrieve = |name| call("retrieve", json!({ "kind": "function", "name": name }));
+        let verify = |relevant| call("verify", json!({ "relevant": relevant, "reason": "seen" }));
+        let write = call("edit", json!({ "action": "create", "text": GIST_OF_SMALL }));
+        return json!([
+            { "content": "I write at once.", "calls": [write, verify(true)] },
+            { "calls": [analyze(false)] },
+            { "calls": [analyze(false), retrieve("calc.words.shout")] },
+            { "calls": [verify(false)] },
+            { "calls": [analyze(false)] },
+            { "calls": [retrieve("numbers.doubles")] },
+            { "calls": [write, verify(true)] },
+            { "calls": [analyze(true)] },
+            { "calls": [retrieve("shout"), write] },
+            { "calls": [call("submit", json!({}))] },
+        ]);
+    }
     let mut looks = Vec::new();
     let uses = [
         ("view", json!({ "target": "calc/numbers.py" })),
@@ -55,12 +60,14 @@ fn script(tools: &[String], file: bool) -> serde_json::Value {
             looks.push(call(tool, arguments));
         }
     }
-    let shell =
-        format!("cat > tests/concise.py <<'E'\n{GIST}E\npython -m pytest -q tests/concise.py");
-    let write = match has("edit") {
-        true => call("edit", json!({ "action": "create", "text": GIST })),
-        false if has("bash") => call("bash", json!({ "command": shell })),
-        false => call("execute", json!({})),
+    let shell = format!(
+        "cat > tests/concise.py <<'E'\n{GIST_OF_SMALL}E\npython -m pytest -q tests/concise.py"
+    );
+    let edits = ["edit", "edit_execute"].into_iter().find(|name| has(name));
+    let write = match edits {
+        Some(name) => call(name, json!({ "action": "create", "text": GIST_OF_SMALL })),
+        None if has("bash") => call("bash", json!({ "command": shell })),
+        None => call("execute", json!({})),
     };
     json!([
         { "content": "I look.", "calls": looks },
@@ -69,18 +76,17 @@ fn script(tools: &[String], file: bool) -> serde_json::Value {
     ])
 }
 
-/// Runs the small repository's test under a scaffold; gives the run's record.
+/// Runs the small repository's test under a scaffold; gives the run, and what the model saw first.
 fn play(user: &User, python: &str, name: &str, more: &[&str]) -> (Ran, serde_json::Value) {
     let model = user.here().join("model.py");
     fs::write(&model, MODEL).unwrap();
-    let told = ["prompt", "small", "--python", python, "--scaffold", name, "-m", "command/true"];
-    let command = ["--", "pytest", "tests/test_numbers.py::test_double"];
-    let told = user.gistify(&[&told[..], more, &["--json"], &command].concat());
-    assert_eq!(told.code, 0, "{name}: {}", told.err);
-    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
-    let tools = told["tools"].as_array().unwrap().iter();
-    let tools: Vec<String> = tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
-    let file = ["static", "self-planning-rag"].contains(&name);
+    let listed: serde_json::Value =
+        serde_json::from_str(&user.gistify(&["scaffolds", "--json"]).out).unwrap();
+    let scaffolds = listed.as_array().unwrap();
+    let settings = &scaffolds.iter().find(|scaffold| scaffold["name"] == name).unwrap()["settings"];
+    let tools = settings["writer"]["tools"].as_array().unwrap().iter();
+    let tools: Vec<String> = tools.map(|tool| tool.as_str().unwrap().to_owned()).collect();
+    let file = settings["writer"]["answer"] == "file";
     let path = user.here().join("script.json");
     fs::write(&path, script(&tools, file).to_string()).unwrap();
     let model = format!("command/{python} {} {}", model.display(), path.display());
@@ -88,8 +94,14 @@ fn play(user: &User, python: &str, name: &str, more: &[&str]) -> (Ran, serde_jso
     let record = record.to_str().unwrap();
     let args = ["run", "small", "--force", "--run-dir", record, "--python", python];
     let model = ["--scaffold", name, "-m", &model];
+    let command = ["--", "pytest", "tests/test_numbers.py::test_double"];
     let ran = user.gistify(&[&args[..], &model, more, &command].concat());
-    (ran, told)
+    (ran, seen(user, "first"))
+}
+
+/// The first or the last request that the model saw.
+fn seen(user: &User, which: &str) -> serde_json::Value {
+    serde_json::from_str(&read(&user.here().join(format!("{which}.json")))).unwrap()
 }
 
 #[test]
@@ -113,12 +125,98 @@ fn every_scaffold_comes_to_its_end() {
             "static" => assert!(knows("return value * FACTOR") && knows("```python")),
             "self-planning-rag" => assert!(knows("most like the test")),
             "chain-of-context" => assert!(knows("VERIFY") && knows("print('doubling')")),
+            "ablation-test-body" => assert!(knows("print('doubling')")),
+            "ablation-base" => assert!(!knows("print('doubling')")),
+            "ablation-reading" => assert!(knows("Before you write, read")),
+            "ablation-tracing" => assert!(knows("follow the command's execution")),
             _ => {}
         }
         let trajectory = read(&user.here().join(format!("record-{name}/trajectory.jsonl")));
         assert!(trajectory.contains(r#""outcome":{"kind":"submitted"}"#), "{name}");
     }
     assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn stages_are_held_to_their_turn() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let (ran, _) = play(&user, &python, "chain-of-context", &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let trajectory = read(&user.here().join("record-chain-of-context/trajectory.jsonl"));
+    for refused in [
+        "it is the turn of analyze, not of edit",
+        "it is the turn of analyze, not of verify",
+        "it is the turn of retrieve, not of analyze",
+        "it is the turn of verify, not of edit",
+        "it is the turn of edit, not of retrieve",
+    ] {
+        assert!(trajectory.contains(refused), "{refused}");
+    }
+    // The closest match of a name that nothing has.
+    let closest = r#"\"exact\":false,\"left_out\":0,\"name\":\"calc.numbers.double\""#;
+    assert!(trajectory.contains(closest), "{trajectory}");
+    assert!(trajectory.contains(r#""type":"condensed""#));
+    let seen = seen(&user, "last").to_string();
+    assert!(seen.contains("return value * FACTOR"));
+    assert!(!seen.contains("return text.upper()") && seen.contains("was dropped as not relevant"));
+}
+
+#[test]
+fn ablations_change_what_is_offered_and_what_is_told() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let told = |scaffold: &str| {
+        let args = ["prompt", "small", "--python", &python, "--scaffold", scaffold];
+        let command = ["-m", "command/true", "--json", "--", "pytest", "tests/test_numbers.py"];
+        let ran = user.gistify(&[&args[..], &command].concat());
+        assert_eq!(ran.code, 0, "{scaffold}: {}", ran.err);
+        let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let tools = told["tools"].as_array().unwrap().iter();
+        let tools: Vec<_> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+        (tools.join(" "), told["messages"].to_string())
+    };
+    for (scaffold, tools, ranked, cut) in [
+        ("repomaster", "view search relate edit submit", true, true),
+        ("repomaster-no-analysis", "view search relate edit submit", false, true),
+        ("repomaster-no-exploration", "view edit submit", true, true),
+        ("repomaster-no-selection", "view search relate edit submit", true, false),
+        ("repomaster-no-all", "view edit submit", false, false),
+        ("ablation-base", "view search edit submit", false, false),
+        ("ablation-repograph", "view search relate edit submit", false, false),
+        ("ablation-trace-tool", "view search trace edit submit", false, false),
+        ("ablation-bash", "view search edit bash submit", false, false),
+        ("ablation-edit-execute", "view search edit_execute submit", false, false),
+    ] {
+        let (offered, text) = told(scaffold);
+        assert_eq!(offered, tools, "{scaffold}");
+        assert_eq!(text.contains("What matters most in the repository"), ranked, "{scaffold}");
+        assert_eq!(text.contains("modules and classes, ranked"), ranked, "{scaffold}");
+        assert_eq!(text.contains("Long replies are cut down"), cut, "{scaffold}");
+    }
+}
+
+#[test]
+fn selection_cuts_long_replies_and_its_ablation_does_not() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let root = user.repository("small", SMALL);
+    let lines =
+        (0..400).map(|n| format!("def other_{n}(a, b, c): return [a, b, c, 'no {n}', {n}]\n"));
+    let long = read(&root.join("calc/numbers.py")) + &lines.collect::<String>();
+    fs::write(root.join("calc/numbers.py"), long).unwrap();
+    for (scaffold, cut) in [("repomaster", true), ("repomaster-no-selection", false)] {
+        let (ran, _) = play(&user, &python, scaffold, &[]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let seen = seen(&user, "last");
+        let messages = seen["messages"].as_array().unwrap();
+        let view = messages.iter().find(|message| message["tool"] == "view").unwrap();
+        let content = view["content"].as_str().unwrap();
+        let is_cut = content.contains("bytes left out") || content.contains("lines left out");
+        assert_eq!(is_cut, cut, "{scaffold}: {content}");
+    }
 }
 
 #[test]
@@ -156,7 +254,7 @@ fn s17_shell_commands_change_nothing_but_the_copy() {
             bash("rm -rf calc; git log; echo gone > calc".to_owned()),
             bash(format!("ln -s {} tests/concise.py", canary.display())),
             call("submit", serde_json::json!({})),
-            bash(format!("rm tests/concise.py; cat > tests/concise.py <<'E'\n{GIST}E")),
+            bash(format!("rm tests/concise.py; cat > tests/concise.py <<'E'\n{GIST_OF_SMALL}E")),
             call("submit", serde_json::json!({})),
         ] },
     ]);

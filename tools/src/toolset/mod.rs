@@ -1,8 +1,9 @@
 //! The tools of one session, by name.
 //!
-//! It finds the tool, carries out the call and turns a defect of a tool into a fatal error; it adds
-//! no behaviour of its own to any tool.
+//! It finds the tool, holds it to the stage of the work where there are stages, carries out the call and
+//! turns a defect of a tool into a fatal error; it adds no behaviour of its own to any tool.
 
+mod edit_execute;
 mod execute;
 mod outcomes;
 mod slice;
@@ -18,6 +19,7 @@ pub(crate) use outcomes::ended;
 
 use crate::{
     bash::BashTool,
+    chain::{AnalyzeTool, RetrieveTool, VerifyTool},
     edit::EditTool,
     relate::RelateTool,
     search::SearchTool,
@@ -45,13 +47,17 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 9] = [
+const TOOLS: [(&str, Make); 13] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
     ("search", || Box::new(SearchTool)),
     ("relate", || Box::new(RelateTool)),
     ("edit", || Box::new(EditTool)),
+    ("edit_execute", || Box::new(edit_execute::EditExecuteTool)),
+    ("analyze", || Box::new(AnalyzeTool)),
+    ("retrieve", || Box::new(RetrieveTool)),
+    ("verify", || Box::new(VerifyTool)),
     ("bash", || Box::new(BashTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
     ("submit", || Box::new(submit::SubmitTool)),
@@ -104,6 +110,10 @@ impl Toolset {
                 Problem::UnknownTool.because(format!("no tool {name:?} (there are {known})"))
             );
         };
+        // Stages hold for whoever has the tool that begins them.
+        if self.get("analyze").is_some() {
+            session.findings.chain.admits(name)?;
+        }
         catch_unwind(AssertUnwindSafe(|| tool.call(arguments, session)))
             .unwrap_or_else(|_| Err(ToolError::Fatal(format!("tool {name} panicked"))))
     }

@@ -1,63 +1,36 @@
-//! OpenAI's chat completions, through async-openai with types of our own: whoever speaks the protocol
-//! nearly is understood as far as possible.
+//! OpenAI's chat completions, which most providers and servers speak.
 //!
 //! An answer counts only once the provider said that it is finished; until then nothing of it is
-//! carried out. Retries, rates and records are below, in `wire` and `retry`.
+//! carried out. What a part lacks, or has in another form, says nothing.
 
-use std::sync::Arc;
-
-use async_openai::{Client, config::Config, error::OpenAIError, middleware::HttpRequestFactory};
+use async_openai::Client;
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
-    Model, Pending, Request, ToolSpec,
-    assemble::{Draft, settle},
-    provider::Provider,
-    retry::{Failure, persist},
-    wire::{Received, Wire, said},
+    super::{
+        Model, Pending, Request, ToolSpec,
+        assemble::{Draft, settle},
+        connection::Connection,
+        object,
+        retry::{Failure, persist},
+        wire::told,
+    },
+    Endpoint, Form, client, failure,
 };
-use crate::{
-    config::ModelSettings,
-    message::{Answer, Message, Usage},
-};
+use crate::message::{Answer, Message, Usage};
 
 /// A model behind chat completions.
 pub struct OpenAiChat {
-    name: String,
-    model: String,
-    provider: Provider,
-    settings: ModelSettings,
-    parameters: Map<String, Value>,
+    connection: Connection,
     client: Client<Endpoint>,
 }
 
 impl OpenAiChat {
     /// A model of a provider.
-    pub fn new(
-        name: String,
-        model: String,
-        provider: Provider,
-        settings: ModelSettings,
-        parameters: Map<String, Value>,
-        key: Option<SecretString>,
-        wire: Wire,
-    ) -> Self {
-        let http = wire.client().clone();
-        let wire = Arc::new(wire);
-        // This replaces the library's own retries too: there is one policy, and it is ours.
-        let service = tower::service_fn(move |request: HttpRequestFactory| {
-            let wire = Arc::clone(&wire);
-            async move {
-                let received = wire.exchange(request.build().await?).await;
-                received.map(response).map_err(|failure| OpenAIError::Boxed(Box::new(failure)))
-            }
-        });
-        let endpoint = Endpoint::new(&provider, key);
-        let client = Client::build(http, endpoint).with_http_service(service);
-        Self { name, model, provider, settings, parameters, client }
+    pub fn new(connection: Connection) -> Self {
+        let client = client(&connection, Form::Events);
+        Self { connection, client }
     }
 
     async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
@@ -75,17 +48,18 @@ impl OpenAiChat {
             request.messages.iter().map(|message| self.message(message)).collect();
         let mut body = json!({
             "messages": messages,
-            "model": self.model,
+            "model": self.connection.model,
             "stream": true,
             "stream_options": { "include_usage": true },
         });
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
         }
-        if self.settings.output_tokens > 0 {
-            body[&self.provider.output_limit] = self.settings.output_tokens.into();
+        if self.connection.settings.output_tokens > 0 {
+            body[&self.connection.provider.output_limit] =
+                self.connection.settings.output_tokens.into();
         }
-        for (key, value) in &self.parameters {
+        for (key, value) in &self.connection.parameters {
             body[key] = value.clone();
         }
         body
@@ -105,13 +79,13 @@ impl OpenAiChat {
                         .calls
                         .iter()
                         .map(|call| {
-                            let arguments = super::object(&call.arguments).to_string();
+                            let arguments = object(&call.arguments).to_string();
                             let function = json!({ "name": call.tool, "arguments": arguments });
                             json!({ "id": call.id, "type": "function", "function": function })
                         })
                         .collect();
                 }
-                if self.provider.returns_reasoning && !answer.reasoning.is_empty() {
+                if self.connection.provider.returns_reasoning && !answer.reasoning.is_empty() {
                     said["reasoning_content"] = answer.reasoning.as_str().into();
                 }
                 if let Value::Object(opaque) = &answer.opaque {
@@ -125,103 +99,22 @@ impl OpenAiChat {
 
 impl Model for OpenAiChat {
     fn name(&self) -> &str {
-        &self.name
+        &self.connection.name
     }
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
         Box::pin(async move {
             let body = self.body(request);
-            let answer = persist(&self.settings, || self.ask(&body)).await?;
+            let answer = persist(&self.connection.settings, || self.ask(&body)).await?;
             Ok(settle(answer, request))
         })
-    }
-}
-
-/// Where the library sends requests, and with which headers.
-struct Endpoint {
-    base_url: String,
-    headers: HeaderMap,
-    key: SecretString,
-}
-
-impl Endpoint {
-    fn new(provider: &Provider, key: Option<SecretString>) -> Self {
-        let mut headers = HeaderMap::new();
-        for (name, value) in &provider.headers {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-                headers.insert(name, value);
-            }
-        }
-        if let Some(key) = &key {
-            let (name, value) = match provider.key_header.as_str() {
-                "bearer" => (header::AUTHORIZATION, format!("Bearer {}", key.expose_secret())),
-                name => {
-                    (name.parse().unwrap_or(header::AUTHORIZATION), key.expose_secret().to_owned())
-                }
-            };
-            if let Ok(mut value) = HeaderValue::try_from(value) {
-                value.set_sensitive(true);
-                headers.insert(name, value);
-            }
-        }
-        Self { base_url: provider.base_url.clone(), headers, key: key.unwrap_or_default() }
-    }
-}
-
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        Vec::new()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base_url
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.key
-    }
-}
-
-/// A body as the library reads it: a server that does not stream is made one that does at once.
-fn response(received: Received) -> reqwest::Response {
-    let body = match received.kind == "application/json" {
-        true => {
-            // A line break would end the event.
-            let text = String::from_utf8_lossy(&received.body);
-            format!("data: {}\n\n", text.replace(['\r', '\n'], " ")).into_bytes()
-        }
-        // Bytes that are no text become marks, which whoever reads the answer sees.
-        false => String::from_utf8_lossy(&received.body).into_owned().into_bytes(),
-    };
-    http::Response::new(body).into()
-}
-
-fn failure(error: OpenAIError) -> Failure {
-    match error {
-        OpenAIError::Boxed(error) => match error.downcast::<Failure>() {
-            Ok(failure) => *failure,
-            Err(error) => Failure::again(error.to_string()),
-        },
-        OpenAIError::JSONDeserialize(error, _) => {
-            Failure::again(format!("a part of the answer is no JSON: {error}"))
-        }
-        OpenAIError::StreamError(error) => Failure::again(error.to_string()),
-        error => Failure::Refused(error.to_string()),
     }
 }
 
 /// Adds one part of an answer. What a part lacks, or has in another form, says nothing.
 fn add(draft: &mut Draft, chunk: &Value) -> Result<(), Failure> {
     if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-        return Err(Failure::again(said(&json!({ "error": error }).to_string())));
+        return Err(told(error));
     }
     if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
         draft.usage = Some(used(usage));

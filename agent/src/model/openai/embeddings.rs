@@ -1,0 +1,84 @@
+//! OpenAI's embeddings: texts as vectors, which texts of like meaning have in like directions.
+//!
+//! A text is asked for once in a session. What the vectors are used for is none of its business.
+
+use std::{collections::HashMap, sync::Arc};
+
+use async_openai::Client;
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        ModelError,
+        connection::Connection,
+        pace::Spent,
+        retry::{Failure, persist},
+        wire::told,
+    },
+    Endpoint, Form, client, failure,
+};
+use crate::message::Usage;
+
+/// A model that gives vectors.
+pub struct Embeddings {
+    connection: Connection,
+    client: Client<Endpoint>,
+    spent: Arc<Spent>,
+    known: HashMap<String, Vec<f32>>,
+}
+
+/// Texts of one request.
+const TOGETHER: usize = 128;
+
+impl Embeddings {
+    /// A model of a provider; what it takes is added to what all sessions take.
+    pub fn new(connection: Connection, spent: Arc<Spent>) -> Self {
+        let client = client(&connection, Form::Whole);
+        Self { connection, client, spent, known: HashMap::new() }
+    }
+
+    /// The vectors of texts, in their order.
+    ///
+    /// # Errors
+    /// The provider gives none.
+    pub async fn of(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut open: Vec<&str> =
+            texts.iter().copied().filter(|text| !self.known.contains_key(*text)).collect();
+        open.sort_unstable();
+        open.dedup();
+        for texts in open.chunks(TOGETHER) {
+            let body = json!({
+                "model": self.connection.model,
+                "input": texts,
+                "encoding_format": "float",
+            });
+            let ask = || self.ask(&body, texts.len());
+            let (vectors, usage) = persist(&self.connection.settings, ask).await?;
+            self.spent.took(usage.total(), 0.0);
+            self.known.extend(texts.iter().map(|text| (*text).to_owned()).zip(vectors));
+        }
+        Ok(texts.iter().map(|text| self.known[*text].clone()).collect())
+    }
+
+    async fn ask(&self, body: &Value, texts: usize) -> Result<(Vec<Vec<f32>>, Usage), Failure> {
+        let answer: Value = self.client.embeddings().create_byot(body).await.map_err(failure)?;
+        if !answer["error"].is_null() {
+            return Err(told(&answer["error"]));
+        }
+        let mut vectors = vec![Vec::new(); texts];
+        for (at, entry) in answer["data"].as_array().into_iter().flatten().enumerate() {
+            let at = entry["index"].as_u64().map_or(at, |index| index as usize);
+            let numbers = entry["embedding"].as_array().into_iter().flatten();
+            if let Some(vector) = vectors.get_mut(at) {
+                *vector = numbers.filter_map(Value::as_f64).map(|number| number as f32).collect();
+            }
+        }
+        let length = vectors.first().map_or(0, Vec::len);
+        if length == 0 || vectors.iter().any(|vector| vector.len() != length) {
+            let message = format!("{texts} texts were sent, and their vectors did not come back");
+            return Err(Failure::again(message));
+        }
+        let input = answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0);
+        Ok((vectors, Usage { input, ..Usage::default() }))
+    }
+}

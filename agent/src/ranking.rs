@@ -1,0 +1,73 @@
+//! Which texts are most like a question: by their words, or by what they mean.
+//!
+//! It only orders; what is shown of the order is for others.
+
+use crate::{
+    chunks::ranked,
+    model::{Embeddings, ModelError},
+};
+
+/// How texts are compared with a question.
+pub enum Ranking {
+    /// By words that they share (BM25).
+    Words,
+    /// By vectors of a model.
+    Meaning(Box<Embeddings>),
+}
+
+/// Texts that are compared by meaning at most, those with the likeliest words: each of them is sent to
+/// the provider.
+const COMPARED: usize = 2_000;
+
+impl Ranking {
+    /// Texts by their likeness to a question, the most alike first: index and score. Equals keep their
+    /// order; what is not alike at all has no score above 0.
+    ///
+    /// # Errors
+    /// The provider gives no vectors.
+    pub async fn order(
+        &mut self,
+        texts: &[&str],
+        question: &str,
+    ) -> Result<Vec<(usize, f64)>, ModelError> {
+        let by_words = ranked(texts, question);
+        let Self::Meaning(embeddings) = self else { return Ok(by_words) };
+        // Providers refuse empty texts.
+        let compared = by_words.iter().map(|(at, _)| *at);
+        let compared = compared.filter(|at| !texts[*at].trim().is_empty()).take(COMPARED);
+        let mut compared: Vec<usize> = compared.collect();
+        compared.sort_unstable();
+        let mut sent: Vec<&str> = compared.iter().map(|at| texts[*at]).collect();
+        if sent.is_empty() {
+            return Ok(by_words);
+        }
+        sent.push(if question.trim().is_empty() { "?" } else { question });
+        let vectors = embeddings.of(&sent).await?;
+        let Some((asked, vectors)) = vectors.split_last() else { return Ok(by_words) };
+        let mut scores = vec![0.0; texts.len()];
+        for (at, vector) in compared.iter().zip(vectors) {
+            scores[*at] = cosine(vector, asked);
+        }
+        let mut order: Vec<(usize, f64)> = scores.into_iter().enumerate().collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(order)
+    }
+}
+
+impl std::fmt::Debug for Ranking {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Words => "Words",
+            Self::Meaning(_) => "Meaning",
+        })
+    }
+}
+
+/// The cosine of the angle between two vectors of one length; 0 where one has none.
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 }
+}

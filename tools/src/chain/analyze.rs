@@ -1,0 +1,67 @@
+//! The tool of the stage ANALYZE: the next sub-task, or that nothing is missing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Snippet, Stage};
+use crate::{
+    session::Session,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    toolset::schema,
+};
+
+/// Says what is missing.
+#[derive(Debug, Default)]
+pub struct AnalyzeTool;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    sub_task: String,
+    #[serde(default)]
+    enough: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    next: &'static str,
+    kept: &'a [Snippet],
+    dropped: usize,
+}
+
+impl Tool for AnalyzeTool {
+    fn name(&self) -> &'static str {
+        "analyze"
+    }
+
+    fn group(&self) -> Group {
+        Group::Other
+    }
+
+    fn schema(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
+        let asked: Arguments = arguments(given)?;
+        let chain = &mut session.findings.chain;
+        chain.admits(self.name())?;
+        if asked.sub_task.trim().is_empty() {
+            return Err(Problem::BadArguments.because("sub_task is empty"));
+        }
+        let next = match asked.enough {
+            true => {
+                chain.stage = Stage::Write;
+                "write"
+            }
+            false => {
+                chain.stage = Stage::Retrieve;
+                // What is fetched for it is told apart by it.
+                chain.open = Some(Snippet { name: String::new(), sub_task: asked.sub_task });
+                "retrieve"
+            }
+        };
+        Reply::of(&Report { next, kept: &chain.kept, dropped: chain.dropped })
+    }
+}
