@@ -1,58 +1,16 @@
 //! Every way in which a session can end, brought about by a scripted model and tools made for it, and
 //! what is on disk afterwards.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+mod puppet;
 
 use gistify::{
     Agent, Answer, Call, Config, Context, End, Message, Model, ModelError, Outcome, Pending,
-    Prompts, Ranking, Record, Request, Scripted, SessionLimits, Spent, Start, TRAJECTORY_VERSION,
-    Trajectory, Usage, read_trajectory,
+    Prompts, Ranking, Record, Request, Scripted, SessionLimits, Spent, Trajectory, Usage,
+    read_trajectory,
 };
+use puppet::{Puppet, limits, session, start};
 use serde_json::{Value, json};
-use tools::{
-    Command, Environment, Findings, Group, Interrupt, Limits, LocalSandbox, Place, Problem, Reply,
-    Repository, Session, Tool, ToolError, Toolset, Workspace,
-};
-
-/// Does what its arguments say: `{"do": "..."}`.
-struct Puppet;
-
-impl Tool for Puppet {
-    fn name(&self) -> &'static str {
-        "submit"
-    }
-
-    fn group(&self) -> Group {
-        Group::Other
-    }
-
-    fn schema(&self) -> Value {
-        json!({ "type": "object" })
-    }
-
-    fn call(&self, arguments: Value, session: &mut Session) -> Result<Reply, ToolError> {
-        match arguments["do"].as_str() {
-            Some("submit") => Ok(Reply { submitted: true, ..Reply::of(&json!("done"))? }),
-            Some("refuse") => Err(Problem::NotFound.because("no file a.py")),
-            Some("fail") => Err(ToolError::Fatal("the disk is full".to_owned())),
-            Some("panic") => panic!("a defect"),
-            Some("interrupt") => {
-                session.interrupt.trigger();
-                Err(ToolError::Fatal("the run was interrupted".to_owned()))
-            }
-            Some("sleep") => {
-                std::thread::sleep(session.deadline.saturating_duration_since(Instant::now()));
-                Reply::of(&json!("slept"))
-            }
-            _ => Reply::of(&json!({ "nothing": "done" })),
-        }
-    }
-}
+use tools::Toolset;
 
 /// Never answers.
 struct Silent;
@@ -64,61 +22,6 @@ impl Model for Silent {
 
     fn answer<'a>(&'a mut self, _: Request<'a>) -> Pending<'a> {
         Box::pin(std::future::pending())
-    }
-}
-
-fn limits() -> SessionLimits {
-    SessionLimits { steps: 5, tokens: 1000, cost: 0.0, seconds: 60.0, format_errors: 2 }
-}
-
-fn session(root: &Path, limits: &SessionLimits) -> Session {
-    let interrupt = Interrupt::new();
-    Session {
-        repository: Repository {
-            root: root.to_owned(),
-            label: "a repository".to_owned(),
-            fingerprint: "0".to_owned(),
-            skipped: Vec::new(),
-        },
-        environment: Environment {
-            python: PathBuf::from("/nowhere/python"),
-            version: (3, 12, 0),
-            readable: Vec::new(),
-            pythonpath: Vec::new(),
-            pytest: None,
-        },
-        command: Command::parse("pytest tests/test_a.py::test_b").unwrap(),
-        sandbox: Arc::new(LocalSandbox::new(interrupt.clone())),
-        limits: Limits {
-            wall: Duration::from_secs(1),
-            cpu: Duration::from_secs(1),
-            memory: 1 << 20,
-            processes: 1,
-            output: 1,
-            file: 1,
-        },
-        interrupt,
-        deadline: Instant::now() + Duration::from_secs_f64(limits.seconds),
-        place: Place::BesideTest,
-        workspace: Workspace::create(root).unwrap(),
-        hash_seed: 0,
-        variables: BTreeMap::new(),
-        graphs: None,
-        findings: Findings::default(),
-    }
-}
-
-fn start() -> Start {
-    Start {
-        version: TRAJECTORY_VERSION,
-        time: 0,
-        repository: "a repository".to_owned(),
-        fingerprint: "0".to_owned(),
-        command: "pytest".to_owned(),
-        model: "scripted".to_owned(),
-        tools: vec!["submit".to_owned()],
-        versions: BTreeMap::new(),
-        settings: Value::Null,
     }
 }
 
