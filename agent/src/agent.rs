@@ -91,7 +91,7 @@ impl Conversation<'_> {
             return Ok(());
         };
         trajectory.condensed(&condensed).map_err(fatal)?;
-        if context.fits(&condensed) { Ok(()) } else { Err(Outcome::ContextLimit) }
+        context.check(&condensed).map_err(|message| Outcome::ContextLimit { message })
     }
 
     async fn ask(&mut self) -> Result<Answer, Outcome> {

@@ -191,8 +191,15 @@ impl Context {
     }
 
     /// Whether the window holds a conversation of this size.
-    pub fn fits(&self, condensed: &Condensed) -> bool {
-        condensed.after <= self.settings.window_tokens
+    ///
+    /// # Errors
+    /// How large both are, where it does not.
+    pub fn check(&self, condensed: &Condensed) -> Result<(), String> {
+        let (tokens, window) = (condensed.after, self.settings.window_tokens);
+        match tokens <= window {
+            true => Ok(()),
+            false => Err(format!("{tokens} tokens (context.window_tokens is {window})")),
+        }
     }
 
     fn tokens(&self, tools: &[ToolSpec]) -> usize {
@@ -382,7 +389,7 @@ mod tests {
             step(&mut context, &n.to_string(), &"some words of a reply\n".repeat(80));
             if let Some(condensed) = context.condense(&[], &prompts).unwrap() {
                 condensations += 1;
-                assert!(context.fits(&condensed) && condensed.after < condensed.before);
+                assert!(context.check(&condensed).is_ok() && condensed.after < condensed.before);
             } else {
                 let now = serde_json::to_string(context.messages()).unwrap();
                 assert!(now.starts_with(before.trim_end_matches(']')), "step {n}");
@@ -393,6 +400,6 @@ mod tests {
         let mut context = empty(0, 1_000);
         step(&mut context, "1", &"some words of a reply\n".repeat(800));
         let condensed = context.condense(&[], &prompts).unwrap().unwrap();
-        assert!(!context.fits(&condensed));
+        assert!(context.check(&condensed).is_err());
     }
 }

@@ -19,7 +19,11 @@ pub enum Outcome {
     /// The time was used up.
     TimeLimit,
     /// The conversation does not fit the model's window, however much is condensed.
-    ContextLimit,
+    ContextLimit {
+        /// How large both are, as far as that is known.
+        #[serde(default)]
+        message: String,
+    },
     /// Too many answers in a row that call no tool or cannot be read.
     FormatErrors,
     /// The model gave no answer.
@@ -50,7 +54,7 @@ impl Outcome {
                 | Self::TokenLimit
                 | Self::CostLimit
                 | Self::TimeLimit
-                | Self::ContextLimit
+                | Self::ContextLimit { .. }
         )
     }
 }
@@ -60,7 +64,7 @@ impl From<ModelError> for Outcome {
         match error {
             ModelError::Failed(message) => Self::ModelFailure { message },
             ModelError::Paused(message) => Self::Paused { message },
-            ModelError::TooLong(_) => Self::ContextLimit,
+            ModelError::TooLong(message) => Self::ContextLimit { message },
         }
     }
 }
@@ -72,7 +76,7 @@ impl std::fmt::Display for Outcome {
             Self::StepLimit => out.write_str("step limit reached"),
             Self::TokenLimit => out.write_str("token limit reached"),
             Self::CostLimit => out.write_str("cost limit reached"),
-            Self::ContextLimit => out.write_str("context limit reached"),
+            Self::ContextLimit { message } => write!(out, "context limit reached: {message}"),
             Self::TimeLimit => out.write_str("time limit reached"),
             Self::FormatErrors => out.write_str("repeated format errors"),
             Self::ModelFailure { message } => write!(out, "model failure: {message}"),

@@ -1,13 +1,15 @@
 //! The tool that writes the gist by hand: create it, replace an exact text in it, insert or delete
 //! lines. It touches nothing but the candidate; where the text stops being Python it says at once.
 
-use graph::{Document, Gist, Source, Syntax};
+use std::{fmt, ops::Range};
+
+use graph::{Document, Gist, OutlineError, Source, Syntax};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    session::Session,
+    session::{Findings, Session},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
     toolset::schema,
 };
@@ -35,7 +37,7 @@ struct Arguments {
     last: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Create,
@@ -80,10 +82,23 @@ impl Tool for EditTool {
 /// A refusal that says what is wrong with them.
 pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<Report, ToolError> {
     let asked: Arguments = arguments(given)?;
-    let old = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
-    let (text, report) = edit(old, &asked)?;
-    session.findings.by_hand(text);
+    let Findings { gist, parsed, .. } = &mut session.findings;
+    let old = gist.as_ref().map(|gist| gist.text.as_str());
+    let report = edit(old, parsed, &asked)?;
+    let text = parsed.0.as_ref().map(|document| document.text().to_owned());
+    session.findings.by_hand(text.unwrap_or_default());
     Ok(report)
+}
+
+/// The gist with its syntax tree, so that the next edit re-parses only what it changes; of no use once
+/// somebody else wrote the gist.
+#[derive(Default)]
+pub struct Parsed(Option<Document>);
+
+impl fmt::Debug for Parsed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.0.is_some() { "Parsed" } else { "Unparsed" })
+    }
 }
 
 /// A gist whose lines nobody followed to their source.
@@ -91,71 +106,74 @@ pub(crate) fn by_hand(text: String) -> Gist {
     Gist { text, lines: Vec::new() }
 }
 
-fn edit(old: Option<&str>, asked: &Arguments) -> Result<(String, Report), ToolError> {
+fn edit(old: Option<&str>, parsed: &mut Parsed, asked: &Arguments) -> Result<Report, ToolError> {
+    let failed = |error: OutlineError| Problem::Failed.because(error);
     let refuse = |message: String| Err(Problem::BadArguments.because(message));
-    let (document, at) = match asked.action {
-        Action::Create => {
-            let text = ended(&asked.text);
-            (Document::new(text).map_err(|error| Problem::Failed.because(error))?, 1)
-        }
-        action => {
-            let Some(old) = old else {
-                return Err(Problem::NoGist.because("there is no gist to edit (use create)"));
-            };
-            let mut document =
-                Document::new(old).map_err(|error| Problem::Failed.because(error))?;
-            let (range, replacement) = match action {
-                Action::Replace => {
-                    let mut found = old.match_indices(asked.old.as_str());
-                    let first = found.next().filter(|_| !asked.old.is_empty());
-                    let Some((at, _)) = first else {
-                        return refuse(
-                            "old does not stand in the gist (copy it exactly)".to_owned(),
-                        );
-                    };
-                    let more = found.count();
-                    if more > 0 {
-                        let message = format!(
-                            "old stands {} times in the gist (add lines around it)",
-                            more + 1
-                        );
-                        return refuse(message);
-                    }
-                    (at..at + asked.old.len(), asked.text.clone())
-                }
-                Action::Insert => {
-                    let after = asked.first.unwrap_or(usize::MAX);
-                    let at = start_of(old, after.saturating_add(1));
-                    (at..at, ended(&asked.text))
-                }
-                Action::Delete => {
-                    let lines = old.lines().count();
-                    let first = asked.first.unwrap_or(0);
-                    let last = asked.last.unwrap_or(first);
-                    if first == 0 || last < first || last > lines {
-                        let message = format!("lines {first} to {last} are not in 1 to {lines}");
-                        return refuse(message);
-                    }
-                    (start_of(old, first)..start_of(old, last + 1), String::new())
-                }
-                Action::Create => unreachable!("handled above"),
-            };
-            let line = old[..range.start].matches('\n').count() + 1;
-            document.edit(range, &replacement).map_err(|error| Problem::Failed.because(error))?;
-            (document, line)
-        }
+    let too_large = |bytes: usize| {
+        (bytes > LARGEST).then(|| format!("the gist would be larger than {LARGEST} bytes"))
     };
-    let text = document.text().to_owned();
-    if text.len() > LARGEST {
-        return refuse(format!("the gist would be larger than {LARGEST} bytes"));
-    }
+    let (document, at) = if asked.action == Action::Create {
+        if let Some(message) = too_large(asked.text.len()) {
+            return refuse(message);
+        }
+        (Document::new(ended(&asked.text)).map_err(failed)?, 1)
+    } else {
+        let Some(old) = old else {
+            return Err(Problem::NoGist.because("there is no gist to edit (use create)"));
+        };
+        let (range, replacement) = change(old, asked)?;
+        if let Some(message) = too_large(old.len() - range.len() + replacement.len()) {
+            return refuse(message);
+        }
+        let known = parsed.0.take().filter(|document| document.text() == old);
+        let mut document = known.map_or_else(|| Document::new(old), Ok).map_err(failed)?;
+        let line = old[..range.start].matches('\n').count() + 1;
+        document.edit(range, &replacement).map_err(failed)?;
+        (document, line)
+    };
     let changed = asked.text.lines().count().max(1);
     let report = Report {
-        lines: text.lines().count(),
-        shown: shown(&text, at, changed),
+        lines: document.text().lines().count(),
+        shown: shown(document.text(), at, changed),
         syntax_error: syntax_error(&document),
     };
-    Ok((text, report))
+    parsed.0 = Some(document);
+    Ok(report)
+}
+
+/// The bytes of a gist that change, and what they become.
+fn change(old: &str, asked: &Arguments) -> Result<(Range<usize>, String), ToolError> {
+    let refuse = |message: String| Err(Problem::BadArguments.because(message));
+    match asked.action {
+        Action::Create => Ok((0..old.len(), ended(&asked.text))),
+        Action::Replace => {
+            let mut found = old.match_indices(asked.old.as_str());
+            let Some((at, _)) = found.next().filter(|_| !asked.old.is_empty()) else {
+                return refuse("old does not stand in the gist (copy it exactly)".to_owned());
+            };
+            match found.count() {
+                0 => Ok((at..at + asked.old.len(), asked.text.clone())),
+                more => refuse(format!(
+                    "old stands {} times in the gist (add lines around it)",
+                    more + 1
+                )),
+            }
+        }
+        Action::Insert => {
+            let after = asked.first.unwrap_or(usize::MAX);
+            let at = start_of(old, after.saturating_add(1));
+            Ok((at..at, ended(&asked.text)))
+        }
+        Action::Delete => {
+            let lines = old.lines().count();
+            let first = asked.first.unwrap_or(0);
+            let last = asked.last.unwrap_or(first);
+            if first == 0 || last < first || last > lines {
+                return refuse(format!("lines {first} to {last} are not in 1 to {lines}"));
+            }
+            Ok((start_of(old, first)..start_of(old, last + 1), String::new()))
+        }
+    }
 }
 
 /// The first place where a text is no Python, by the parser that knows all of it where the one that
@@ -210,9 +228,10 @@ mod tests {
     #[track_caller]
     fn check(old: Option<&str>, asked: Value, expected: Result<(&str, Option<&str>), &str>) {
         let asked: Arguments = serde_json::from_value(asked).unwrap();
-        let made = edit(old, &asked).map_err(|error| error.to_string());
-        let made =
-            made.as_ref().map(|(text, report)| (text.as_str(), report.syntax_error.as_deref()));
+        let mut parsed = Parsed::default();
+        let made = edit(old, &mut parsed, &asked).map_err(|error| error.to_string());
+        let text = parsed.0.as_ref().map_or("", Document::text);
+        let made = made.as_ref().map(|report| (text, report.syntax_error.as_deref()));
         assert_eq!(made.map_err(String::as_str), expected);
     }
 
@@ -244,12 +263,37 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_re_parses_what_stands_and_nothing_that_is_gone() {
+        let asked = |value: Value| -> Arguments { serde_json::from_value(value).unwrap() };
+        let mut parsed = Parsed::default();
+        let create = asked(json!({"action": "create", "text": "def f():\n    return 1\n"}));
+        edit(None, &mut parsed, &create).unwrap();
+        let replace =
+            |old: &str, text: &str| asked(json!({"action": "replace", "old": old, "text": text}));
+        let text = |parsed: &Parsed| parsed.0.as_ref().unwrap().text().to_owned();
+        let mut now = text(&parsed);
+        for (old, new, error) in
+            [("return 1", "return (1", true), ("(1", "(1)", false), ("f()", "f(a)", false)]
+        {
+            let report = edit(Some(&now), &mut parsed, &replace(old, new)).unwrap();
+            assert_eq!(report.syntax_error.is_some(), error, "{old}");
+            now = text(&parsed);
+        }
+        assert_eq!(now, "def f(a):\n    return (1)\n");
+        // Somebody else wrote the gist meanwhile, and a refusal changes nothing.
+        let theirs = "x = 1\n";
+        assert!(edit(Some(theirs), &mut parsed, &replace("def", "")).is_err());
+        edit(Some(theirs), &mut parsed, &replace("1", "2")).unwrap();
+        assert_eq!(text(&parsed), "x = 2\n");
+    }
+
+    #[test]
     fn syntax_errors_have_their_line() {
         let asked: Arguments = serde_json::from_value(
             json!({"action": "create", "text": "a = 1\ndef f(:\n    pass\n"}),
         )
         .unwrap();
-        let (_, report) = edit(None, &asked).unwrap();
+        let report = edit(None, &mut Parsed::default(), &asked).unwrap();
         assert!(report.syntax_error.unwrap().starts_with("line 2: "));
     }
 }

@@ -37,6 +37,7 @@ pub use candidate::{
 };
 pub use chain::{Chain, Snippet, Stage};
 pub use command::{Command, CommandError, Program, TestId};
+pub use edit::Parsed;
 pub use environment::{
     Environment, EnvironmentError, ProvisionRequest, default_interpreter, find_interpreters,
 };

@@ -16,6 +16,7 @@ use crate::{
     candidate::{CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out},
     chain::Chain,
     command::Command,
+    edit::Parsed,
     environment::Environment,
     execute::{ExecuteError, Execution, RunSpec, Unusable, execute, open_regular, usable_trace},
     normalize::Normalizer,
@@ -93,6 +94,8 @@ pub struct Findings {
     pub plan: Option<Plan>,
     /// The gist as it stands.
     pub gist: Option<Gist>,
+    /// The same with its syntax tree, where it was edited.
+    pub parsed: Parsed,
     /// The copy of the repository that shell commands run in, once there was one.
     pub shell: Option<PathBuf>,
     /// The stage of the work and what was gathered in it, where the work has stages.

@@ -140,6 +140,34 @@ pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
     answer
 }
 
+/// Whether a server read so little of a request that it must have left out a part of it, as some do
+/// silently: what it says that it read, and what was sent.
+pub fn truncated(answer: &Answer, request: Request<'_>) -> Option<String> {
+    // Some count what came from their cache among the tokens read, some beside them.
+    let Usage { input, cached, estimated, .. } = answer.usage;
+    let read = input.saturating_add(cached);
+    let sent: usize = request.messages.iter().map(bytes).sum();
+    let known = estimated == 0 && read > 0 && sent > NOTICED;
+    (known && read.saturating_mul(BYTES) < sent as u64).then(|| {
+        format!(
+            "the server read {read} tokens of a request of {sent} bytes (its window is smaller)"
+        )
+    })
+}
+
+/// Bytes of a token at most, on the average of a text: of code it is three or four.
+const BYTES: u64 = 8;
+/// Smaller requests than this tell nothing, in bytes.
+const NOTICED: usize = 8_000;
+
+fn bytes(message: &Message) -> usize {
+    match message {
+        Message::System { content } | Message::User { content } => content.len(),
+        Message::Tool(reply) => reply.content.len(),
+        Message::Assistant(answer) => answer.content.len(),
+    }
+}
+
 /// Tokens of a message in the o200k vocabulary, without what a provider puts around it.
 pub fn tokens(message: &Message) -> usize {
     match message {

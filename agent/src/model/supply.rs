@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::{
     Model, ModelError, Offline, Pending, Request,
     anthropic::Anthropic,
+    assemble::truncated,
     command::CommandModel,
     connection::Connection,
     filed::Filed,
@@ -298,6 +299,9 @@ impl Model for Counted {
                 self.spent.exhaust(message);
             }
             let mut answer = answer?;
+            if let Some(message) = truncated(&answer, request) {
+                return Err(ModelError::TooLong(message));
+            }
             answer.cost = self.price.map(|price| price.cost(answer.usage));
             self.spent.add(&answer);
             Ok(answer)

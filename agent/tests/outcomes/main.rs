@@ -146,7 +146,7 @@ fn d07_paused_by_a_quota() {
 #[test]
 fn context_limit() {
     let model = Scripted::new().then(Err(ModelError::TooLong("too long".to_owned())));
-    check(model, &limits(), Outcome::ContextLimit, 0);
+    check(model, &limits(), Outcome::ContextLimit { message: "too long".to_owned() }, 0);
 }
 
 #[test]

@@ -156,3 +156,15 @@ fn too_long_a_conversation_is_told_apart() {
     let body = error.to_string();
     check(vec![Does::Answer(400, JSON, body)], "too long: 400 Bad Request: too many", 1);
 }
+
+#[test]
+fn a_server_that_silently_leaves_out_a_part_is_found_out() {
+    // The server says that it read 100 tokens, 60 of them from its cache.
+    let server = Server::start(vec![hello()]);
+    let mut model = open(&supply(&server, "openai/x", &[]));
+    let mut messages = opening();
+    messages.push(Message::User { content: "def f(): ...\n".repeat(2_000) });
+    let expected = "too long: the server read 160 tokens of a request of 26009 bytes (its window is \
+                    smaller)";
+    assert_eq!(shown(&ask_with(&mut *model, &messages)), expected);
+}

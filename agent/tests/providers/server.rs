@@ -48,10 +48,9 @@ impl Server {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&seen);
         thread::spawn(move || {
-            for (at, stream) in listener.incoming().enumerate() {
-                let does = behaviours[at.min(behaviours.len() - 1)].clone();
-                let all = Arc::clone(&all);
-                thread::spawn(move || serve(stream.unwrap(), &does, &all));
+            for stream in listener.incoming() {
+                let (behaviours, all) = (behaviours.clone(), Arc::clone(&all));
+                thread::spawn(move || serve(stream.unwrap(), &behaviours, &all));
             }
         });
         Self { address, seen }
@@ -62,7 +61,7 @@ impl Server {
     }
 }
 
-fn serve(mut stream: TcpStream, does: &Does, all: &Mutex<Vec<Seen>>) {
+fn serve(mut stream: TcpStream, behaviours: &[Does], all: &Mutex<Vec<Seen>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -75,10 +74,21 @@ fn serve(mut stream: TcpStream, does: &Does, all: &Mutex<Vec<Seen>>) {
         }
         head.push_str(&line);
     }
+    // Some look first whether anybody is there.
+    if !head.starts_with("POST ") {
+        let _ =
+            stream.write_all(b"HTTP/1.1 404 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        return;
+    }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let body = String::from_utf8(body).unwrap();
-    all.lock().unwrap().push(Seen { head, body, at: Instant::now() });
+    let does = {
+        let mut all = all.lock().unwrap();
+        let at = all.len().min(behaviours.len() - 1);
+        all.push(Seen { head, body, at: Instant::now() });
+        &behaviours[at]
+    };
     let head = |status: u16, headers: &str, length: usize| {
         format!(
             "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"

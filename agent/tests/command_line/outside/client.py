@@ -24,7 +24,7 @@ async def talk(read, write):
         for name in sorted(names, key=lambda name: name == "edit"):
             result = await session.call_tool(name, ARGUMENTS.get(name, {}))
             failed = getattr(result, "is_error", getattr(result, "isError", None))
-            print(json.dumps([name, bool(failed), result.content[0].text[:300]]), flush=True)
+            print(json.dumps([name, bool(failed), result.content[0].text]), flush=True)
 
 
 async def main():
