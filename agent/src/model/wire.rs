@@ -231,7 +231,7 @@ const QUOTA: [&str; 5] = [
 const TOO_LONG: [&str; 4] =
     ["context_length_exceeded", "context length", "context window", "prompt is too long"];
 
-/// The message of an error's body, in whatever form it came.
+/// The message of an error's body, in whatever form it came, on one line.
 pub fn said(body: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(body).ok();
     let message = json.as_ref().and_then(|json| {
@@ -239,16 +239,17 @@ pub fn said(body: &str) -> String {
         error.get("message").or_else(|| error.get("detail")).unwrap_or(error).as_str()
     });
     let text = match message {
-        Some(message) => message.trim(),
+        Some(message) => message,
         None if body.trim_start().starts_with('<') => "a page of HTML",
-        None => body.trim(),
+        None => body,
     };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut end = text.len().min(SHOWN);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     match text.len() - end {
-        0 => text.to_owned(),
+        0 => text,
         cut => format!("{} [{cut} bytes more]", &text[..end]),
     }
 }

@@ -11,6 +11,8 @@ mod exchanges;
 mod interchange;
 mod interrupt;
 mod outside;
+#[path = "../outcomes/packages.rs"]
+mod packages;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
@@ -95,7 +97,7 @@ impl User {
 impl Drop for User {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            outside::trajectories::validate(self.home.path());
+            packages::validate(self.home.path());
         }
     }
 }

@@ -1,7 +1,15 @@
 //! Every way in which a session can end, brought about by a scripted model and tools made for it, and
 //! what is on disk afterwards.
 
+// The interpreters are those that the tools are tested with.
+extern crate tools as gistify_tools;
+
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod packages;
 mod puppet;
+#[path = "../../../tools/tests/observe/pythons.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod pythons;
 
 use gistify::{
     Agent, Answer, Call, Config, Context, End, Message, Model, ModelError, Outcome, Pending,
@@ -47,6 +55,7 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let end = runtime.block_on(agent.run()).unwrap();
+    packages::validate(directory.path());
     let records = read_trajectory(&path).unwrap();
     assert!(matches!(records.first(), Some(Record::Start(_))), "{records:?}");
     assert_eq!(records.last(), Some(&Record::End(end.clone())), "the outcome is the last line");

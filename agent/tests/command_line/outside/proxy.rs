@@ -160,12 +160,14 @@ fn a_proxy_of_others_stands_between() {
     for (model, key, told) in [
         ("litellm/limited", KEY, "429"),
         ("litellm/broken", KEY, "500"),
-        ("litellm/mock", "sk-wrong", "401"),
+        // It looks unknown keys up in a database, and has none here.
+        ("litellm/mock", "sk-wrong", "400"),
         ("litellm/nobody", KEY, "nobody"),
     ] {
         let (ran, trajectory) = proxy.run(&user, model, key, &[]);
         assert_eq!(ran.code, 5, "{model}: {}", ran.err);
-        assert!(ran.told().contains("model failure: ") && ran.err.contains(told), "{}", ran.err);
+        assert!(ran.told().starts_with("gistify: model failure: "), "{}", ran.err);
+        assert!(ran.told().contains(told), "{}", ran.err);
         assert!(trajectory.contains(r#""outcome":{"kind":"model_failure""#), "{trajectory}");
     }
 }
@@ -175,7 +177,8 @@ fn a_proxy_of_others_passes_embeddings_on() {
     let (Some(packages), Some(_)) = (packages(), python()) else { return };
     let user = User::new();
     user.repository("small", SMALL);
-    let data: Vec<Value> = (0..4)
+    // Four files, and the question.
+    let data: Vec<Value> = (0..5)
         .map(|at| json!({ "object": "embedding", "index": at, "embedding": [1.0, at as f64] }))
         .collect();
     let usage = json!({ "prompt_tokens": 9, "total_tokens": 9 });
@@ -193,7 +196,8 @@ fn a_proxy_of_others_passes_embeddings_on() {
         "context.embeddings=litellm/scripted",
     ];
     let (ran, trajectory) = proxy.run(&user, "litellm/scripted", KEY, &sets);
-    assert_eq!(ran.code, 0, "{}{}{trajectory}", ran.out, ran.err);
     let seen = upstream.seen();
+    let asked: Vec<_> = seen.iter().map(|seen| format!("{}{}", seen.head, seen.body)).collect();
+    assert_eq!(ran.code, 0, "{}{}{trajectory}{asked:#?}", ran.out, ran.err);
     assert!(seen[0].head.contains("/embeddings") && seen[0].body.contains("test_double"));
 }
