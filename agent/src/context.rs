@@ -23,6 +23,8 @@ pub struct Context {
     settings: ContextSettings,
     ranking: Ranking,
     messages: Vec<Message>,
+    /// Tokens of each message, once they were counted: what stays as it is is counted once.
+    counts: Vec<Option<usize>>,
     bytes: usize,
     turn: usize,
     question: String,
@@ -51,8 +53,8 @@ const WIDTH: usize = 200;
 impl Context {
     /// An empty conversation.
     pub fn new(settings: ContextSettings, ranking: Ranking) -> Self {
-        let (messages, question) = (Vec::new(), String::new());
-        Self { settings, ranking, messages, bytes: 0, turn: 0, question }
+        let (messages, counts, question) = (Vec::new(), Vec::new(), String::new());
+        Self { settings, ranking, messages, counts, bytes: 0, turn: 0, question }
     }
 
     /// Whether long replies are cut down to what matters.
@@ -80,6 +82,7 @@ impl Context {
         }
         self.bytes += bytes(&message);
         self.messages.push(message);
+        self.counts.push(None);
     }
 
     /// A reply as the model reads it: what fits into the turn, chosen by what it asked for last.
@@ -146,7 +149,7 @@ impl Context {
         let steps = steps.filter(|(_, message)| matches!(message, Message::Assistant(_)));
         let recent = steps.take(self.settings.keep_steps).last().map_or(0, |(at, _)| at);
         let mut replies = Vec::new();
-        for message in &mut self.messages[..recent] {
+        for (message, count) in self.messages[..recent].iter_mut().zip(&mut self.counts) {
             let Message::Tool(reply) = message else { continue };
             let lines: Vec<&str> = reply.content.lines().collect();
             let head: Vec<String> =
@@ -160,6 +163,7 @@ impl Context {
             let short = prompts.render("replies/condensed.md", &values)?;
             if short.len() < reply.content.len() {
                 reply.content = short;
+                *count = None;
                 replies.push(reply.id.clone());
             }
         }
@@ -178,12 +182,13 @@ impl Context {
         prompts: &Prompts,
     ) -> Result<Option<Condensed>, PromptError> {
         let before = self.tokens(tools);
-        let replies = self.messages.iter_mut().rev();
-        let mut replies = replies.filter_map(|message| match message {
-            Message::Tool(reply) if reply.tool == tool && !reply.refused => Some(reply),
+        let replies = self.messages.iter_mut().zip(&mut self.counts).rev();
+        let mut replies = replies.filter_map(|(message, count)| match message {
+            Message::Tool(reply) if reply.tool == tool && !reply.refused => Some((reply, count)),
             _ => None,
         });
-        let Some(reply) = replies.next() else { return Ok(None) };
+        let Some((reply, count)) = replies.next() else { return Ok(None) };
+        *count = None;
         reply.content = prompts.render("replies/dropped.md", json!({ "tool": tool }))?;
         let replies = vec![reply.id.clone()];
         self.bytes = self.messages.iter().map(bytes).sum();
@@ -202,11 +207,14 @@ impl Context {
         }
     }
 
-    fn tokens(&self, tools: &[ToolSpec]) -> usize {
+    fn tokens(&mut self, tools: &[ToolSpec]) -> usize {
         let tools = tools.iter().map(|tool| {
             count_tokens(&tool.description) + count_tokens(&tool.parameters.to_string())
         });
-        self.messages.iter().map(tokens).sum::<usize>() + tools.sum::<usize>()
+        let counted = self.messages.iter().zip(&mut self.counts);
+        let messages =
+            counted.map(|(message, count)| *count.get_or_insert_with(|| tokens(message)));
+        messages.sum::<usize>() + tools.sum::<usize>()
     }
 }
 

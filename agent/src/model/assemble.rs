@@ -141,13 +141,14 @@ pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
 }
 
 /// Whether a server read so little of a request that it must have left out a part of it, as some do
-/// silently: what it says that it read, and what was sent.
-pub fn truncated(answer: &Answer, request: Request<'_>) -> Option<String> {
-    // Some count what came from their cache among the tokens read, some beside them.
+/// silently: what it says that it read, and what was sent. `most` is what it ever read at once.
+pub fn truncated(answer: &Answer, request: Request<'_>, most: u64) -> Option<String> {
     let Usage { input, cached, estimated, .. } = answer.usage;
+    // Some count what came from their cache beside the tokens read; those that do not tell of it read
+    // less than before, which a window that is full never does.
     let read = input.saturating_add(cached);
     let sent: usize = request.messages.iter().map(bytes).sum();
-    let known = estimated == 0 && read > 0 && sent > NOTICED;
+    let known = estimated == 0 && read > 0 && input >= most / 10 * 9 && sent > NOTICED;
     (known && read.saturating_mul(BYTES) < sent as u64).then(|| {
         format!(
             "the server read {read} tokens of a request of {sent} bytes (its window is smaller)"

@@ -250,7 +250,9 @@ impl ModelSupply {
             AnswerForm::Calls => model,
             AnswerForm::File => Box::new(Filed::new(model, Arc::clone(&self.prompts))),
         };
-        Ok(Box::new(Counted { model, price: self.price, spent: Arc::clone(&self.spent) }))
+        let (price, spent) = (self.price, Arc::clone(&self.spent));
+        let provided = matches!(self.kind, Kind::Provided(_));
+        Ok(Box::new(Counted { model, price, spent, provided, most: 0 }))
     }
 
     fn connection(&self, provided: &Provided, tape: &Arc<Tape>) -> Result<Connection, SupplyError> {
@@ -285,6 +287,9 @@ struct Counted {
     model: Box<dyn Model>,
     price: Option<Price>,
     spent: Arc<Spent>,
+    provided: bool,
+    /// Tokens that it ever read at once.
+    most: u64,
 }
 
 impl Model for Counted {
@@ -299,9 +304,13 @@ impl Model for Counted {
                 self.spent.exhaust(message);
             }
             let mut answer = answer?;
-            if let Some(message) = truncated(&answer, request) {
+            // What a program says of its tokens is its own affair.
+            if self.provided
+                && let Some(message) = truncated(&answer, request, self.most)
+            {
                 return Err(ModelError::TooLong(message));
             }
+            self.most = self.most.max(answer.usage.input);
             answer.cost = self.price.map(|price| price.cost(answer.usage));
             self.spent.add(&answer);
             Ok(answer)

@@ -44,7 +44,13 @@ impl Tool for Puppet {
                 std::thread::sleep(session.deadline.saturating_duration_since(Instant::now()));
                 Reply::of(&json!("slept"))
             }
-            Some("tell") => Ok(Reply::of(&arguments["what"])?),
+            Some("tell") => {
+                // A reply as tools give it: numbered lines of code.
+                let lines = 1..=arguments["lines"].as_u64().unwrap_or(0);
+                let line = |n| format!("{n:5}     value = self.method_{n}(argument)\n");
+                let text: String = lines.map(line).collect();
+                Reply::of(&json!({ "path": "a.py", "text": text, "left_out": 0 }))
+            }
             _ => Reply::of(&json!({ "nothing": "done" })),
         }
     }
