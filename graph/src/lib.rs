@@ -4,6 +4,7 @@
 //! This crate starts no process, opens no socket and is never async.
 
 mod assemble;
+mod beneath;
 mod cache;
 mod context;
 mod facts;
@@ -26,6 +27,7 @@ mod trace;
 mod tree;
 mod walk;
 
+pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
 pub use facts::{ImportPlace, Kind, Measures, Span};

@@ -13,6 +13,8 @@ use std::{
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use serde::{Deserialize, Serialize};
 
+use crate::beneath::open_beneath;
+
 /// What the walker takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -124,13 +126,12 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
 /// Reads a found file, refusing what has become something else since.
 pub(crate) fn read(root: &Path, path: &str, options: &WalkOptions) -> Result<Vec<u8>, SkipReason> {
     use std::io::Read;
-    let full = root.join(path);
     let unreadable = |error: std::io::Error| SkipReason::Unreadable(error.to_string());
-    let metadata = fs::metadata(&full).map_err(unreadable)?;
+    let file = open_beneath(root, Path::new(path)).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(SkipReason::NotRegular);
     }
-    let file = fs::File::open(&full).map_err(unreadable)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     file.take(options.largest.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > options.largest {

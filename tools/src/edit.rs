@@ -249,6 +249,18 @@ mod tests {
         check(old, delete(3, 4), Err("lines 3 to 4 are not in 1 to 3"));
     }
 
+    /// There is nothing but the gist to be named, so no path can be.
+    #[test]
+    fn s17_no_other_file_is_named() {
+        for path in ["../../x", "/etc/passwd", "away/x", "concise.py"] {
+            for key in ["path", "file", "target"] {
+                let asked = json!({ "action": "create", "text": "x", key: path });
+                let refused = arguments::<Arguments>(asked).err().expect("a refusal");
+                assert!(matches!(refused, ToolError::Refused(_)), "{refused}");
+            }
+        }
+    }
+
     #[test]
     fn what_cannot_be_done_is_said() {
         let replace = |old| json!({"action": "replace", "old": old, "text": ""});

@@ -3,10 +3,11 @@
 //! Shows files that the graph knows and other regular files below the root; a path that leads out is
 //! refused. Every answer is bounded and says what was cut.
 
-use std::{fs, path::Path};
+use std::{fs::File, io::Read, path::Path};
 
 use graph::{
     Document, Graph, Kind, Level, Lookup, Queries, Texts, TreeNode, WalkOptions, module_tree,
+    open_beneath,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,13 +74,13 @@ impl Tool for ViewTool {
 fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolError> {
     let root = texts.root();
     let target = asked.target.trim_end_matches('/').trim_start_matches("./");
-    if let Some(full) = inside(root, target) {
-        if full.is_dir() {
+    if let Some(file) = inside(root, target) {
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(bounded(target, directory(graph, texts, target)));
         }
         let text = match graph.modules.iter().any(|module| module.path == target) {
             true => texts.of(target),
-            false => plain(&full).map_err(|error| Problem::Failed.because(error))?,
+            false => plain(file, target).map_err(|error| Problem::Failed.because(error))?,
         };
         if asked.outline {
             let document =
@@ -112,18 +113,20 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
 }
 
 /// The file or directory that a path names, if it is below the root and not reached over a link out.
-fn inside(root: &Path, target: &str) -> Option<std::path::PathBuf> {
-    let real = fs::canonicalize(root).ok()?;
-    let full = fs::canonicalize(root.join(target)).ok()?;
-    let metadata = fs::metadata(&full).ok()?;
+fn inside(root: &Path, target: &str) -> Option<File> {
+    let file = open_beneath(root, Path::new(target)).ok()?;
+    let metadata = file.metadata().ok()?;
     let shown = metadata.is_dir() || metadata.is_file() && metadata.len() <= LARGEST;
-    (shown && full.starts_with(real)).then_some(full)
+    shown.then_some(file)
 }
 
-fn plain(full: &Path) -> Result<String, String> {
-    let bytes = fs::read(full).map_err(|error| format!("read {}: {error}", full.display()))?;
+fn plain(file: File, target: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("read {target}: {error}"))?;
     match bytes.iter().take(8_000).any(|&byte| byte == 0) {
-        true => Err(format!("{} is not text", full.display())),
+        true => Err(format!("{target} is not text")),
         false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
     }
 }
@@ -180,6 +183,8 @@ pub(crate) fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> Vi
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn check(target: &str, outline: bool, expected: &str) {
@@ -190,6 +195,8 @@ mod tests {
         let text = "'''Doc.'''\nclass A:\n    def f(self):\n        return 1\n";
         fs::write(root.join("a.py"), text).unwrap();
         fs::write(root.join("notes.txt"), "hello\n").unwrap();
+        std::os::unix::fs::symlink("../secret.txt", root.join("linked.txt")).unwrap();
+        std::os::unix::fs::symlink(outer.path(), root.join("away")).unwrap();
         let graph = Graph::build(&root, &graph::BuildOptions::default());
         let texts = Texts::new(&root, WalkOptions::default());
         let asked = Arguments { target: target.to_owned(), outline, ..Arguments::default() };
@@ -211,8 +218,12 @@ mod tests {
 
     #[test]
     fn s17_paths_do_not_lead_out() {
-        let refused =
-            "nothing is named ../secret.txt (names are dotted; search for symbols to find one)";
-        check("../secret.txt", false, refused);
+        let refused = |target: &str| {
+            format!("nothing is named {target} (names are dotted; search for symbols to find one)")
+        };
+        for target in ["../secret.txt", "/etc/passwd", "linked.txt", "away/secret.txt"] {
+            check(target, false, &refused(target));
+        }
+        check("/proc/self/environ", false, &refused("/proc/self/environ"));
     }
 }
