@@ -33,6 +33,7 @@ mod outcome;
 mod prompt;
 mod ranking;
 mod record;
+mod remembered;
 mod trajectory;
 mod writer;
 

@@ -20,6 +20,7 @@ use crate::{
     outcome::Outcome,
     prompt::{PromptError, Prompts},
     ranking::Ranking,
+    remembered::remembered,
 };
 
 /// Why a session cannot be opened.
@@ -120,14 +121,14 @@ async fn told(
             let paths = graph.modules.iter().map(|module| format!("{}\n", module.path));
             fitting(paths, budget)
         }
-        Opening::Ranked => {
-            let graph = session.graph();
-            let ranking = rank(&graph, &History::default(), &RankOptions::default());
-            let readme = README.iter().find_map(|name| fs::read_to_string(root.join(name)).ok());
-            let options = ContextOptions { budget, ..ContextOptions::default() };
-            let readme = readme.unwrap_or_default();
-            graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options).text
-        }
+        Opening::Ranked => match session.graphs.clone() {
+            None => by_rank(session, budget),
+            // Ranking and counting tokens take longer than all else that comes before a request.
+            Some(directory) => {
+                let key = format!("ranked\n{budget}\n{}", session.repository.fingerprint);
+                remembered(&directory, &key, || by_rank(session, budget))
+            }
+        },
         Opening::Chunks => {
             let graph = session.graph();
             let all: Vec<_> = graph
@@ -154,6 +155,18 @@ async fn told(
             fitting(files, budget)
         }
     })
+}
+
+/// RepoMaster's four blocks (section 3.2.2).
+fn by_rank(session: &mut Session, budget: usize) -> String {
+    let graph = session.graph();
+    let root = &session.repository.root;
+    let texts = Texts::new(root, WalkOptions::default());
+    let ranking = rank(&graph, &History::default(), &RankOptions::default());
+    let readme = README.iter().find_map(|name| fs::read_to_string(root.join(name)).ok());
+    let readme = readme.unwrap_or_default();
+    let options = ContextOptions { budget, ..ContextOptions::default() };
+    graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options).text
 }
 
 /// As many parts as fit, and how many did not.

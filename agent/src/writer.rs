@@ -5,13 +5,12 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
-use graph::GraphCache;
 use serde_json::Value;
 use tools::{
     Findings, Group, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
@@ -35,7 +34,7 @@ pub struct Writer {
     settings: Settings,
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
-    graphs: Option<GraphCache>,
+    graphs: Option<PathBuf>,
 }
 
 /// Where a session's record goes in the directory that is given for it.
@@ -262,7 +261,7 @@ pub fn session(
     context: &TaskContext<'_>,
     settings: &Settings,
     sandbox: Arc<dyn Sandbox>,
-    graphs: Option<GraphCache>,
+    graphs: Option<PathBuf>,
 ) -> Result<Session, WorkspaceError> {
     Ok(Session {
         workspace: Workspace::create(context.scratch)?,

@@ -52,8 +52,8 @@ pub struct Session {
     pub interrupt: Interrupt,
     /// When the whole session is over.
     pub deadline: Instant,
-    /// Where graphs are kept between sessions; nowhere without one.
-    pub graphs: Option<GraphCache>,
+    /// The directory in which graphs, and what follows from them, are kept between sessions.
+    pub graphs: Option<PathBuf>,
     /// What was found out so far.
     pub findings: Findings,
 }
@@ -150,7 +150,7 @@ impl Session {
         let options = BuildOptions::default();
         let build = || match &self.graphs {
             // Whether it could be kept is no matter of the session's.
-            Some(cache) => cache.build(root, &options).0,
+            Some(directory) => GraphCache::new(directory).build(root, &options).0,
             None => Graph::build(root, &options),
         };
         Arc::clone(self.findings.graph.get_or_insert_with(|| Arc::new(build())))

@@ -13,7 +13,6 @@ use std::{
 };
 
 use clap::ColorChoice;
-use graph::GraphCache;
 use tools::{
     Artifact, Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox,
     OpenOptions, Repository, RepositoryError, Sandbox, SandboxError,
@@ -129,8 +128,8 @@ impl Surroundings {
     }
 
     /// Where graphs are kept.
-    pub fn graphs(&self) -> Option<GraphCache> {
-        Some(GraphCache::new(self.cache.join("graphs")))
+    pub fn graphs(&self) -> Option<PathBuf> {
+        Some(self.cache.join("graphs"))
     }
 
     /// A failure of what was running: the user's wish where there is one, else the machine's.

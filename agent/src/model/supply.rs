@@ -8,7 +8,6 @@ use std::{
     sync::Arc,
 };
 
-use graph::GraphCache;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -98,8 +97,8 @@ pub struct Access {
     pub credentials: Credentials,
     /// The user's terminal.
     pub ask: Ask,
-    /// Where graphs of repositories are kept; nowhere without one.
-    pub graphs: Option<GraphCache>,
+    /// The directory in which graphs of repositories are kept, where any is.
+    pub graphs: Option<PathBuf>,
 }
 
 /// Why settings give no model.

@@ -1,0 +1,49 @@
+//! Texts that follow from a repository and the settings alone, kept from one session to the next.
+//!
+//! What cannot be read, or is not whole, is made again; what cannot be kept is made every time. A key
+//! names all that a text follows from, this program's version included.
+
+use std::{fs, path::Path};
+
+use crate::record::replace;
+
+/// The text of a key: what is kept in the directory, or else what is made now and kept there.
+pub fn remembered(directory: &Path, key: &str, make: impl FnOnce() -> String) -> String {
+    let key = format!("{}\n{key}", env!("CARGO_PKG_VERSION"));
+    let path = directory.join(format!("{}.opening", blake3::hash(key.as_bytes()).to_hex()));
+    if let Some(text) = fs::read_to_string(&path).ok().and_then(|kept| whole(&kept)) {
+        return text;
+    }
+    let text = make();
+    let kept = format!("{}\n{text}", blake3::hash(text.as_bytes()).to_hex());
+    // Whoever cannot write here has lost nothing but time.
+    let _ = fs::create_dir_all(directory).map(|()| replace(&path, kept.as_bytes()));
+    text
+}
+
+/// The text of a file whose first line is the hash of the others.
+fn whole(kept: &str) -> Option<String> {
+    let (hash, text) = kept.split_once('\n')?;
+    (blake3::hash(text.as_bytes()).to_hex().as_str() == hash).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d02_what_is_not_whole_is_made_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let told = |text: &str| remembered(directory.path(), "key", || text.to_owned());
+        assert_eq!(told("first, of two\nlines"), "first, of two\nlines");
+        assert_eq!(told("second"), "first, of two\nlines");
+        let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+        let kept = fs::read(&file).unwrap();
+        for end in 0..kept.len() {
+            fs::write(&file, &kept[..end]).unwrap();
+            assert_eq!(told("third"), "third", "cut at {end}");
+        }
+        assert_eq!(remembered(directory.path(), "other", || "fourth".to_owned()), "fourth");
+        assert_eq!(remembered(Path::new("/proc/none"), "key", || "fifth".to_owned()), "fifth");
+    }
+}
