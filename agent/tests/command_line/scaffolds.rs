@@ -113,7 +113,9 @@ fn every_scaffold_comes_to_its_end() {
     let names: Vec<&str> =
         listed.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() >= 12, "{}", listed.out);
-    for name in names {
+    // The ablations differ in what another test looks at; all of them are run on a real task elsewhere.
+    let ablation = |name: &str| name.starts_with("ablation-") && name != "ablation-edit-execute";
+    for name in names.into_iter().filter(|name| !ablation(name)) {
         let (ran, told) = play(&user, &python, name, &[]);
         assert_eq!(ran.code, 0, "{name}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with("faithful: all 2 cases"), "{name}: {}", ran.out);
@@ -125,10 +127,6 @@ fn every_scaffold_comes_to_its_end() {
             "static" => assert!(knows("return value * FACTOR") && knows("```python")),
             "self-planning-rag" => assert!(knows("most like the test")),
             "chain-of-context" => assert!(knows("VERIFY") && knows("print('doubling')")),
-            "ablation-test-body" => assert!(knows("print('doubling')")),
-            "ablation-base" => assert!(!knows("print('doubling')")),
-            "ablation-reading" => assert!(knows("Before you write, read")),
-            "ablation-tracing" => assert!(knows("follow the command's execution")),
             _ => {}
         }
         let trajectory = read(&user.here().join(format!("record-{name}/trajectory.jsonl")));
@@ -195,6 +193,16 @@ fn ablations_change_what_is_offered_and_what_is_told() {
         assert_eq!(text.contains("What matters most in the repository"), ranked, "{scaffold}");
         assert_eq!(text.contains("modules and classes, ranked"), ranked, "{scaffold}");
         assert_eq!(text.contains("Long replies are cut down"), cut, "{scaffold}");
+    }
+    let phrases = ["print('doubling')", "Before you write, read", "follow the command's execution"];
+    for (scaffold, expected) in [
+        ("ablation-base", [false, false, false]),
+        ("ablation-test-body", [true, false, false]),
+        ("ablation-reading", [false, true, false]),
+        ("ablation-tracing", [false, false, true]),
+    ] {
+        let (_, text) = told(scaffold);
+        assert_eq!(phrases.map(|phrase| text.contains(phrase)), expected, "{scaffold}");
     }
 }
 
