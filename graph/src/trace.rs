@@ -44,7 +44,8 @@ pub struct Trace {
     /// What a console script of the repository calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<Entry>,
-    /// Entries of `sys.path` inside the repository when the tests began, relative; `""` is its root.
+    /// Entries of `sys.path` inside the repository when the tests began, relative, and where else the
+    /// names of test modules lead from; `""` is its root.
     pub roots: Vec<String>,
 }
 

@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::{Alias, Stmt, name::Name};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{
+    Alias, FString, Stmt, StringFlags as _,
+    name::Name,
+    str::Quote,
+    visitor::{self, Visitor},
+};
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -286,14 +291,39 @@ fn special_names(
                     let directory = module.path().trim_end_matches("/__init__.py");
                     format!("[{}]", file_expression(gist_path, directory))
                 }
-                "__name__" if adjustments.module_names && module.name != "__main__" => {
+                "__name__" if module.name != "__main__" => {
+                    // Code that takes a name apart means the one that its module had.
+                    let text = module.syntax.source().text();
+                    let apart = text[usize::from(reference.range.end())..].starts_with('.');
+                    if !apart && !adjustments.module_names {
+                        continue;
+                    }
                     format!("{:?}", module.name)
                 }
                 _ => continue,
             };
+            let text = match inside_double_quotes(unit.stmt, reference.range) {
+                true => text.replace('"', "'"),
+                false => text,
+            };
             edits.entry(unit.module).or_default().insert(key(reference.range), text);
         }
     }
+}
+
+/// Whether a place is inside an f-string in double quotes, where older interpreters take no others.
+fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
+    struct Finder(TextRange, bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_f_string(&mut self, string: &'v FString) {
+            let double = string.flags.quote_style() == Quote::Double;
+            self.1 |= double && string.range.contains_range(self.0);
+            visitor::walk_f_string(self, string);
+        }
+    }
+    let mut finder = Finder(range, false);
+    finder.visit_stmt(stmt);
+    finder.1
 }
 
 /// The path of an original file, computed from the gist's own.

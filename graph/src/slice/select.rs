@@ -216,8 +216,9 @@ impl<'a> Search<'a, '_> {
             while let Some(id) = self.work.pop() {
                 self.process(id);
             }
+            let escaped = self.selection.escaped.len();
             self.asked_by_name();
-            if self.work.is_empty() {
+            if self.work.is_empty() && self.selection.escaped.len() == escaped {
                 return;
             }
         }
@@ -539,6 +540,14 @@ impl<'a> Search<'a, '_> {
             if self.program().modules.find(&module).is_some() {
                 self.selection.registered.insert(module.clone());
                 self.demand(&module, &Name::new(parts[at]));
+                // Whoever follows such a path may go by attributes from package to package.
+                for inner in 1..at {
+                    let (package, name) = (parts[..inner].join("."), Name::new(parts[inner]));
+                    let reached = self.program().resolver.attribute(&package, &name);
+                    if matches!(reached, Some(Target::Module(_))) {
+                        self.selection.dotted.insert((package, name));
+                    }
+                }
                 return;
             }
         }
@@ -627,6 +636,8 @@ impl<'a> Search<'a, '_> {
                     self.require(home, &own, reason);
                 }
                 Some(Target::Module(inner)) => {
+                    // Nothing tells what is asked of it through such an object, either.
+                    self.selection.named.insert(inner.clone());
                     self.selection.escaped.insert(inner);
                 }
                 Some(Target::External(..)) => {

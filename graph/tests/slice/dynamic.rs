@@ -21,7 +21,7 @@ fn a_dotted_string_registers_the_module_it_names() {
         "test_a.py::test_f",
         "
 +import sys
-+sys.modules[\"pkg\"] = sys.modules[\"pkg.mod\"] = sys.modules.get(__name__)
++mod = sys.modules[\"pkg\"] = sys.modules[\"pkg.mod\"] = sys.modules.get(__name__)
  from unittest import mock
  LIMIT = 1
  def work():
@@ -392,6 +392,83 @@ entry tool pkg.cli main
 +if __name__ == "__main__":
 +    sys.argv[0] = "tool"
 +    sys.exit(main())
+"#,
+    );
+}
+
+#[test]
+fn a_module_reached_through_one_that_is_an_object_is_one_too() {
+    check(
+        "
+--- trace
+holds pkg.space inner module pkg.inner
+holds pkg.inner make function pkg.inner:make
+--- pkg/__init__.py
+--- pkg/other.py
++def make():
+*    return 1
+--- pkg/inner.py
++from . import other
++make = [other.make][0]
+--- pkg/space.py
++from . import inner
+--- pkg/mod.py
++from . import space, other
++KNOWN = {'pkg.space'}
++def choose():
+*    return space
++def user():
+*    found = choose()
+*    return (found.__name__ in KNOWN) + found.inner.make() + other.make()
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() == 3
+",
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++other = sys.modules.get(__name__)
++inner = types.ModuleType("pkg.inner")
++space = types.ModuleType("pkg.space")
++vars(space).update(inner=inner)
+ def make():
+     return 1
++make_other = make
+~make = [other.make_other][0]
++vars(inner).update(make=make)
+ KNOWN = {'pkg.space'}
+ def choose():
+     return space
+ def user():
+     found = choose()
+~    return (found.__name__ in KNOWN) + found.inner.make() + other.make_other()
+ def test_f():
+     assert user() == 3
+"#,
+    );
+}
+
+#[test]
+fn a_name_that_is_taken_apart_is_that_of_its_module() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++def parent():
+*    return __name__.rpartition('.')[0], print(__name__), f"{__name__.upper()}"
+--- test_a.py
++from pkg.mod import parent
++def test_f():
+*    assert parent() == ('pkg', None, 'PKG.MOD')
+"#,
+        "test_a.py::test_f",
+        r#"
+ def parent():
+~    return "pkg.mod".rpartition('.')[0], print(__name__), f"{'pkg.mod'.upper()}"
+ def test_f():
+     assert parent() == ('pkg', None, 'PKG.MOD')
 "#,
     );
 }

@@ -316,3 +316,39 @@ fn a_call_that_changes_a_needed_global_is_kept() {
 ",
     );
 }
+
+#[test]
+fn a_change_of_a_name_of_another_module_waits_for_that_name() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/table.py
++__all__ = ['work']
++LIMIT = 1
++STEPS = []
++def work():
+*    return LIMIT
+--- pkg/more.py
++from pkg import table
++table.__all__ += ['more']
++table.STEPS.append(1)
++table.LIMIT = 2
+--- test_a.py
++import pkg.more
++from pkg.table import work
++def test_f():
+*    assert work() == 2
+",
+        "test_a.py::test_f",
+        "
++import sys
++table = sys.modules.get(__name__)
+ LIMIT = 1
+ def work():
+     return LIMIT
+ table.LIMIT = 2
+ def test_f():
+     assert work() == 2
+",
+    );
+}

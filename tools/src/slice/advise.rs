@@ -273,9 +273,28 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
         }
         _ => {}
     }
+    if *next == *attempt.request && !next.adjustments.module_names {
+        next.adjustments.module_names = reads_name(raised, attempt);
+    }
     if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
     }
+}
+
+/// Whether a line of the gist on the way to an error reads the name of its module.
+fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let file = std::path::Path::new(attempt.gist_path).file_name();
+    let lines: Vec<&str> = attempt.gist.text.lines().collect();
+    raised.frames.iter().any(|(path, line, _)| {
+        let line = match attempt.probed {
+            Some(probed) => probed.gist_line(*line),
+            None => Some(*line),
+        };
+        std::path::Path::new(path).file_name() == file
+            && line.is_some_and(|line| {
+                lines.get(line as usize - 1).is_some_and(|text| text.contains("__name__"))
+            })
+    })
 }
 
 /// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole

@@ -209,6 +209,25 @@ def _fixtures(tracer, items):
     return sorted(found)
 
 
+def _roots_of(tracer, items):
+    """Where the names of test modules lead from: pytest may import them without `sys.path`."""
+    found = []
+    for module in {id(module): module for module in (getattr(item, "module", None) for item in items)}.values():
+        if module is None or not issubclass(type(module), ModuleType):
+            continue
+        held = _MODULE_DICT(module)
+        name, file = held.get("__name__"), held.get("__file__")
+        path = tracer.relative(_real(file)) if type(file) is str else None
+        if path is None or type(name) is not str or "." not in name:
+            continue
+        tail = name.replace(".", "/") + ".py"
+        if path == tail or path.endswith("/" + tail):
+            root = path[: -len(tail)].rstrip("/")
+            if root not in found:
+                found.append(root)
+    return found
+
+
 def _code_of(function):
     for _ in range(100):
         kind = type(function)

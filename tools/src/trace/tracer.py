@@ -345,6 +345,7 @@ class Tracer:
 
     def begin_tests(self, items):
         self.roots = self.current_roots()
+        self.roots.extend(root for root in _roots_of(self, items) if root not in self.roots)
         self.fixtures = _fixtures(self, items)
         self.test = True
         for file in self.by_path.values():

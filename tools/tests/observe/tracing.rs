@@ -549,3 +549,23 @@ fn check_facts(trace: &Trace) {
     assert_eq!(trace.external["sys"], "");
     assert!(!trace.external.contains_key("pkg"));
 }
+
+#[test]
+fn names_of_test_modules_lead_to_their_helpers() {
+    let project = Project::new(
+        "#- pytest.ini\n[pytest]\naddopts = --import-mode=importlib\n\
+         #- tests/__init__.py\n\
+         #- tests/helper.py\ndef make():\n    return 1\n\
+         #- tests/test_a.py\nfrom .helper import make\ndef test_f():\n    assert make() == 1\n",
+    );
+    let Some(environment) =
+        pythons::VERSIONS.iter().rev().find_map(|(minor, _)| pythons::environment(*minor))
+    else {
+        return;
+    };
+    let command = "pytest tests/test_a.py::test_f";
+    let (run, trace) = project.trace(&environment, command, Observer::Fastest);
+    assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
+    assert_eq!(file(&trace, "tests/helper.py").modules, ["tests.helper"]);
+    assert_eq!(trace.roots, [""], "no entry of `sys.path` leads there");
+}

@@ -100,8 +100,12 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         if namespaces.contains(module)
             && let Some(target) = program.resolver.attribute(module, name)
         {
+            let thing = thing_of(target);
+            if let Thing::Namespace(inner) = &thing {
+                book.namespaces.entry(inner.clone()).or_default();
+            }
             let names = book.namespaces.entry(module.clone()).or_default();
-            names.insert(name.clone(), thing_of(target));
+            names.insert(name.clone(), thing);
         }
     }
     imports(&mut book, selection);

@@ -311,7 +311,7 @@ impl Search<'_, '_> {
     ) -> bool {
         match target {
             Expr::Name(_) => true,
-            Expr::Attribute(attribute) => self.base(id, &attribute.value, globals),
+            Expr::Attribute(_) => self.base(id, target, globals),
             Expr::Subscript(subscript) => self.base(id, &subscript.value, globals),
             Expr::Tuple(tuple) => {
                 tuple.elts.iter().all(|element| self.target_changes(id, element, globals))
@@ -326,20 +326,30 @@ impl Search<'_, '_> {
         mut expr: &Expr,
         globals: &mut Vec<(ModuleId, Name)>,
     ) -> bool {
+        let mut attributes: Vec<&Name> = Vec::new();
         loop {
             match expr {
-                Expr::Attribute(attribute) => expr = &attribute.value,
-                Expr::Subscript(subscript) => expr = &subscript.value,
+                Expr::Attribute(attribute) => {
+                    attributes.push(&attribute.attr.id);
+                    expr = &attribute.value;
+                }
+                Expr::Subscript(subscript) => {
+                    attributes.clear();
+                    expr = &subscript.value;
+                }
                 Expr::Name(name) => {
                     let program = self.program();
-                    let unit = program.get(id);
-                    return match program.target(id, &name.id, false) {
+                    let mut target = program.target(id, &name.id, false);
+                    while let Some(Target::Module(module)) = &target
+                        && let Some(attribute) = attributes.pop()
+                    {
+                        target = program.resolver.attribute(module, attribute);
+                    }
+                    return match target {
                         Some(Target::Own(home, own)) => {
                             globals.push((home, own));
                             true
                         }
-                        // A loop variable of the same statement: what it stands for is unknown.
-                        _ if unit.binds.contains(&name.id) => false,
                         _ => false,
                     };
                 }
