@@ -60,6 +60,7 @@ fn differs(
         limits: spec.limits,
         hash_seed: 0,
         variables: spec.variables,
+        absent: &[],
     })?;
     if run.status == tools::Status::Interrupted {
         return Err(EvalError::Interrupted);

@@ -272,6 +272,7 @@ fn run(
         limits: spec.limits,
         hash_seed: 0,
         variables: &variables,
+        absent: &[],
     });
     // What the program left may be anything: a link is not followed, a flood not read.
     let regular =

@@ -141,7 +141,8 @@ impl Draft<'_> {
         }
     }
 
-    /// What an environment has installed, as a lock: all distributions but the project itself and pip.
+    /// What an environment has installed, as a lock: all distributions but pip and the project itself,
+    /// which is there only where pytest is made of it.
     pub fn lock(project: &str, environment: &Environment) -> String {
         let normal = |name: &str| name.to_lowercase().replace(['-', '_', '.'], "-");
         // The environment's own directory alone: what its base interpreter has is not seen from it.
@@ -150,7 +151,15 @@ impl Draft<'_> {
         let names = installed(&own);
         let distributions = names.iter().filter_map(|name| {
             let (name, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
-            let kept = !["pip".to_owned(), normal(project)].contains(&normal(name));
+            let is_project = normal(name) == normal(project);
+            // What was not made by an installer is no more than the metadata of the repository.
+            let has_files = || {
+                let (major, minor, _) = own.version;
+                let site = format!("lib/python{major}.{minor}/site-packages");
+                let record = format!("{name}-{version}.dist-info/WHEEL");
+                own.readable.iter().any(|place| place.join(&site).join(&record).is_file())
+            };
+            let kept = normal(name) != "pip" && (!is_project || has_files());
             kept.then(|| format!("{}=={version}\n", name.replace('_', "-")))
         });
         distributions.collect()

@@ -345,6 +345,7 @@ impl Runs<'_> {
             limits: original.limits,
             hash_seed: 0,
             variables: original.variables,
+            absent: &candidate.absent,
         }
     }
 

@@ -258,6 +258,7 @@ fn run_spec<'a>(
         limits: spec.limits,
         hash_seed,
         variables: spec.variables,
+        absent: &[],
     }
 }
 

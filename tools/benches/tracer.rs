@@ -249,6 +249,7 @@ impl Bench<'_> {
             limits,
             hash_seed: 0,
             variables: &variables,
+            absent: &[],
         };
         let run = match observer {
             None => execute(&spec)?,

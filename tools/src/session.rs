@@ -141,6 +141,7 @@ impl Session {
             limits: self.limits(),
             hash_seed: self.hash_seed,
             variables: &self.variables,
+            absent: &[],
         }
     }
 
@@ -316,6 +317,7 @@ impl Session {
         }
         let spec = RunSpec {
             variables: &variables,
+            absent: &candidate.absent,
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
         // The original was traced with the same interpreter.

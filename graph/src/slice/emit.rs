@@ -97,7 +97,9 @@ impl Head {
         for module in &selection.registered {
             let mut name = module.as_str();
             while modules.is_internal(name) && !selection.program.holds_extensions(name) {
-                registered.insert(name.to_owned());
+                if !naming.namespaces.contains(name) {
+                    registered.insert(name.to_owned());
+                }
                 match name.rsplit_once('.') {
                     Some((parent, _)) => name = parent,
                     None => break,

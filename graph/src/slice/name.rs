@@ -62,6 +62,8 @@ pub(crate) struct Naming {
     pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
     pub(crate) notes: Vec<String>,
     pub(crate) needs_types: bool,
+    /// Modules that are objects of their own.
+    pub(crate) namespaces: BTreeSet<String>,
     /// Names that mean something in the gist.
     pub(crate) taken: FxHashSet<Name>,
 }
@@ -134,6 +136,7 @@ pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Nami
         namer.write();
         let mut naming = namer.naming;
         naming.taken = book.taken;
+        naming.namespaces = namespaces;
         return naming;
     }
 }
@@ -711,7 +714,11 @@ impl Namer<'_, '_> {
             if flats.is_empty() {
                 flats.push(Name::new(tail(module)));
             }
-            let all = flats.iter().map(Name::as_str).collect::<Vec<_>>().join(" = ");
+            let mut targets: Vec<String> = flats.iter().map(Name::to_string).collect();
+            if self.selection.registered.contains(module) {
+                targets.push(format!("sys.modules[{module:?}]"));
+            }
+            let all = targets.join(" = ");
             let flat = flats.swap_remove(0);
             let reason = format!("`{module}` is used as an object of its own");
             self.redirect_globals(module, &flat);

@@ -80,6 +80,10 @@ pub(crate) fn select<'a>(
         .iter()
         .map(|(class, names)| (class.clone(), names.iter().cloned().collect()))
         .collect();
+    let imports_by_name = program.modules.iter().any(|(_, module)| {
+        let text = module.syntax.source().text();
+        text.contains("import_module(") || text.contains("__import__(")
+    });
     let mut stubs: FxHashSet<Place> = FxHashSet::default();
     loop {
         let mut search = Search {
@@ -107,6 +111,8 @@ pub(crate) fn select<'a>(
             attributes: FxHashSet::default(),
             strings: FxHashSet::default(),
             class_locals: FxHashSet::default(),
+            asking: FxHashSet::default(),
+            imports_by_name,
         };
         search.roots(&named, &examples);
         search.foreign(data);
@@ -194,6 +200,10 @@ struct Search<'a, 's> {
     attributes: FxHashSet<Name>,
     strings: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
+    /// Modules whose code looks its own globals up by strings.
+    asking: FxHashSet<ModuleId>,
+    /// Whether something imports modules by strings.
+    imports_by_name: bool,
 }
 
 impl<'a> Search<'a, '_> {
@@ -263,6 +273,10 @@ impl<'a> Search<'a, '_> {
             }
             for (text, _) in &scan.strings {
                 self.dotted_string(id, text);
+            }
+            // `globals()[name]` finds what the module binds.
+            if scan.references.iter().any(|one| &one.name == "globals" && !one.dead) {
+                self.asking.insert(module);
             }
             self.attributes.extend(scan.attributes.iter().cloned());
             if self.program().is_support(module) {
@@ -516,6 +530,17 @@ impl<'a> Search<'a, '_> {
 
     /// `"package.module.name"`, as a patch would name it.
     fn dotted_string(&mut self, id: UnitId, text: &str) {
+        // `package.module:attribute`, as entry points and settings name things.
+        if let Some((module, attribute)) = text.split_once(':')
+            && self.program().modules.find(module).is_some()
+            && attribute.split('.').all(is_identifier)
+        {
+            self.dotted_string(id, module);
+            let first = attribute.split('.').next().unwrap_or_default();
+            self.selection.registered.insert(module.to_owned());
+            self.demand(module, &Name::new(first));
+            return;
+        }
         if text.len() > 200 || !text.contains('.') || !text.split('.').all(is_identifier) {
             if self.program().is_support(self.program().get(id).module) && text.contains("import ")
             {
@@ -533,6 +558,12 @@ impl<'a> Search<'a, '_> {
             self.selection.named.insert(text.to_owned());
         }
         if !support && self.program().modules.is_internal(text) {
+            return;
+        }
+        if self.imports_by_name && self.program().modules.find(text).is_some() {
+            // A test that names a module means to have it imported: it becomes an object of its own.
+            self.selection.registered.insert(text.to_owned());
+            self.selection.escaped.insert(text.to_owned());
             return;
         }
         for at in (1..parts.len()).rev() {
@@ -664,8 +695,10 @@ impl<'a> Search<'a, '_> {
     /// Names that kept code asks of a module whose object it holds: strings it mentions.
     fn asked_by_name(&mut self) {
         let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
-        for module in escaped {
-            let Some(id) = self.program().modules.find(&module) else { continue };
+        let held = escaped.iter().filter_map(|module| self.program().modules.find(module));
+        let asking: FxHashSet<ModuleId> = held.chain(self.asking.iter().copied()).collect();
+        for id in asking {
+            let module = self.program().modules.get(id).name.clone();
             if self.selection.is_namespace(&module) {
                 self.fill_namespace(id, &module);
                 continue;

@@ -472,3 +472,79 @@ fn a_name_that_is_taken_apart_is_that_of_its_module() {
 "#,
     );
 }
+
+#[test]
+fn a_module_that_a_test_names_is_imported_as_itself() {
+    check(
+        "
+--- trace
+holds pkg.one make function pkg.one:make
+holds pkg.two make function pkg.two:make
+--- pkg/__init__.py
+--- pkg/one.py
++def make():
+*    return 1
+--- pkg/two.py
++def make():
+*    return 2
+--- pkg/mod.py
++import importlib
++def load(name):
+*    return importlib.import_module(name).make()
+--- test_a.py
++from pkg.mod import load
++def test_f():
+*    assert load('pkg.one') + load('pkg.two') == 3
+",
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++one = sys.modules["pkg.one"] = types.ModuleType("pkg.one")
++two = sys.modules["pkg.two"] = types.ModuleType("pkg.two")
+ import importlib
+ def load(name):
+     return importlib.import_module(name).make()
+ def test_f():
+     assert load('pkg.one') + load('pkg.two') == 3
+ def make():
+     return 1
++make_one = make
++vars(one).update(make=make_one)
+ def make():
+     return 2
++vars(two).update(make=make)
+"#,
+    );
+}
+
+#[test]
+fn globals_by_name_are_found_where_code_looks_them_up() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/cats.py
++Lu = 'A-Z'
++Ll = 'a-z'
++Nd = '0-9'
++def combine(*names):
+*    return ''.join(globals()[name] for name in names)
+--- test_a.py
++from pkg import cats
++def test_f():
+*    assert cats.combine('Lu', 'Ll') == 'A-Za-z'
+",
+        "test_a.py::test_f",
+        "
++import sys
++cats = sys.modules.get(__name__)
+ Lu = 'A-Z'
+ Ll = 'a-z'
+ def combine(*names):
+     return ''.join(globals()[name] for name in names)
+ def test_f():
+     assert cats.combine('Lu', 'Ll') == 'A-Za-z'
+",
+    );
+}

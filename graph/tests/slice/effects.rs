@@ -352,3 +352,45 @@ fn a_change_of_a_name_of_another_module_waits_for_that_name() {
 ",
     );
 }
+
+#[test]
+fn what_a_module_puts_in_its_own_place_is_left_out() {
+    check(
+        "
+--- trace
+holds pkg.lazy make function pkg.real:make
+--- pkg/__init__.py
+--- pkg/real.py
++def make():
+*    return 1
+--- pkg/lazy.py
++import sys, types
++class Lazy(types.ModuleType):
++    def __getattr__(self, name):
+*        from pkg.real import make
+*        setattr(self, name, make)
+*        return make
++old = sys.modules[__name__]
++new = Lazy(__name__)
++new.__dict__.update(old.__dict__)
++sys.modules[__name__] = new
++del new.new, new.old, new.sys
+--- test_a.py
++from pkg.lazy import make
++def test_f():
+*    assert make() == 1
+",
+        "test_a.py::test_f",
+        "
+ import types
+ class Lazy(types.ModuleType):
+     def __getattr__(self, name):
+         setattr(self, name, make)
+         return make
+ def test_f():
+     assert make() == 1
+ def make():
+     return 1
+",
+    );
+}

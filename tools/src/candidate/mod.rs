@@ -56,6 +56,8 @@ pub struct Candidate {
     pub gist: String,
     /// The command that runs the gist.
     pub command: Command,
+    /// Top-level packages that it has to do without.
+    pub absent: Vec<String>,
 }
 
 /// Why no candidate can be made.
@@ -150,6 +152,7 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
         }
         kept.insert(path.clone());
     }
+    let mut absent = spec.internal.tops.clone();
     for (package, name) in &spec.internal.packages {
         // A directory without `__init__.py` could still be imported, as an empty namespace package.
         let inside = |path: &&String| {
@@ -157,6 +160,9 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
         };
         let left: Vec<&String> = kept.iter().filter(inside).collect();
         let compiled = left.iter().any(|path| is_compiled(path));
+        if compiled {
+            absent.remove(name);
+        }
         let holds_gist = gist.strip_prefix(package.as_str()).is_some_and(|r| r.starts_with('/'));
         if !left.is_empty() && !compiled && !holds_gist {
             let path = directory.join(package).join("__init__.py");
@@ -170,7 +176,8 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
         fs::create_dir_all(parent).map_err(write(parent))?;
     }
     fs::write(&path, spec.gist).map_err(write(&path))?;
-    Ok(Candidate { directory, command: spec.command.for_gist(&gist), gist })
+    let command = spec.command.for_gist(&gist);
+    Ok(Candidate { directory, command, gist, absent: absent.into_iter().collect() })
 }
 
 /// Files that the command names: test modules, or the script or module that it starts.

@@ -70,11 +70,40 @@ def _raised(exception, traceback):
     }
 
 
+class _Own:
+    """What pytest and its plugins import for themselves, where the program has a package of that name to
+    do without: while they start, the environment comes before the program's directory. Then they keep
+    what they have, and the program finds none of it."""
+
+    def __init__(self, absent):
+        self._absent = frozenset(absent)
+        self._before = list(sys.path)
+        if self._absent:
+            root = os.path.realpath(os.getcwd())
+            inside = [path for path in sys.path if _is_below(path, root)]
+            sys.path[:] = [path for path in sys.path if path not in inside] + inside
+
+    def leave(self):
+        if not self._absent:
+            return
+        sys.path[:] = self._before + [path for path in sys.path if path not in self._before]
+        for name in list(sys.modules):
+            if name.partition(".")[0] in self._absent:
+                del sys.modules[name]
+        self._absent = ()
+
+
+def _is_below(path, root):
+    path = os.path.realpath(path or ".")
+    return path == root or path.startswith(root + os.sep)
+
+
 class _Recorder:
     """The pytest plugin: facts of the hooks, no decisions. Works with pytest 6 to 9."""
 
-    def __init__(self, tracer):
+    def __init__(self, tracer, own):
         self._tracer = tracer
+        self._own = own
         self._pending = {}
 
     def hooks(self):
@@ -90,7 +119,12 @@ class _Recorder:
             "pytest_runtest_makereport",
         ):
             setattr(kind, name, wrapper(getattr(kind, name)))
-        for name in ("pytest_configure", "pytest_runtestloop", "pytest_runtest_logstart"):
+        for name in (
+            "pytest_collection",
+            "pytest_configure",
+            "pytest_runtestloop",
+            "pytest_runtest_logstart",
+        ):
             setattr(kind, name, first(getattr(kind, name)))
         return self
 
@@ -102,6 +136,9 @@ class _Recorder:
             path = getattr(exception, "path", None)
             cause = exception.__cause__ or exception
             self._collection_error(_relative(path), cause)
+
+    def pytest_collection(self):
+        self._own.leave()
 
     def pytest_configure(self, config):
         # Workers of another process would take the tests, and their exceptions, out of sight.
@@ -192,6 +229,7 @@ def _run_pytest(spec, tracer):
         _enter(os.getcwd())
     else:
         _enter(os.path.dirname(sys.executable))
+    own = _Own(spec["absent"])
     try:
         import pytest
     except ModuleNotFoundError as error:
@@ -216,7 +254,7 @@ def _run_pytest(spec, tracer):
     if _loads_coverage(args):
         # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
         args.append("--no-cov")
-    code = pytest.main(args, plugins=[_Recorder(tracer).hooks()])
+    code = pytest.main(args, plugins=[_Recorder(tracer, own).hooks()])
     _record("complete", code=int(code))
     sys.exit(code)
 

@@ -32,6 +32,7 @@ struct Settings<'a, T> {
     args: &'a [String],
     entry: Option<String>,
     orig_argv: Vec<String>,
+    absent: &'a [String],
     trace: Option<&'a T>,
 }
 
@@ -136,6 +137,7 @@ fn lay_out<T: Serialize>(
             _ => None,
         },
         orig_argv: spec.command.words(&spec.environment.python.to_string_lossy()),
+        absent: spec.absent,
         trace,
     };
     let settings = serde_json::to_vec(&settings).expect("strings and options serialise");

@@ -45,6 +45,9 @@ pub struct RunSpec<'a> {
     pub hash_seed: u32,
     /// Environment variables besides the fixed ones; the command's own win over them.
     pub variables: &'a BTreeMap<String, String>,
+    /// Top-level packages that the program has to do without, though pytest or a plugin of it may need
+    /// its own; empty for an original.
+    pub absent: &'a [String],
 }
 
 /// Why a command could not be run. Whatever the command itself does is an [`Execution`].

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use graph::{Adjustments, Gist, Origin, Place, Plan, Trace};
 use serde::{Deserialize, Serialize};
 
-use super::{Probed, SliceRequest};
+use super::{Probed, SliceRequest, printed::printed};
 use crate::{
     execute::{CaseReport, Execution, PhaseReport, Raised},
     pattern::Pattern,
@@ -152,7 +152,11 @@ pub fn difference(
             None,
             format!("{:?}", original.status),
             format!("{:?}: {}", gist.status, tail(gist)),
-            raw.raised.as_ref(),
+            raw.raised
+                .clone()
+                .or_else(|| printed(&raw.stderr))
+                .or_else(|| printed(&raw.stdout))
+                .as_ref(),
         );
     }
     if original.cases.is_empty() && original.collected.is_empty() {
@@ -233,6 +237,7 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
 fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
     let adjustments = &mut next.adjustments;
     let message = raised.message.as_str();
+    let internal = |name: &String| attempt.trace.modules.contains_key(name);
     match raised.kind.as_str() {
         "AttributeError" => {
             let attribute = quoted(message, "has no attribute ").unwrap_or_default();
@@ -242,6 +247,11 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
                 // An import that was left out had loaded the submodule.
                 Some(submodule) if attempt.trace.external.contains_key(&submodule) => {
                     add(&mut adjustments.imports, submodule);
+                }
+                // One that stands for itself holds only what was seen to be asked of it.
+                Some(_) if quoted(message, "module ").is_some_and(|name| internal(&name)) => {
+                    let module = quoted(message, "module ").unwrap_or_default();
+                    add(&mut adjustments.demands, (module, attribute));
                 }
                 Some(_) => keep_binders(attempt, &attribute, adjustments),
                 None => keep_stubs(attempt, &attribute, adjustments),
@@ -259,7 +269,6 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
             }
         }
         "ModuleNotFoundError" | "ImportError" => {
-            let internal = |name: &String| attempt.trace.modules.contains_key(name);
             let name = quoted(message, "cannot import name ");
             if let Some(module) = quoted(message, "No module named ").filter(internal) {
                 add(&mut adjustments.register, module);

@@ -5,6 +5,7 @@
 
 mod advise;
 pub(crate) mod extensions;
+mod printed;
 mod probe;
 
 use std::{

@@ -1,4 +1,6 @@
 import os as __gist_os__
+__gist_open__, __gist_write__, __gist_close__ = __gist_os__.open, __gist_os__.write, __gist_os__.close
+__gist_log__ = __gist_os__.environ.get("GISTIFY_PROBE", __gist_os__.devnull)
 class __gist_probe__:
     def __init__(self, tag):
         self.tag = tag
@@ -11,8 +13,9 @@ class __gist_asked__:
         if getattr(found, "__isabstractmethod__", False):
             self.__dict__["__isabstractmethod__"] = True
     def __note__(self):
-        with open(__gist_os__.environ["GISTIFY_PROBE"], "a") as log:
-            log.write(self.tag + "\n")
+        log = __gist_open__(__gist_log__, __gist_os__.O_WRONLY | __gist_os__.O_APPEND | __gist_os__.O_CREAT, 0o600)
+        __gist_write__(log, (self.tag + "\n").encode())
+        __gist_close__(log)
     def __get__(self, owner, kind=None):
         self.__note__()
         return self.found.__get__(owner, kind)

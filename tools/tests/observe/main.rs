@@ -79,6 +79,7 @@ impl Project {
             limits: self.limits,
             hash_seed: 0,
             variables: &self.variables,
+            absent: &[],
         }
     }
 }

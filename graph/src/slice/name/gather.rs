@@ -86,6 +86,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
     }
     for (module, name) in &selection.dotted {
         let Some(target) = program.resolver.attribute(module, name) else { continue };
+        if namespaces.contains(module) {
+            let names = book.namespaces.entry(module.clone()).or_default();
+            names.insert(name.clone(), thing_of(target));
+            continue;
+        }
         let unit = ids.first().copied().unwrap_or(UnitId(0));
         book.uses.entry(name.clone()).or_default().push(Use {
             unit,

@@ -391,10 +391,20 @@ fn is_internal_dunder_import(expr: &Expr) -> bool {
 
 fn is_place(target: &Expr) -> bool {
     match target {
+        // Whatever a module puts in its own place, a gist has no such place.
+        Expr::Subscript(subscript) if is_own_module(subscript) => false,
         Expr::Attribute(_) | Expr::Subscript(_) => true,
         Expr::Tuple(tuple) => tuple.elts.iter().any(is_place),
         _ => false,
     }
+}
+
+/// `sys.modules[__name__]`.
+fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool {
+    let modules = matches!(subscript.value.as_ref(), Expr::Attribute(attribute)
+        if &attribute.attr == "modules"
+            && matches!(attribute.value.as_ref(), Expr::Name(name) if &name.id == "sys"));
+    modules && matches!(subscript.slice.as_ref(), Expr::Name(name) if &name.id == "__name__")
 }
 
 fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {
