@@ -186,8 +186,40 @@ fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec
     let candidates = originals.iter().filter(|(file, _)| {
         support.files.contains(&file.path) || !support.executed.lines(&file.path).is_empty()
     });
-    let compared = candidates.map(|(file, original)| compare(support, file, original, lines));
-    compared.min_by_key(Vec::len).unwrap_or_default()
+    let candidates: Vec<_> = candidates.collect();
+    let nearest = |lines: &[(usize, &Line)]| {
+        let compared =
+            candidates.iter().map(|(file, original)| compare(support, file, original, lines));
+        compared.min_by_key(Vec::len).unwrap_or_default()
+    };
+    let findings = nearest(lines);
+    // A gist may have both, one after the other.
+    let each = definitions(block, lines);
+    match findings.is_empty() || each.len() < 2 || candidates.len() < 2 {
+        false if each.iter().all(|lines| nearest(lines).is_empty()) => Vec::new(),
+        _ => findings,
+    }
+}
+
+/// The lines of a block, split where it is defined anew.
+fn definitions<'s, 'l>(
+    block: &str,
+    lines: &'s [(usize, &'l Line)],
+) -> Vec<&'s [(usize, &'l Line)]> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for at in 1..lines.len() {
+        let (before, line) = (lines[at - 1].1, lines[at].1);
+        let opens = |line: &Line| {
+            matches!(line.role, Role::Definition | Role::Decorator) && line.block == block
+        };
+        if opens(line) && before.role != Role::Decorator {
+            found.push(&lines[from..at]);
+            from = at;
+        }
+    }
+    found.push(&lines[from..]);
+    found
 }
 
 /// What a gist's block has that the original's has not, and what it lacks that the original executed.

@@ -172,7 +172,13 @@ impl Command {
         match &self.program {
             Program::Pytest | Program::PytestModule => {
                 let dotted = self.args.iter().any(|arg| arg == "--pyargs");
-                let named = |arg: &str| TestId { path: gist.into(), ..node_id(arg, dotted) };
+                let named = |arg: &str| {
+                    let mut id = node_id(arg, dotted);
+                    if let [name] = id.names.as_mut_slice() {
+                        *name = example_of(gist, &id.path, name);
+                    }
+                    TestId { path: gist.into(), ..id }
+                };
                 command.args = self.replaced(gist, |arg| named(arg).to_string());
                 command.args.retain(|arg| arg != "--pyargs");
             }
@@ -509,6 +515,21 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r#"'"'"'"#))
 }
 
+/// The name of a docstring's examples in a gist: they begin with the name of the module.
+fn example_of(gist: &str, path: &str, name: &str) -> String {
+    let dotted = path.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', ".");
+    let starts = dotted.match_indices('.').map(|(at, _)| at + 1);
+    for module in std::iter::once(0).chain(starts).map(|at| &dotted[at..]) {
+        if let Some(rest) = name.strip_prefix(module)
+            && (rest.starts_with('.') || rest.is_empty() && module.contains('.'))
+        {
+            let stem = gist.rsplit('/').next().unwrap_or(gist).trim_end_matches(".py");
+            return format!("{stem}{rest}");
+        }
+    }
+    name.to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -551,6 +572,11 @@ mod tests {
         ],
         ["pytest --pyargs pkg.t.test_a::f", "pkg/t/test_a.py::f", "pytest t/concise.py::f"],
         ["pytest --doctest-modules pkg/a.py", "pkg/a.py", "pytest --doctest-modules t/concise.py"],
+        [
+            "pytest --doctest-modules src/pkg/a.py::pkg.a.C.f",
+            "src/pkg/a.py::pkg.a.C.f",
+            "pytest --doctest-modules t/concise.py::concise.C.f",
+        ],
         ["python -m pytest t/a.py::f", "t/a.py::f", "python -m pytest t/concise.py::f"],
         [
             "python3.11 -W error -m pytest t/a.py",

@@ -479,3 +479,41 @@ fn classes_skips_and_collisions() {
         ],
     );
 }
+
+/// A helper of the tests that has the name of what it makes.
+const NAMESAKES: Original<'static> = Original {
+    files: &[
+        ("lib/__init__.py", ""),
+        (
+            "lib/cart.py",
+            "class Cart:\n    def __init__(self, items):\n        self.items = items\n",
+        ),
+        (
+            "test_lib.py",
+            "from lib import cart\n\n\ndef Cart(*items):\n    return cart.Cart(list(items))\n\n\ndef test_cart():\n    assert Cart(1, 2).items == [1, 2]\n",
+        ),
+    ],
+    command: "pytest test_lib.py",
+};
+
+const NAMESAKES_GIST: &str = "class Cart:\n    def __init__(self, items):\n        self.items = items\n\n\nclass cart:\n    Cart = Cart\n\n\ndef Cart(*items):\n    return cart.Cart(list(items))\n\n\ndef test_cart():\n    assert Cart(1, 2).items == [1, 2]\n";
+
+#[test]
+fn a_helper_may_have_the_name_of_what_it_makes() {
+    check_all(
+        &NAMESAKES,
+        NAMESAKES_GIST,
+        &[
+            Case {
+                what: "both, one after the other",
+                edits: &[],
+                expected: "fidelity 1, existence 7/9, execution 7/9, test 100, -",
+            },
+            Case {
+                what: "the helper does something else",
+                edits: &[("cart.Cart(list(items))", "cart.Cart([*items])")],
+                expected: "fidelity 0, existence 6/9, execution -, test 100, integrity violation",
+            },
+        ],
+    );
+}
