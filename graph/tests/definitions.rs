@@ -19,6 +19,35 @@ fn interpreter() -> Option<PathBuf> {
     })
 }
 
+/// Names of the classes and functions of a text, in the order of their lines.
+fn check(text: &str, expected: &[&str]) {
+    let graph = Graph::of_sources([("m.py", text)]);
+    let mut found: Vec<(u32, &str)> = graph
+        .entities
+        .iter()
+        .filter(|entity| entity.kind != Kind::Module)
+        .map(|entity| (entity.keyword_line, entity.name.as_str()))
+        .collect();
+    found.sort_unstable();
+    let names: Vec<&str> = found.into_iter().map(|(_, name)| name).collect();
+    assert_eq!(names, expected, "{text}");
+}
+
+#[test]
+fn what_is_never_reached_is_defined_as_well() {
+    check("try:\n    raise E\nexcept E:\n    def a(): ...\nelse:\n    def b(): ...\n", &["a", "b"]);
+    check("def f():\n    return\n    def g(): ...\n", &["f", "g"]);
+    check("def f():\n    try:\n        return\n    finally:\n        def g(): ...\n", &["f", "g"]);
+    check("while True:\n    break\n    class A: ...\nelse:\n    class B: ...\n", &["A", "B"]);
+    let platform = "import sys\nif sys.platform == 'win32':\n    def a(): ...\n";
+    check(&format!("{platform}else:\n    def b(): ...\n"), &["a", "b"]);
+    check(
+        "match x:\n    case 1:\n        raise E\n        def a(): ...\n    case _: f = lambda: 1\n",
+        &["a", "<lambda>"],
+    );
+    check("with a:\n    raise E\nassert False, lambda: 1\ndef b(): ...\n", &["<lambda>", "b"]);
+}
+
 #[test]
 fn definitions_of_the_standard_library_are_those_of_ast() {
     let Some(python) = interpreter() else {

@@ -332,10 +332,11 @@ impl<'a> Drawing<'a> {
         let mark = self.environment.mark();
         self.unreachable = false;
         self.block(&statement.body);
-        if !self.unreachable {
-            self.block(&statement.orelse);
-        }
+        // Handlers catch what the body raises, not what follows it.
         let assigned = self.environment.assigned_since(mark);
+        let ended = self.unreachable;
+        self.block(&statement.orelse);
+        self.unreachable |= ended;
         let mut branches = vec![self.environment.roll_back(mark, !self.unreachable)];
         for handler in &statement.handlers {
             let ExceptHandler::ExceptHandler(handler) = handler;
