@@ -67,6 +67,16 @@ pub enum CommandError {
     /// `python -c`.
     #[error("`python -c` runs no file that a gist could stand for (put the code into a script)")]
     Inline,
+    /// Two commands of different programs, or with different options.
+    #[error(
+        "`{first}` and `{other}` cannot be one run (both have to be pytest, unittest or doctest, with the same options)"
+    )]
+    Apart {
+        /// The one.
+        first: String,
+        /// The other.
+        other: String,
+    },
     /// pytest without a file, a node id or an expression.
     #[error("the command `{0}` names no test (for example: pytest tests/test_x.py::test_y)")]
     NoTest(String),
@@ -117,6 +127,41 @@ impl Command {
             return Err(CommandError::NoTest(line));
         }
         Ok(command)
+    }
+
+    /// One command that runs the tests of this one and then those of another.
+    ///
+    /// # Errors
+    /// [`CommandError::Apart`] where only two runs could do that.
+    pub fn and(&self, other: &Command) -> Result<Command, CommandError> {
+        let options = |command: &Command| {
+            let named = command.positions();
+            let args = command.args.iter().enumerate().filter(|(at, _)| !named.contains(at));
+            args.map(|(_, arg)| arg.clone()).collect::<Vec<_>>()
+        };
+        let several = match &self.program {
+            Program::Pytest | Program::PytestModule => true,
+            Program::Module(name) => name == "unittest" || name == "doctest",
+            Program::Script(_) | Program::Console(_) => false,
+        };
+        let alike = several
+            && self.program == other.program
+            && self.variables == other.variables
+            && self.options == other.options
+            && options(self) == options(other)
+            && !self.positions().is_empty()
+            && !other.positions().is_empty();
+        if !alike {
+            return Err(CommandError::Apart { first: self.to_string(), other: other.to_string() });
+        }
+        let mut both = self.clone();
+        for at in other.positions() {
+            let named = &other.args[at];
+            if !both.args.contains(named) {
+                both.args.push(named.clone());
+            }
+        }
+        Ok(both)
     }
 
     /// What it starts.
@@ -294,6 +339,11 @@ impl Command {
         }
         if seen.is_empty() {
             args.push(gist.to_string());
+        }
+        // The whole of a gist has each of its tests in it, and once is enough.
+        if self.is_pytest() && seen.iter().any(|arg| arg == gist) {
+            let tests = format!("{gist}::");
+            args.retain(|arg| !(arg.starts_with(&tests) && seen.contains(arg)));
         }
         args
     }
@@ -554,6 +604,7 @@ mod tests {
             "pytest t/concise.py::f t/concise.py::g",
         ],
         ["pytest t/a.py t/b.py -q", "t/a.py t/b.py", "pytest t/concise.py -q"],
+        ["pytest t/a.py::f t/b.py", "t/a.py::f t/b.py", "pytest t/concise.py"],
         ["pytest -k 'a or b' t/a.py", "t/a.py", "pytest -k 'a or b' t/concise.py"],
         ["pytest -kname t", "t", "pytest -kname t/concise.py"],
         ["pytest -k name", "", "pytest -k name t/concise.py"],
@@ -604,6 +655,31 @@ mod tests {
         ["./run.py a", "run.py", "python t/concise.py a"],
         ["tool sub --x=1", "", "python t/concise.py sub --x=1"],
     ];
+
+    #[test]
+    fn joins_commands() {
+        for (first, other, both) in [
+            ("pytest a.py::f", "pytest b.py::g a.py::f", Ok("pytest a.py::f b.py::g")),
+            ("pytest -q a.py", "pytest b.py -q", Ok("pytest -q a.py b.py")),
+            (
+                "python -m unittest a.A",
+                "python -m unittest b.B.g",
+                Ok("python -m unittest a.A b.B.g"),
+            ),
+            ("pytest a.py", "pytest b.py -x", Err(())),
+            ("pytest a.py", "python -m pytest b.py", Err(())),
+            ("pytest a.py", "pytest -k name", Err(())),
+            ("python a.py", "python b.py", Err(())),
+            ("A=1 pytest a.py", "pytest b.py", Err(())),
+        ] {
+            let parse = |text| Command::parse(text).unwrap();
+            let found = parse(first).and(&parse(other));
+            let found = found.map(|command| command.to_string()).map_err(|error| {
+                assert!(matches!(error, CommandError::Apart { .. }), "{error}");
+            });
+            assert_eq!(found, both.map(str::to_owned), "{first} and {other}");
+        }
+    }
 
     #[test]
     fn understands_commands() {

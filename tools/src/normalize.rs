@@ -189,7 +189,12 @@ impl Normalizer {
     /// A node id with the file's name made equal.
     pub fn node(&self, id: &str) -> String {
         match id.split_once("::") {
-            Some((file, rest)) if self.is_internal_file(file) => format!("{INTERNAL}::{rest}"),
+            Some((file, rest)) if self.is_internal_file(file) => {
+                // Examples of a docstring are named with their module; no function's name has a dot.
+                let dotted = !rest.contains("::") && !rest.contains('[') && rest.contains('.');
+                let rest = if dotted { self.without_modules(rest) } else { Cow::Borrowed(rest) };
+                format!("{INTERNAL}::{rest}")
+            }
             None if self.is_internal_file(id) => INTERNAL.to_owned(),
             _ => id.to_owned(),
         }
@@ -335,6 +340,8 @@ mod tests {
             (gist(), "tests/concise.py::T::test_x[1-a::b]", "<internal>::T::test_x[1-a::b]"),
             (original(), "tests/other.py::test_x", "tests/other.py::test_x"),
             (original(), "tests/test_a.py", "<internal>"),
+            (original(), "tests/test_a.py::pkg.app.f", "<internal>::<internal>.f"),
+            (gist(), "tests/concise.py::concise.f", "<internal>::<internal>.f"),
         ] {
             assert_eq!(normalizer.node(id), expected);
         }

@@ -26,6 +26,10 @@ pub struct Target {
     /// The command, after `--`: `pytest tests/test_x.py::test_y`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
+    /// Another command that the gist has to serve as well, quoted as one word; can be given more than
+    /// once. All are one run: the same program with the same options.
+    #[arg(long, value_name = "COMMAND")]
+    also: Vec<String>,
     /// The interpreter, or its version [default: the repository's own choice].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -90,7 +94,11 @@ impl Target {
             [line] => Command::parse(line),
             words => Command::from_words(words.to_vec()),
         };
-        let command = command.or_exit(Exit::Input)?;
+        let mut command = command.or_exit(Exit::Input)?;
+        for also in &self.also {
+            let also = Command::parse(also).or_exit(Exit::Input)?;
+            command = command.and(&also).or_exit(Exit::Input)?;
+        }
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, progress)?;

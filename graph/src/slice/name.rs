@@ -736,13 +736,23 @@ impl Namer<'_, '_> {
                     Thing::Gist => "sys.modules.get(__name__)".to_owned(),
                     other => self.flat(name, other).to_string(),
                 };
-                end = end.max(self.definition(thing).unwrap_or(Moment::START));
+                let defined = self.definition(thing).unwrap_or(Moment::START);
+                if name == "__all__" {
+                    // The next module has one as well.
+                    let text = format!("vars({flat}).update(__all__={value})");
+                    self.glue(defined.after(4), text, reason.clone());
+                    continue;
+                }
+                end = end.max(defined);
                 let imported =
                     self.import_of(name, thing).map(|unit| self.selection.program.get(unit).moment);
                 end = end.max(imported.unwrap_or(Moment::START));
                 pairs.push(format!("{name}={value}"));
             }
-            self.glue(end.after(4), format!("vars({flat}).update({})", pairs.join(", ")), reason);
+            if !pairs.is_empty() {
+                let text = format!("vars({flat}).update({})", pairs.join(", "));
+                self.glue(end.after(4), text, reason);
+            }
         }
     }
 

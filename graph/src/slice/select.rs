@@ -4,6 +4,7 @@
 //! It chooses; it does not name, order or cut.
 
 mod roots;
+mod strings;
 mod stubs;
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
@@ -91,10 +92,10 @@ pub(crate) fn select<'a>(
                 program,
                 chosen: FxHashMap::default(),
                 imports: FxHashSet::default(),
-                escaped: FxHashSet::default(),
+                escaped: adjustments.namespaces.iter().cloned().collect(),
                 registered: adjustments.register.iter().cloned().collect(),
                 dotted: FxHashSet::default(),
-                named: FxHashSet::default(),
+                named: adjustments.namespaces.iter().cloned().collect(),
                 asked: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
@@ -257,6 +258,13 @@ impl<'a> Search<'a, '_> {
         let only_exports = self.program().get(id).binds.iter().all(|name| name == "__all__")
             && !self.program().get(id).binds.is_empty()
             && !calls_globals(self.program().get(id).stmt);
+        let exports = Name::new_static("__all__");
+        let home = &self.program().modules.get(self.program().get(id).module).name;
+        let asked = self.selection.asked.contains(&(home.clone(), exports));
+        if only_exports && asked {
+            // Whoever reads it asks for all that it names.
+            self.strings.extend(scan.strings.iter().map(|(text, _)| text.clone()));
+        }
         if !only_exports {
             let module = self.program().get(id).module;
             for reference in scan.references.iter().filter(|reference| !reference.dead) {
@@ -407,13 +415,14 @@ impl<'a> Search<'a, '_> {
     }
 
     fn require(&mut self, home: ModuleId, name: &Name, reason: Reason) {
-        if name == "__all__" || !self.needed.insert((home, name.clone())) {
+        let module = self.program().modules.get(home).name.clone();
+        let asked = || self.selection.asked.contains(&(module.clone(), name.clone()));
+        if name == "__all__" && !asked() || !self.needed.insert((home, name.clone())) {
             return;
         }
         for unit in self.program().binders(home, name) {
             self.keep(unit, reason.clone());
         }
-        let module = self.program().modules.get(home).name.clone();
         for unit in self.waiting.remove(&(home, name.clone())).unwrap_or_default() {
             self.keep(unit, Reason::Changes(module.clone(), name.to_string()));
         }
@@ -528,128 +537,6 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// `"package.module.name"`, as a patch would name it.
-    fn dotted_string(&mut self, id: UnitId, text: &str) {
-        // `package.module:attribute`, as entry points and settings name things.
-        if let Some((module, attribute)) = text.split_once(':')
-            && self.program().modules.find(module).is_some()
-            && attribute.split('.').all(is_identifier)
-        {
-            self.dotted_string(id, module);
-            let first = attribute.split('.').next().unwrap_or_default();
-            self.selection.registered.insert(module.to_owned());
-            self.demand(module, &Name::new(first));
-            return;
-        }
-        if text.len() > 200 || !text.contains('.') || !text.split('.').all(is_identifier) {
-            if self.program().is_support(self.program().get(id).module) && text.contains("import ")
-            {
-                self.code_string(text);
-            }
-            return;
-        }
-        let parts: Vec<&str> = text.split('.').collect();
-        if !self.program().modules.is_internal(parts[0]) {
-            return;
-        }
-        // The name of a module is often only compared or shown; where it is imported, the error tells.
-        let support = self.program().is_support(self.program().get(id).module);
-        if self.program().modules.find(text).is_some() {
-            self.selection.named.insert(text.to_owned());
-        }
-        if !support && self.program().modules.is_internal(text) {
-            return;
-        }
-        if self.imports_by_name && self.program().modules.find(text).is_some() {
-            // A test that names a module means to have it imported: it becomes an object of its own.
-            self.selection.registered.insert(text.to_owned());
-            self.selection.escaped.insert(text.to_owned());
-            return;
-        }
-        for at in (1..parts.len()).rev() {
-            let module = parts[..at].join(".");
-            if self.program().modules.find(&module).is_some() {
-                self.selection.registered.insert(module.clone());
-                self.demand(&module, &Name::new(parts[at]));
-                // Whoever follows such a path may go by attributes from package to package.
-                for inner in 1..at {
-                    let (package, name) = (parts[..inner].join("."), Name::new(parts[inner]));
-                    let reached = self.program().resolver.attribute(&package, &name);
-                    if matches!(reached, Some(Target::Module(_))) {
-                        self.selection.dotted.insert((package, name));
-                    }
-                }
-                return;
-            }
-        }
-    }
-
-    /// Python code in a string of a test, such as a file that the test writes.
-    fn code_string(&mut self, text: &str) {
-        let names_package = text
-            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .any(|word| !word.is_empty() && self.program().modules.is_internal(word));
-        if !names_package {
-            return;
-        }
-        let syntax = Syntax::parse(crate::source::Source::new("<string>", dedent(text)));
-        if syntax.errors().is_empty() {
-            self.foreign_code(&syntax);
-        }
-    }
-
-    /// Data files that import the repository.
-    fn foreign(&mut self, data: &[Syntax]) {
-        for syntax in data {
-            self.foreign_code(syntax);
-        }
-    }
-
-    fn foreign_code(&mut self, syntax: &Syntax) {
-        let mut local: FxHashMap<Name, String> = FxHashMap::default();
-        let mut demands: Vec<(String, Name)> = Vec::new();
-        let mut registered = Vec::new();
-        each_statement(syntax.body(), &mut |stmt| match stmt {
-            Stmt::ImportFrom(import) if import.level == 0 => {
-                let Some(from) = &import.module else { return };
-                if self.program().modules.is_internal(from) {
-                    registered.push(from.to_string());
-                    demands.extend(
-                        import.names.iter().map(|alias| (from.to_string(), alias.name.id.clone())),
-                    );
-                }
-            }
-            Stmt::Import(import) => {
-                for alias in &import.names {
-                    if self.program().modules.is_internal(&alias.name) {
-                        registered.push(alias.name.to_string());
-                        let bound = match &alias.asname {
-                            Some(_) => alias.name.to_string(),
-                            None => scope::local_of_import(alias).to_string(),
-                        };
-                        local.insert(scope::local_of_import(alias), bound);
-                    }
-                }
-            }
-            _ => {}
-        });
-        let nodes: Vec<Node<'_>> = syntax
-            .body()
-            .iter()
-            .map(|stmt| super::prune::leaf(stmt, super::prune::Role::Ran))
-            .collect();
-        drop(nodes);
-        let mut chains = Chains { local: &local, found: Vec::new() };
-        for stmt in syntax.body() {
-            ruff_python_ast::visitor::Visitor::visit_stmt(&mut chains, stmt);
-        }
-        demands.extend(chains.found);
-        self.selection.registered.extend(registered);
-        for (module, name) in demands {
-            self.demand(&module, &name);
-        }
-    }
-
     /// What a module that is an object of its own has to hold: every name of its that kept code mentions,
     /// and what its own code puts there by `globals()`.
     fn fill_namespace(&mut self, id: ModuleId, module: &str) {
@@ -664,6 +551,7 @@ impl<'a> Search<'a, '_> {
             match self.program().resolver.attribute(module, &name) {
                 Some(Target::Own(home, own)) => {
                     let reason = Reason::Demanded(module.to_owned(), name.to_string());
+                    self.selection.asked.insert((module.to_owned(), name.clone()));
                     self.require(home, &own, reason);
                 }
                 Some(Target::Module(inner)) => {
@@ -776,32 +664,4 @@ fn each_statement<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {
             _ => {}
         }
     });
-}
-
-struct Chains<'c> {
-    local: &'c FxHashMap<Name, String>,
-    found: Vec<(String, Name)>,
-}
-
-impl<'v> ruff_python_ast::visitor::Visitor<'v> for Chains<'_> {
-    fn visit_expr(&mut self, expr: &'v Expr) {
-        if let Expr::Attribute(attribute) = expr
-            && let Expr::Name(base) = attribute.value.as_ref()
-            && let Some(module) = self.local.get(&base.id)
-        {
-            self.found.push((module.clone(), attribute.attr.id.clone()));
-        }
-        ruff_python_ast::visitor::walk_expr(self, expr);
-    }
-}
-
-/// Removes the indentation that all lines share, as `textwrap.dedent` does.
-fn dedent(text: &str) -> String {
-    let indent = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| line.len() - line.trim_start().len())
-        .min()
-        .unwrap_or(0);
-    text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
 }

@@ -548,3 +548,58 @@ fn globals_by_name_are_found_where_code_looks_them_up() {
 ",
     );
 }
+
+#[test]
+fn a_module_whose_exports_are_gone_through_has_them_all() {
+    check(
+        "
+--- adjustments
+{\"namespaces\": [\"pkg.one\"], \"register\": [\"pkg.one\"]}
+--- trace
+holds pkg.one __all__ other list
+holds pkg.one Used class pkg.one:Used
+holds pkg.one Other class pkg.one:Other
+holds pkg.one Inner class pkg.one:Inner
+--- pkg/__init__.py
+--- pkg/one.py
++__all__ = ['Used', 'Other']
++class Inner:
++    name = 'inner'
++class Used(Inner):
++    name = 'used'
++class Other(Inner):
++    name = 'other'
+--- pkg/mod.py
++TABLE = {'used': 'pkg.one'}
++def load(name):
+*    mod = __import__(TABLE[name], None, None, ['__all__'])
+*    return {getattr(mod, one).name: one for one in mod.__all__}
+--- test_a.py
++from pkg.mod import load
++def test_f():
+*    assert load('used')['used']
+",
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++one = sys.modules["pkg.one"] = types.ModuleType("pkg.one")
+ TABLE = {'used': 'pkg.one'}
+ def load(name):
+     mod = __import__(TABLE[name], None, None, ['__all__'])
+     return {getattr(mod, one).name: one for one in mod.__all__}
+ def test_f():
+     assert load('used')['used']
+ __all__ = ['Used', 'Other']
++vars(one).update(__all__=__all__)
+ class Inner:
+     name = 'inner'
+ class Used(Inner):
+     name = 'used'
+ class Other(Inner):
+     name = 'other'
++vars(one).update(Other=Other, Used=Used)
+"#,
+    );
+}

@@ -271,6 +271,10 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
         "ModuleNotFoundError" | "ImportError" => {
             let name = quoted(message, "cannot import name ");
             if let Some(module) = quoted(message, "No module named ").filter(internal) {
+                // Code that computes what it imports goes through whatever the module has.
+                if line_of(raised, attempt).is_some_and(imports_by_name) {
+                    add(&mut adjustments.namespaces, module.clone());
+                }
                 add(&mut adjustments.register, module);
             } else if let Some(name) = name {
                 // Where the package is still there, for the sake of its extensions, it lacks the name.
@@ -292,18 +296,32 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
 
 /// Whether a line of the gist on the way to an error reads the name of its module.
 fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
+}
+
+fn imports_by_name(text: &str) -> bool {
+    text.contains("__import__(") || text.contains("import_module(")
+}
+
+/// The innermost line of the gist on the way to an error.
+fn line_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Option<&'a str> {
+    lines_of(raised, attempt).last().copied()
+}
+
+/// The lines of the gist on the way to an error.
+fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
     let file = std::path::Path::new(attempt.gist_path).file_name();
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
-    raised.frames.iter().any(|(path, line, _)| {
+    let of_gist = |path: &str| std::path::Path::new(path).file_name() == file;
+    let frames = raised.frames.iter().filter(|(path, ..)| of_gist(path));
+    let found = frames.filter_map(|(_, line, _)| {
         let line = match attempt.probed {
             Some(probed) => probed.gist_line(*line),
             None => Some(*line),
         };
-        std::path::Path::new(path).file_name() == file
-            && line.is_some_and(|line| {
-                lines.get(line as usize - 1).is_some_and(|text| text.contains("__name__"))
-            })
-    })
+        lines.get((line? as usize).checked_sub(1)?).copied()
+    });
+    found.collect()
 }
 
 /// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole

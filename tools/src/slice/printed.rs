@@ -52,8 +52,11 @@ fn exception(line: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
+    /// Module, name and message of an exception, and its frames.
+    type Expected<'e> = (&'e str, &'e str, &'e str, &'e [(&'e str, u32, &'e str)]);
+
     #[track_caller]
-    fn check(text: &str, expected: Option<(&str, &str, &str, &[(&str, u32, &str)])>) {
+    fn check(text: &str, expected: Option<Expected<'_>>) {
         let found = printed(text);
         let expected = expected.map(|(module, kind, message, frames)| Raised {
             kind: kind.to_owned(),
