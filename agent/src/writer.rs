@@ -30,6 +30,7 @@ use crate::{
 
 /// Writes gists, one session at a time; several threads may share it.
 pub struct Writer {
+    name: String,
     models: ModelSupply,
     settings: Settings,
     prompts: Arc<Prompts>,
@@ -81,7 +82,22 @@ impl Writer {
             prompts.describe(tool)?;
         }
         let models = ModelSupply::new(&settings, Arc::clone(&prompts), access)?;
-        Ok(Self { models, settings, prompts, sandbox, graphs: access.graphs.clone() })
+        let (scaffold, model) = (settings.writer.scaffold.as_str(), models.name());
+        let name = match scaffold == model {
+            true => model.to_owned(),
+            false => format!("{scaffold} {model}"),
+        };
+        Ok(Self { name, models, settings, prompts, sandbox, graphs: access.graphs.clone() })
+    }
+
+    /// Takes part in the rate and the caps of another writer, where both have one provider.
+    pub fn share(&mut self, other: &Self) {
+        self.models.share(&other.models);
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// A session on a task, with nothing found out yet.
@@ -231,7 +247,7 @@ impl Writer {
 
 impl Solver for Writer {
     fn name(&self) -> &str {
-        self.models.name()
+        &self.name
     }
 
     fn attempt(&self, context: &TaskContext<'_>) -> Attempt {

@@ -1,14 +1,15 @@
-//! Suites times a solver: every task is attempted, judged and recorded as it finishes.
+//! Tasks times solvers times repetitions: every attempt is judged and recorded as it finishes.
 //!
-//! What fails outside of a gist is an infrastructure failure of its task, counted apart; one task never
-//! stops the others. How results are shown is for `report`.
+//! What fails outside of a gist is an infrastructure failure of its attempt, counted apart; one attempt
+//! never stops the others. What the original does is measured once for all solvers, before any of them
+//! begins. Nothing is kept in memory of what is on disk. How results are shown is for `report`.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -19,22 +20,27 @@ use serde::{Deserialize, Serialize};
 use tools::{Command, Environment, Interrupt, Limits, Place, Repository, Sandbox, Workspace};
 
 use crate::{
+    baseline::Baseline,
     codebase::Codebases,
     error::EvalError,
     evaluate::{EvaluateSpec, Evaluation, evaluate},
     gist::Submission,
-    reference::ReferenceSpec,
+    index::{Index, IndexError, RESULT},
+    reference::{Reference, ReferenceSpec, key},
+    row::Row,
     solver::{AttemptRecord, Solver, TaskContext},
     store::{self, Record, StoreError},
-    task::{Counts, Task},
+    task::{Counts, Difficulty, Task},
 };
 
 /// What is benched, and how.
 pub struct BenchSpec<'a> {
-    /// The tasks, in the order in which they start.
+    /// The tasks.
     pub tasks: &'a [Task],
     /// Who writes the gists.
-    pub solver: &'a dyn Solver,
+    pub solvers: &'a [&'a dyn Solver],
+    /// What is to be done, in the order in which it starts.
+    pub jobs: &'a [Job],
     /// Where repositories and environments come from.
     pub supply: &'a dyn Supply,
     /// What starts all runs.
@@ -45,18 +51,44 @@ pub struct BenchSpec<'a> {
     pub variables: &'a BTreeMap<String, String>,
     /// Where gists stand.
     pub place: Place,
-    /// Tasks worked on at a time.
+    /// Attempts at a time.
     pub workers: usize,
     /// Where results go.
     pub directory: &'a Path,
+    /// Where they are noted.
+    pub index: &'a Index,
     /// Where references are kept by content.
     pub references: &'a Path,
     /// Where working directories are made.
     pub scratch: &'a Path,
+    /// Set when the user wants nothing more to begin.
+    pub drain: &'a Interrupt,
     /// Set when the user wants everything to stop.
     pub interrupt: &'a Interrupt,
     /// Hears how it goes; called from several threads.
     pub progress: &'a (dyn Fn(BenchEvent<'_>) + Sync),
+}
+
+/// One attempt to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    /// Place of its task.
+    pub task: usize,
+    /// Place of its solver.
+    pub solver: usize,
+    /// Which of the solver's attempts at the task, from 1.
+    pub repetition: u32,
+}
+
+/// Why a bench cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A result cannot be written: a bench that leaves no record is worth nothing.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A result cannot be noted.
+    #[error(transparent)]
+    Index(#[from] IndexError),
 }
 
 /// Makes a task's repository and environment available.
@@ -80,27 +112,29 @@ pub struct Supplied {
 /// A sign of life.
 #[derive(Debug, Clone, Copy)]
 pub enum BenchEvent<'a> {
-    /// A task begins.
+    /// An attempt begins.
     Started {
         /// The task.
         task: &'a Task,
+        /// The solver.
+        solver: &'a str,
         /// The worker.
         worker: usize,
     },
-    /// A task has its result, which is on disk.
+    /// An attempt has its result, which is on disk.
     Finished {
         /// The result.
-        result: &'a TaskResult,
+        row: &'a Row,
         /// The worker.
         worker: usize,
         /// Results so far.
         done: usize,
-        /// Tasks in all.
+        /// Attempts in all.
         total: usize,
     },
 }
 
-/// What became of one task.
+/// What became of one attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskResult {
     /// The suite.
@@ -109,6 +143,10 @@ pub struct TaskResult {
     pub task: String,
     /// The solver.
     pub solver: String,
+    /// Which of its attempts at the task, from 1.
+    pub repetition: u32,
+    /// How hard the suite says that the task is.
+    pub difficulty: Difficulty,
     /// What is kept of the attempt; nothing where none was made.
     pub attempt: Option<AttemptRecord>,
     /// The scores, or why there are none.
@@ -120,7 +158,7 @@ pub struct TaskResult {
 }
 
 impl Record for TaskResult {
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// Scores, or why there are none.
@@ -129,43 +167,49 @@ impl Record for TaskResult {
 pub enum TaskOutcome {
     /// It was judged; a quarantined task says so there.
     Judged(Box<Evaluation>),
+    /// The task rejects the original, or accepts an empty gist.
+    Unfit(String),
     /// Something besides the gist failed.
     Infrastructure(String),
 }
 
-/// Attempts and judges every task; gives the results in the order of the tasks. After an interrupt the
-/// tasks that were not begun have none.
+/// Makes and judges every attempt; gives how many have a result now. After an interrupt those that were
+/// not begun, or were stopped, have none.
 ///
 /// # Errors
-/// When a result cannot be written: a bench that leaves no record is worth nothing.
-pub fn bench(spec: &BenchSpec<'_>) -> Result<Vec<TaskResult>, StoreError> {
+/// When a result cannot be written or noted.
+pub fn bench(spec: &BenchSpec<'_>) -> Result<usize, BenchError> {
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<TaskResult>>> = Mutex::new(vec![None; spec.tasks.len()]);
-    let failure: Mutex<Option<StoreError>> = Mutex::new(None);
-    let codebases = Codebases::default();
+    let failure: Mutex<Option<BenchError>> = Mutex::new(None);
+    let shared = Shared::default();
+    let stopped = || spec.interrupt.is_triggered() || spec.drain.is_triggered();
     let work = |worker: usize| {
         loop {
             let at = next.fetch_add(1, Ordering::SeqCst);
-            let Some(task) = spec.tasks.get(at) else { return };
-            if spec.interrupt.is_triggered() || lock(&failure).is_some() {
+            let Some(job) = spec.jobs.get(at) else { return };
+            if stopped() || lock(&failure).is_some() {
                 return;
             }
-            (spec.progress)(BenchEvent::Started { task, worker });
-            let Some(result) = one(spec, task, &codebases) else { return };
-            let path = task_directory(spec.directory, task).join("result.json");
-            if let Err(error) = store::write(&path, &result) {
+            let (task, solver) = (&spec.tasks[job.task], spec.solvers[job.solver].name());
+            (spec.progress)(BenchEvent::Started { task, solver, worker });
+            let place = place(task, solver, job.repetition);
+            let Some(result) = one(spec, *job, &place, &shared) else { return };
+            let row = Row::of(&result, &place);
+            let written = store::write(&spec.directory.join(&place).join(RESULT), &result);
+            let noted =
+                written.map_err(BenchError::from).and_then(|()| Ok(spec.index.add(&row)?));
+            if let Err(error) = noted {
                 *lock(&failure) = Some(error);
                 return;
             }
             let done = done.fetch_add(1, Ordering::SeqCst) + 1;
-            let total = spec.tasks.len();
-            (spec.progress)(BenchEvent::Finished { result: &result, worker, done, total });
-            lock(&results)[at] = Some(result);
+            let total = spec.jobs.len();
+            (spec.progress)(BenchEvent::Finished { row: &row, worker, done, total });
         }
     };
     thread::scope(|scope| {
-        let workers = spec.workers.clamp(1, spec.tasks.len().max(1));
+        let workers = spec.workers.clamp(1, spec.jobs.len().max(1));
         for worker in 0..workers {
             let work = &work;
             scope.spawn(move || work(worker));
@@ -173,51 +217,49 @@ pub fn bench(spec: &BenchSpec<'_>) -> Result<Vec<TaskResult>, StoreError> {
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
-        None => {
-            let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-            Ok(results.into_iter().flatten().collect())
-        }
+        None => Ok(done.into_inner()),
     }
 }
 
-/// Reads the results that a bench left in a directory, sorted by suite and task. Files that cannot be
-/// read are given apart.
-pub fn results(directory: &Path) -> (Vec<TaskResult>, Vec<StoreError>) {
-    let mut results: Vec<TaskResult> = Vec::new();
-    let mut errors = Vec::new();
-    for suite in subdirectories(&directory.join("tasks")) {
-        for task in subdirectories(&suite) {
-            let path = task.join("result.json");
-            if path.exists() {
-                match store::read::<TaskResult>(&path) {
-                    Ok(result) => results.push(result),
-                    Err(error) => errors.push(error),
-                }
-            }
-        }
-    }
-    results.sort_by(|a, b| (&a.suite, &a.task).cmp(&(&b.suite, &b.task)));
-    (results, errors)
+/// Reads what became of an attempt from the directory of its record.
+///
+/// # Errors
+/// There is nothing that can be read.
+pub fn read_result(record: &Path) -> Result<TaskResult, StoreError> {
+    store::read(&record.join(RESULT))
 }
 
-/// One task from its supply to its scores; nothing when the user interrupted it.
-fn one(spec: &BenchSpec<'_>, task: &Task, codebases: &Codebases) -> Option<TaskResult> {
+/// What all workers use.
+#[derive(Default)]
+struct Shared {
+    codebases: Codebases,
+    /// Held while an original is measured, so that other attempts find what was measured; by its key.
+    measuring: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+}
+
+/// One attempt from its supply to its scores; nothing when the user interrupted it.
+fn one(spec: &BenchSpec<'_>, job: Job, place: &Path, shared: &Shared) -> Option<TaskResult> {
     let began = Instant::now();
+    let task = &spec.tasks[job.task];
     let mut result = TaskResult {
         suite: task.suite.clone(),
         task: task.id.clone(),
-        solver: spec.solver.name().to_owned(),
+        solver: spec.solvers[job.solver].name().to_owned(),
+        repetition: job.repetition,
+        difficulty: task.difficulty,
         attempt: None,
         outcome: TaskOutcome::Infrastructure("it was not begun".to_owned()),
         expected: None,
         seconds: 0.0,
     };
-    match attempt_and_judge(spec, task, codebases, &mut result) {
-        Ok(evaluation) => {
-            let known = task.expected != Counts::default();
-            result.expected =
-                (known && evaluation.reference.counts != task.expected).then_some(task.expected);
-            result.outcome = TaskOutcome::Judged(Box::new(evaluation));
+    match attempt_and_judge(spec, job, place, shared, &mut result) {
+        Ok(outcome) => {
+            if let TaskOutcome::Judged(evaluation) = &outcome {
+                let known = task.expected != Counts::default();
+                let other = known && evaluation.reference.counts != task.expected;
+                result.expected = other.then_some(task.expected);
+            }
+            result.outcome = outcome;
         }
         Err(Stop::Interrupted) => return None,
         Err(Stop::Failed(message)) => result.outcome = TaskOutcome::Infrastructure(message),
@@ -246,10 +288,12 @@ impl<E: Into<EvalError>> From<E> for Stop {
 
 fn attempt_and_judge(
     spec: &BenchSpec<'_>,
-    task: &Task,
-    codebases: &Codebases,
+    job: Job,
+    place: &Path,
+    shared: &Shared,
     result: &mut TaskResult,
-) -> Result<Evaluation, Stop> {
+) -> Result<TaskOutcome, Stop> {
+    let (task, solver) = (&spec.tasks[job.task], spec.solvers[job.solver]);
     let command = Command::parse(&task.command)?;
     let Supplied { mut repository, environment } =
         spec.supply.supply(task).map_err(Stop::Failed)?;
@@ -262,14 +306,43 @@ fn attempt_and_judge(
         repository = mutated.map_err(|error| Stop::Failed(error.to_string()))?;
         repository.label = format!("{label}, changed");
     }
-    let record = task_directory(spec.directory, task);
-    let failed = |source| StoreError::Write { path: record.clone(), source };
+    let record = spec.directory.join(place);
+    let failed = |source: io::Error| StoreError::Write { path: record.clone(), source };
     // A run that was killed may have left a part of its record.
     if record.exists() {
         fs::remove_dir_all(&record).map_err(failed)?;
     }
     fs::create_dir_all(&record).map_err(failed)?;
-    let attempt = spec.solver.attempt(&TaskContext {
+    let original = ReferenceSpec {
+        sandbox: spec.sandbox,
+        repository: &repository,
+        environment: &environment,
+        command: &command,
+        limits: spec.limits,
+        variables: spec.variables,
+        workspace: &workspace,
+        cache: Some(spec.references),
+    };
+    let nothing = Submission::Absent("the task is set aside".to_owned());
+    let unattempted = EvaluateSpec {
+        original,
+        task: &task.id,
+        place: spec.place,
+        submission: &nothing,
+        source_map: None,
+        writer: Default::default(),
+        effort: None,
+        codebases: Some(&shared.codebases),
+    };
+    let measured = measure(spec, &original, shared)?;
+    match measured.standing {
+        Fitness::Fit => {}
+        Fitness::Unfit(why) => return Ok(TaskOutcome::Unfit(why)),
+        Fitness::Quarantined => {
+            return Ok(TaskOutcome::Judged(Box::new(evaluate(&unattempted)?)));
+        }
+    }
+    let attempt = solver.attempt(&TaskContext {
         task,
         repository: &repository,
         environment: &environment,
@@ -307,47 +380,73 @@ fn attempt_and_judge(
         }
         Err(reason) => Submission::Absent(reason),
     };
-    Ok(evaluate(&EvaluateSpec {
-        original: ReferenceSpec {
-            sandbox: spec.sandbox,
-            repository: &repository,
-            environment: &environment,
-            command: &command,
-            limits: spec.limits,
-            variables: spec.variables,
-            workspace: &workspace,
-            cache: Some(spec.references),
-        },
-        task: &task.id,
-        place: spec.place,
+    let mut evaluation = evaluate(&EvaluateSpec {
         submission: &submission,
         source_map: attempt.source_map.as_ref(),
         writer: attempt.writer,
         effort: Some(&attempt.effort),
-        codebases: Some(codebases),
-    })?)
+        ..unattempted
+    })?;
+    // It was measured for this attempt, if not by another.
+    evaluation.reference.cached = measured.cached;
+    evaluation.reference.took += measured.took;
+    Ok(TaskOutcome::Judged(Box::new(evaluation)))
 }
 
-/// Where everything of a task is kept: readable, and unique even for names that only differ in what a
-/// file name cannot hold.
-fn task_directory(run: &Path, task: &Task) -> PathBuf {
-    let plain = |text: &str| -> String {
-        let kept = text.chars().map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' }
-        });
-        kept.collect::<String>().trim_matches(['-', '.']).chars().take(120).collect()
+/// What is known of a task before anybody attempts it.
+struct Measured {
+    standing: Fitness,
+    cached: bool,
+    took: f64,
+}
+
+enum Fitness {
+    Fit,
+    Unfit(String),
+    Quarantined,
+}
+
+/// Measures what the original does, and whether the task tells it from nothing.
+fn measure(
+    spec: &BenchSpec<'_>,
+    original: &ReferenceSpec<'_>,
+    shared: &Shared,
+) -> Result<Measured, Stop> {
+    let measuring = Arc::clone(lock(&shared.measuring).entry(key(original)).or_default());
+    let _alone = lock(&measuring);
+    let began = Instant::now();
+    let reference = Reference::measure_in(original, &shared.codebases)?;
+    let standing = match reference.quarantine {
+        Some(_) => Fitness::Quarantined,
+        None => match Baseline::measure(original, &reference, spec.place)?.unfit() {
+            Some(why) => Fitness::Unfit(why),
+            None => Fitness::Fit,
+        },
     };
-    let hash = blake3::hash(task.id.as_bytes()).to_hex();
-    let suite = if task.suite.is_empty() { "none".to_owned() } else { plain(&task.suite) };
-    run.join("tasks").join(suite).join(format!("{}-{}", plain(&task.id), &hash[..8]))
+    Ok(Measured { standing, cached: reference.cached, took: began.elapsed().as_secs_f64() })
 }
 
-fn subdirectories(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    paths.sort();
-    paths
+/// Where everything of an attempt is kept, relative to the run's directory: readable, and unique even for
+/// names that only differ in what a file name cannot hold.
+fn place(task: &Task, solver: &str, repetition: u32) -> PathBuf {
+    let suite = if task.suite.is_empty() { "none".to_owned() } else { plain(&task.suite) };
+    let mut name = plain(solver);
+    if name != solver {
+        name = format!("{name}-{}", digest(solver));
+    }
+    let task = format!("{}-{}", plain(&task.id), digest(&task.id));
+    Path::new("tasks").join(suite).join(task).join(format!("{name}.{repetition}"))
+}
+
+fn plain(text: &str) -> String {
+    let kept = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' });
+    kept.collect::<String>().trim_matches(['-', '.']).chars().take(120).collect()
+}
+
+fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..8].to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -95,8 +95,10 @@ impl Draft<'_> {
             pair(&mut out, "test", &dropped.test);
             pair(&mut out, "reason", &dropped.reason);
         }
-        // A suite that cannot be read is of no use to anybody.
-        Suite::parse(self.name, &out)?;
+        // A suite that cannot be read is of no use to anybody; one without tasks still tells why.
+        if !self.collected.drawn.is_empty() {
+            Suite::parse(self.name, &out)?;
+        }
         Ok(out)
     }
 

@@ -13,6 +13,7 @@
 //! to a model or shows a [`Solver`] what it will be judged by.
 
 mod account;
+mod baseline;
 mod bench;
 mod blocks;
 mod bound;
@@ -23,6 +24,7 @@ mod error;
 mod evaluate;
 mod expected;
 mod gist;
+mod index;
 mod inject;
 mod integrity;
 mod key;
@@ -31,10 +33,12 @@ mod observation;
 mod reference;
 mod report;
 mod resume;
+mod row;
 mod scorers;
 mod selection;
 mod solver;
 mod source_map;
+mod statistics;
 mod store;
 mod supply;
 mod support;
@@ -42,7 +46,11 @@ mod task;
 mod tokens;
 
 pub use account::Account;
-pub use bench::{BenchEvent, BenchSpec, Supplied, Supply, TaskOutcome, TaskResult, bench, results};
+pub use baseline::Baseline;
+pub use bench::{
+    BenchError, BenchEvent, BenchSpec, Job, Supplied, Supply, TaskOutcome, TaskResult, bench,
+    read_result,
+};
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
 pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect};
@@ -51,18 +59,24 @@ pub use error::EvalError;
 pub use evaluate::{EvaluateSpec, Evaluation, ReferenceSummary, Writer, evaluate};
 pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
 pub use gist::{GistError, Submission, read_gist};
+pub use index::{Index, IndexError};
 pub use integrity::{Finding, Integrity, Rule};
 pub use key::Key;
 pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
-pub use report::{Format, SuiteRow, Summary, TaskRow, summarize};
-pub use resume::{Hold, Plan, ResumeError, remaining};
+pub use report::{
+    Comparison, Format, LengthRow, Measure, SuiteRow, Summary, TableName, TaskRow, compare,
+    summarize,
+};
+pub use resume::{Hold, Plan, ResumeError, Retry, remaining};
+pub use row::{Row, Standing};
 pub use scorers::{
     Category, Cause, Difference, Effort, Executed, ExecutionRate, Existence, Fidelity, Idle,
     IdleLine, MissingLine, PassRate, Reason, Size, TestScore, What, execution, existence,
 };
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
+pub use statistics::{Interval, Paired};
 pub use store::{Record, StoreError, read, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};

@@ -341,7 +341,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
 }
 
 /// What a reference depends on.
-fn key(spec: &ReferenceSpec<'_>) -> String {
+pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    bench::{TaskOutcome, TaskResult},
+    bench::Job,
+    row::{Row, Standing},
+    scorers::Category,
     store::{Record, StoreError, read, write},
     task::Task,
 };
@@ -22,7 +24,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Who writes the gists.
-    pub solver: String,
+    pub solvers: Vec<String>,
+    /// Attempts of each at each task.
+    pub repetitions: u32,
     /// All settings.
     pub settings: Value,
     /// Suite, id and digest of each task, in order.
@@ -30,7 +34,7 @@ pub struct Plan {
 }
 
 impl Record for Plan {
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// Why a bench cannot work in a directory.
@@ -78,14 +82,23 @@ const TOLD: usize = 8;
 
 impl Plan {
     /// The plan for tasks.
-    pub fn new(solver: &str, settings: Value, tasks: &[Task]) -> Self {
+    pub fn new(solvers: &[&str], repetitions: u32, settings: Value, tasks: &[Task]) -> Self {
         let digest = |task: &Task| {
             let text = serde_json::to_vec(task).expect("texts and numbers serialise");
             blake3::hash(&text).to_hex()[..16].to_owned()
         };
         let tasks =
             tasks.iter().map(|task| (task.suite.clone(), task.id.clone(), digest(task))).collect();
-        Self { solver: solver.to_owned(), settings, tasks }
+        let solvers = solvers.iter().map(|name| (*name).to_owned()).collect();
+        Self { solvers, repetitions, settings, tasks }
+    }
+
+    /// The plan of a bench's directory.
+    ///
+    /// # Errors
+    /// It is no such directory.
+    pub fn read(directory: &Path) -> Result<Self, StoreError> {
+        read(&directory.join(PLAN))
     }
 
     /// Takes a fresh directory and leaves the plan there.
@@ -115,8 +128,13 @@ impl Plan {
 
     fn differences(&self, now: &Plan) -> Vec<String> {
         let mut found = Vec::new();
-        if self.solver != now.solver {
-            found.push(format!("solver: was {}, is {}", self.solver, now.solver));
+        if self.solvers != now.solvers {
+            let (was, is) = (self.solvers.join(", "), now.solvers.join(", "));
+            found.push(format!("solvers: were {was}, are {is}"));
+        }
+        if self.repetitions != now.repetitions {
+            let (was, is) = (self.repetitions, now.repetitions);
+            found.push(format!("repetitions: were {was}, are {is}"));
         }
         compare("", &self.settings, &now.settings, &mut found);
         if self.tasks.len() != now.tasks.len() {
@@ -138,15 +156,59 @@ impl Plan {
     }
 }
 
-/// The tasks that have no result yet. A failure of the machine is none.
-pub fn remaining(tasks: &[Task], results: &[TaskResult]) -> Vec<Task> {
-    let done: BTreeSet<(&str, &str)> = results
+/// Results that are made again when a bench goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Those that are no verdict on a gist, since something else failed.
+    Infrastructure,
+    /// Those of tasks that cannot tell the original from nothing.
+    Unfit,
+    /// Those of tasks that their reference runs set aside.
+    Quarantined,
+    /// Those in which the solver met a limit.
+    Limit,
+    /// Those that are not faithful for this reason.
+    Category(Category),
+}
+
+impl Retry {
+    /// Whether a result is one of those.
+    pub fn takes(self, row: &Row) -> bool {
+        match self {
+            Retry::Infrastructure => row.standing == Standing::Infrastructure,
+            Retry::Unfit => row.standing == Standing::Unfit,
+            Retry::Quarantined => row.standing == Standing::Quarantined,
+            Retry::Limit => row.effort.as_ref().is_some_and(|effort| effort.limit.is_some()),
+            Retry::Category(category) => row.category == Some(category),
+        }
+    }
+}
+
+/// The attempts that have no result yet, by task, then repetition, then solver: so what the solvers are
+/// compared on is there early. A result that is to be made again is none.
+pub fn remaining(
+    tasks: &[Task],
+    solvers: &[&str],
+    repetitions: u32,
+    rows: &[Row],
+    retry: &[Retry],
+) -> Vec<Job> {
+    let done: BTreeSet<(&str, &str, &str, u32)> = rows
         .iter()
-        .filter(|result| matches!(result.outcome, TaskOutcome::Judged(_)))
-        .map(|result| (result.suite.as_str(), result.task.as_str()))
+        .filter(|row| !retry.iter().any(|retry| retry.takes(row)))
+        .map(|row| (row.suite.as_str(), row.task.as_str(), row.solver.as_str(), row.repetition))
         .collect();
-    let open = tasks.iter().filter(|task| !done.contains(&(task.suite.as_str(), task.id.as_str())));
-    open.cloned().collect()
+    let mut jobs = Vec::new();
+    for (at, task) in tasks.iter().enumerate() {
+        for repetition in 1..=repetitions {
+            for (solver, name) in solvers.iter().enumerate() {
+                if !done.contains(&(task.suite.as_str(), task.id.as_str(), *name, repetition)) {
+                    jobs.push(Job { task: at, solver, repetition });
+                }
+            }
+        }
+    }
+    jobs
 }
 
 fn hold(directory: &Path) -> Result<Hold, ResumeError> {
@@ -173,9 +235,14 @@ fn compare(key: &str, was: &Value, is: &Value, found: &mut Vec<String>) {
                 compare(&key, &value(a), &value(b), found);
             }
         }
-        _ if was == is || FREE.contains(&key) => {}
+        _ if was == is || FREE.iter().any(|free| is_of(key, free)) => {}
         _ => found.push(format!("{key}: was {was}, is {is}")),
     }
+}
+
+/// Whether a key is this one, or that of one solver among several.
+fn is_of(key: &str, free: &str) -> bool {
+    key.strip_suffix(free).is_some_and(|solver| solver.is_empty() || solver.ends_with('.'))
 }
 
 #[cfg(test)]
@@ -185,7 +252,7 @@ mod tests {
 
     fn plan(settings: Value, tasks: &[&str]) -> Plan {
         let task = |command: &&str| Task::of_command("r", command);
-        Plan::new("offline", settings, &tasks.iter().map(task).collect::<Vec<_>>())
+        Plan::new(&["offline"], 1, settings, &tasks.iter().map(task).collect::<Vec<_>>())
     }
 
     #[test]

@@ -136,6 +136,12 @@ pub enum TaskError {
         /// The key.
         key: &'static str,
     },
+    /// There is nothing to do.
+    #[error("suite {name}: it has no task (a draw from which all was dropped leaves such a file)")]
+    Empty {
+        /// The suite.
+        name: String,
+    },
     /// A value that cannot be used.
     #[error("suite {suite}, task {task}: {key} {value:?} {problem}")]
     Value {
@@ -197,6 +203,9 @@ impl Suite {
         let mut file: SuiteFile = toml::from_str(text)
             .map_err(|source| TaskError::Syntax { name: name.to_owned(), source: source.into() })?;
         let entries = std::mem::take(&mut file.task);
+        if entries.is_empty() {
+            return Err(TaskError::Empty { name: name.to_owned() });
+        }
         let mut tasks = Vec::with_capacity(entries.len());
         let mut ids = BTreeSet::new();
         for entry in entries {
@@ -275,6 +284,7 @@ struct SuiteFile {
     python: Option<String>,
     pythonpath: Option<String>,
     lock: Option<String>,
+    #[serde(default)]
     task: Vec<TaskFile>,
 }
 
@@ -467,7 +477,7 @@ mod tests {
         check(&format!("{task}root = '../x'\n"), Err("root \"../x\" leads outside"));
         check(&format!("{task}lock = '/etc/x'\n"), Err("leads outside"));
         check(&format!("{task}sha256 = 'abc'\n"), Err("is no hex sha-256"));
-        check("", Err("missing field `task`"));
+        check("", Err("suite s: it has no task"));
         let change = "[[task.mutation]]\nfile = 'f.py'\nold = 'a'\nnew = ";
         check(&format!("{task}{change}'b'\n"), Ok(1));
         check(&format!("{task}{change}'a'\n"), Err("changes nothing"));

@@ -1,24 +1,25 @@
 //! `gistify bench`: suites of tasks, each attempted and judged, and their tables.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use ::eval::{
-    BenchEvent, BenchSpec, CachedSupply, Evaluation, Format, Known, Plan, Solver, Summary,
-    Supplied, Task, TaskOutcome, TaskResult, bench, remaining, results, summarize,
+    BenchSpec, CachedSupply, Category, Format, Index, Known, Plan, Retry, Row, Solver, Standing,
+    Summary, Supplied, Task, bench, remaining, summarize,
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
+use serde_json::Value;
 use tools::Sandbox;
 
 use super::{
     Exit, Failure, OrExit,
+    board::Board,
     flags::Flags,
     progress::{Progress, printable},
     run::record,
     suites::Suites,
     surroundings::Surroundings,
+    tables::Style,
     target::{environment, version},
-    verdict,
-    writing::Writing,
 };
 use crate::{record::RunDirectory, writer::Writer};
 
@@ -33,8 +34,21 @@ pub struct Bench {
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
-    #[command(flatten)]
-    writing: Writing,
+    /// Who writes: offline, human, command/PROGRAM, or PROVIDER/MODEL; each one given does all tasks.
+    #[arg(short, long = "model", value_name = "MODEL")]
+    models: Vec<String>,
+    /// How they work: scaffolds that `gistify scaffolds` lists; each model works in each of them.
+    #[arg(long = "scaffold", value_name = "NAME")]
+    scaffolds: Vec<String>,
+    /// Tools besides the scaffold's, such as trace,slice,execute.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    with: Vec<String>,
+    /// What they are told to do first: base, reading or tracing.
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+    /// Attempts of each at each task.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
     /// Only tasks whose id has this text in it.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
@@ -56,27 +70,24 @@ pub struct Bench {
     /// Finish what was begun in this directory, by the same command.
     #[arg(long, value_name = "DIR", conflicts_with = "run_dir")]
     resume: Option<PathBuf>,
+    /// What is done again on --resume besides what has no result: infrastructure, unfit, quarantined,
+    /// limit, or an error category such as run-time-error.
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', default_value = "infrastructure", value_parser = retry)]
+    retry: Vec<Retry>,
     /// How the tables are printed.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
-}
-
-/// How tables are printed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Style {
-    /// For a terminal.
-    Text,
-    /// For a document.
-    Markdown,
-    /// For a program.
-    Json,
 }
 
 impl Bench {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
-        self.writing.flags(&mut flags);
+        // Whatever is wrong with the others shows when their turn comes.
+        flags.text("--model", "writer.model", self.models.first().map(String::as_str));
+        flags.text("--scaffold", "writer.scaffold", self.scaffolds.first().map(String::as_str));
+        flags.names("--with", "writer.with", &self.with);
+        flags.text("--strategy", "writer.strategy", self.strategy.as_deref());
         flags.number("--workers", "bench.workers", self.workers);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags
@@ -85,15 +96,15 @@ impl Bench {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let settings = &around.settings;
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(settings.clone(), sandbox.clone(), &around.access())
-            .or_exit(Exit::Usage)?;
+        let writers = self.writers(around, &sandbox)?;
+        let solvers: Vec<&dyn Solver> = writers.iter().map(|one| one as &dyn Solver).collect();
+        let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
         let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
         self.select(&mut suites);
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
-        let plan = serde_json::to_value(settings).or_exit(Exit::Infrastructure)?;
-        let plan = Plan::new(writer.name(), plan, &suites.tasks);
+        let plan = Plan::new(&names, self.repeat, resolved(&writers)?, &suites.tasks);
         let record = match &self.resume {
             Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
             None => record(self.run_dir.as_deref(), around)?,
@@ -102,16 +113,19 @@ impl Bench {
             Some(_) => plan.resume(record.path()).or_exit(Exit::Input)?,
             None => plan.begin(record.path()).or_exit(Exit::Infrastructure)?,
         };
-        let (before, unread) = results(record.path());
+        let (index, unread) = Index::open(record.path()).or_exit(Exit::Infrastructure)?;
         for error in unread {
-            eprintln!("gistify: {} (the task is run again)", printable(&error.to_string()));
+            eprintln!("gistify: {} (it is made again)", printable(&error.to_string()));
         }
-        let open = remaining(&suites.tasks, &before);
+        let before = index.rows().or_exit(Exit::Infrastructure)?;
+        let open = remaining(&suites.tasks, &names, self.repeat, &before, &self.retry);
+        drop(before);
         let (directory, scratch) = (record.path(), around.scratch()?);
         let locks = directory.join("locks");
         fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;
         record.write_json("settings.json", settings).or_exit(Exit::Infrastructure)?;
-        let progress = Progress::new(around.talk);
+        let board = Board::new(around.talk, settings.bench.workers, open.len());
+        let progress = board.progress();
         let supply = CachedSupply {
             cache: around.store()?,
             sandbox: &*sandbox,
@@ -119,13 +133,14 @@ impl Bench {
             interrupt: &around.interrupt,
             python: self.version(around)?,
             locks: &|name| suites.lock(name, &locks),
-            elsewhere: &|task| elsewhere(task, around, &*sandbox, &progress),
+            elsewhere: &|task| elsewhere(task, around, &*sandbox, progress),
             progress: &|sign| progress.sign(sign),
             known: Known::default(),
         };
         let made = bench(&BenchSpec {
-            tasks: &open,
-            solver: &writer,
+            tasks: &suites.tasks,
+            solvers: &solvers,
+            jobs: &open,
             supply: &supply,
             sandbox: &*sandbox,
             limits: settings.command.limits(),
@@ -133,34 +148,68 @@ impl Bench {
             place: settings.gist.place,
             workers: settings.bench.workers,
             directory,
+            index: &index,
             references: &around.references(),
             scratch: &scratch,
+            drain: &around.drain,
             interrupt: &around.interrupt,
-            progress: &|event| tell(&progress, event),
+            progress: &|event| board.tell(event),
         });
-        progress.clear();
-        let made = made.or_exit(Exit::Infrastructure)?;
-        // What was tried again has its newer result.
-        let again = |old: &TaskResult| made.iter().any(|new| same(old, new));
-        let before = before.into_iter().filter(|old| !again(old)).collect::<Vec<_>>();
-        let results: Vec<TaskResult> = before.into_iter().chain(made.iter().cloned()).collect();
-        let summary = summarize(&results);
-        let format = match self.format {
-            _ if around.json => Format::Json,
-            Style::Text => Format::Text,
-            Style::Markdown => Format::Markdown,
-            Style::Json => Format::Json,
-        };
+        board.clear();
+        let left = open.len() - made.or_exit(Exit::Infrastructure)?;
+        let results = index.rows().or_exit(Exit::Infrastructure)?;
+        let summary = summarize(&results, &names);
         record
             .write("summary.json", summary.to_string(Format::Json).as_bytes())
             .or_exit(Exit::Infrastructure)?;
-        print!("{}", summary.to_string(format));
+        print!("{}", summary.to_string(self.format.format(around)));
         progress.say(&format!("record {}", directory.display()));
-        progress.clear();
-        match around.interrupt.is_triggered() {
-            true => Err(Failure::new(Exit::Interrupted, "interrupted")),
-            false => Ok(exit(&results, &summary, self.at_least)),
+        board.clear();
+        if left > 0 {
+            let all = suites.tasks.len() * solvers.len() * self.repeat as usize;
+            let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
+            return Err(Failure::new(Exit::Interrupted, message));
         }
+        Ok(exit(&results, &summary, self.at_least))
+    }
+
+    /// Every model in every scaffold; the offline one needs none.
+    fn writers(
+        &self,
+        around: &Surroundings,
+        sandbox: &Arc<dyn Sandbox>,
+    ) -> Result<Vec<Writer>, Failure> {
+        let own = &around.settings.writer;
+        let access = around.access();
+        let mut writers: Vec<Writer> = Vec::new();
+        let mut add = |settings| {
+            let made = Writer::new(settings, Arc::clone(sandbox), &access);
+            let mut writer = made.or_exit(Exit::Usage)?;
+            for other in &writers {
+                writer.share(other);
+            }
+            if !writers.iter().any(|other| other.name() == writer.name()) {
+                writers.push(writer);
+            }
+            Ok::<_, Failure>(())
+        };
+        if self.models.len() <= 1 && self.scaffolds.len() <= 1 {
+            add(around.settings.clone())?;
+            return Ok(writers);
+        }
+        let models =
+            if self.models.is_empty() { vec![own.model.clone()] } else { self.models.clone() };
+        let auto = ["auto".to_owned()];
+        for model in &models {
+            let scaffolds = match model == "offline" || self.scaffolds.is_empty() {
+                true => &auto[..],
+                false => &self.scaffolds,
+            };
+            for scaffold in scaffolds {
+                add(around.settings_with(model, scaffold)?)?;
+            }
+        }
+        Ok(writers)
     }
 
     /// Leaves out the tasks that were not asked for.
@@ -196,8 +245,15 @@ impl Bench {
     }
 }
 
-fn same(a: &TaskResult, b: &TaskResult) -> bool {
-    (&a.suite, &a.task) == (&b.suite, &b.task)
+/// All settings: those of the only writer, or those of each by its name.
+fn resolved(writers: &[Writer]) -> Result<Value, Failure> {
+    let of =
+        |writer: &Writer| serde_json::to_value(writer.settings()).or_exit(Exit::Infrastructure);
+    if let [only] = writers {
+        return of(only);
+    }
+    let named = writers.iter().map(|writer| Ok((writer.name().to_owned(), of(writer)?)));
+    Ok(Value::Object(named.collect::<Result<_, Failure>>()?))
 }
 
 /// A directory or a revision, with the interpreter that the user names here, or named when the suite was
@@ -220,11 +276,12 @@ fn elsewhere(
 
 /// The worst that became of any task, where some suite is below the fidelity that was asked for. What the
 /// machine failed at is never made up for.
-fn exit(results: &[TaskResult], summary: &Summary, at_least: f64) -> Exit {
-    let of = |result: &TaskResult| match &result.outcome {
-        TaskOutcome::Judged(evaluation) if evaluation.quarantine.is_some() => Exit::Success,
-        TaskOutcome::Judged(evaluation) => verdict::exit(evaluation),
-        TaskOutcome::Infrastructure(_) => Exit::Infrastructure,
+fn exit(results: &[Row], summary: &Summary, at_least: f64) -> Exit {
+    let of = |row: &Row| match row.standing {
+        Standing::Scored if row.fidelity == Some(1.0) => Exit::Success,
+        Standing::Scored => Exit::NotFaithful,
+        Standing::Quarantined | Standing::Unfit => Exit::Success,
+        Standing::Infrastructure => Exit::Infrastructure,
     };
     let worst = results.iter().map(of).max().unwrap_or(Exit::Success);
     let reached = summary
@@ -262,35 +319,18 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     parts.ok_or_else(|| "not I/N with I from 1 to N (for example 1/4)".to_owned())
 }
 
-fn tell(progress: &Progress, event: BenchEvent<'_>) {
-    match event {
-        BenchEvent::Started { task, .. } => progress.detail(&format!("start {}", task.id)),
-        BenchEvent::Finished { result, done, total, .. } => {
-            let what = match &result.outcome {
-                TaskOutcome::Judged(evaluation) => scores(evaluation),
-                TaskOutcome::Infrastructure(reason) => format!("not scored: {reason}"),
-            };
-            progress.line(&format!(
-                "[{done}/{total}] {}: {what}, {:.1} s",
-                result.task, result.seconds
-            ));
-        }
-    }
-}
-
-/// The scores of a task on one line.
-fn scores(evaluation: &Evaluation) -> String {
-    let rate = |name: &str, rate: Option<f64>| {
-        rate.map(|rate| format!(", {name} {:.1}", rate * 100.0)).unwrap_or_default()
-    };
-    let head = match (&evaluation.quarantine, &evaluation.cause) {
-        (Some(_), _) => "set aside".to_owned(),
-        (None, Some(cause)) => cause.category.to_string(),
-        (None, None) => "faithful".to_owned(),
-    };
-    let existence = evaluation.existence.as_ref().and_then(|score| score.rate_without_glue);
-    let execution = evaluation.execution.as_ref().and_then(|score| score.rate);
-    head + &rate("existence", existence) + &rate("execution", execution)
+fn retry(text: &str) -> Result<Retry, String> {
+    let mut classes = vec![
+        ("infrastructure".to_owned(), Retry::Infrastructure),
+        ("unfit".to_owned(), Retry::Unfit),
+        ("quarantined".to_owned(), Retry::Quarantined),
+        ("limit".to_owned(), Retry::Limit),
+    ];
+    let categories = Category::ALL.into_iter();
+    classes.extend(categories.map(|one| (one.to_string().replace(' ', "-"), Retry::Category(one))));
+    let names = || classes.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = classes.iter().find(|(name, _)| name == text).map(|(_, retry)| *retry);
+    found.ok_or_else(|| format!("there are {}", names()))
 }
 
 #[cfg(test)]
@@ -310,6 +350,9 @@ mod tests {
         for wrong in ["0/3", "4/3", "1", "a/b"] {
             assert!(shard(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(retry("limit"), Ok(Retry::Limit));
+        assert_eq!(retry("run-time-error"), Ok(Retry::Category(Category::RuntimeError)));
+        assert!(retry("weather").unwrap_err().contains("infrastructure, unfit"));
         for wrong in ["101", "-1", "NaN", "x"] {
             assert!(percent(wrong).is_err(), "{wrong}");
         }

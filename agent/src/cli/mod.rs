@@ -12,8 +12,10 @@ mod output;
 
 mod ask;
 mod bench;
+mod board;
 mod cache;
 mod collect;
+mod compare;
 mod completion;
 mod config;
 mod doctor;
@@ -25,6 +27,7 @@ mod flags;
 mod graphs;
 mod man;
 mod mcp;
+mod predictions;
 mod progress;
 mod prompt;
 mod run;
@@ -32,6 +35,7 @@ mod scaffolds;
 mod signals;
 mod suites;
 mod surroundings;
+mod tables;
 mod target;
 mod trace;
 mod verdict;
@@ -106,6 +110,12 @@ enum Action {
     Search(ask::Search),
     /// Run suites of tasks and print the tables.
     Bench(bench::Bench),
+    /// Print the tables of a bench.
+    Tables(tables::Tables),
+    /// Compare two benches, or two solvers of one, on the tasks that they share.
+    Compare(compare::Compare),
+    /// Print the gists of a bench as predictions in SWE-bench's form.
+    Predictions(predictions::Predictions),
     /// Print a run's trajectory in the Agent Trajectory Interchange Format.
     Export(export::Export),
     /// Serve the tools to a client of the Model Context Protocol.
@@ -167,10 +177,17 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
-    signals::watch(around.interrupt.clone()).or_exit(Exit::Infrastructure)?;
+    let mut wishes = vec![around.interrupt.clone()];
+    if matches!(cli.action, Action::Bench(_)) {
+        wishes.insert(0, around.drain.clone());
+    }
+    signals::watch(wishes).or_exit(Exit::Infrastructure)?;
     match cli.action {
         Action::Run(run) => run.act(&around),
         Action::Bench(bench) => bench.act(&around),
+        Action::Tables(tables) => tables.act(&around),
+        Action::Compare(compare) => compare.act(&around),
+        Action::Predictions(predictions) => predictions.act(),
         Action::Collect(collect) => collect.act(&around),
         Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),

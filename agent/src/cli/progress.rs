@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use tools::Progress as Sign;
 
@@ -30,6 +30,15 @@ impl Progress {
         let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         Self { talk, bar: Arc::new(bar) }
+    }
+
+    /// The same, on a line of its own among others.
+    pub fn among(talk: Talk, lines: &MultiProgress) -> Self {
+        let own = Self::new(talk);
+        match talk {
+            Talk::Bar => Self { talk, bar: Arc::new(lines.add((*own.bar).clone())) },
+            _ => own,
+        }
     }
 
     /// Says what begins now.

@@ -1,7 +1,8 @@
 //! Turns signals into the wish to stop.
 //!
-//! The first INT, TERM or HUP asks everything that runs to end, so that nothing is left behind; a
-//! second one ends the process at once.
+//! Each INT asks for more: a bench first ends what it has begun and begins nothing more; then, and for
+//! everything else at once, what runs is stopped, so that nothing is left behind; one more ends the
+//! process. TERM and HUP leave out the first.
 
 use std::{io, thread};
 
@@ -10,11 +11,11 @@ use tools::Interrupt;
 
 use super::Exit;
 
-/// Watches for signals from now on, in a thread of its own.
+/// Watches for signals from now on, in a thread of its own. The wishes are triggered in their order.
 ///
 /// # Errors
 /// The system refuses a thread or a signal's handler.
-pub fn watch(interrupt: Interrupt) -> io::Result<()> {
+pub fn watch(wishes: Vec<Interrupt>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let signals = {
@@ -25,15 +26,21 @@ pub fn watch(interrupt: Interrupt) -> io::Result<()> {
         let Ok([mut int, mut term, mut hup]) = <[Signal; 3]>::try_from(signals) else { return };
         runtime.block_on(async {
             loop {
-                tokio::select! {
-                    _ = int.recv() => {}
-                    _ = term.recv() => {}
-                    _ = hup.recv() => {}
+                let gently = tokio::select! {
+                    _ = int.recv() => true,
+                    _ = term.recv() => false,
+                    _ = hup.recv() => false,
+                };
+                let open: Vec<&Interrupt> =
+                    wishes.iter().filter(|wish| !wish.is_triggered()).collect();
+                match open.as_slice() {
+                    [] => std::process::exit(i32::from(Exit::Interrupted.code())),
+                    [first, _, ..] if gently => {
+                        eprintln!("gistify: ending what has begun (interrupt again to stop it)");
+                        first.trigger();
+                    }
+                    open => open.iter().for_each(|wish| wish.trigger()),
                 }
-                if interrupt.is_triggered() {
-                    std::process::exit(i32::from(Exit::Interrupted.code()));
-                }
-                interrupt.trigger();
             }
         });
     };

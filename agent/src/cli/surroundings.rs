@@ -51,8 +51,12 @@ pub struct Surroundings {
     docker_host: Option<String>,
     /// Where programs are, and how packages are fetched.
     pub host: Host,
-    /// Set by the first INT, TERM or HUP.
+    /// Set when nothing more is to begin.
+    pub drain: Interrupt,
+    /// Set when everything is to stop.
     pub interrupt: Interrupt,
+    /// The settings before those of a scaffold.
+    plain: Config,
     /// Keys and addresses of models; the environment comes before the user's own file.
     credentials: Credentials,
 }
@@ -87,6 +91,7 @@ impl Surroundings {
             config.set(setting).or_exit(Exit::Usage)?;
         }
         flags.apply(&mut config).or_exit(Exit::Usage)?;
+        let plain = config.clone();
         config.apply_scaffold().or_exit(Exit::Usage)?;
         let settings = config.settings().or_exit(Exit::Usage)?;
         let cache = match settings.environment.cache.as_os_str().is_empty() {
@@ -115,10 +120,24 @@ impl Surroundings {
             credentials: Credentials::new(variables.iter().cloned().chain(own)),
             docker_host: env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()),
             host: Host::from_variables(variables),
+            drain: Interrupt::new(),
             interrupt: Interrupt::new(),
+            plain,
             config,
             settings,
         })
+    }
+
+    /// The settings with another model and scaffold.
+    ///
+    /// # Errors
+    /// There is no such scaffold.
+    pub fn settings_with(&self, model: &str, scaffold: &str) -> Result<Settings, Failure> {
+        let mut config = self.plain.clone();
+        config.flag("--model", "writer.model", model).or_exit(Exit::Usage)?;
+        config.flag("--scaffold", "writer.scaffold", scaffold).or_exit(Exit::Usage)?;
+        config.apply_scaffold().or_exit(Exit::Usage)?;
+        config.settings().or_exit(Exit::Usage)
     }
 
     /// What models need of the surroundings.

@@ -191,6 +191,15 @@ impl ModelSupply {
         &self.name
     }
 
+    /// Takes part in the rate, the caps and the quota of another supply, where both have one provider.
+    pub fn share(&mut self, other: &Self) {
+        let provider = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+        if provider(&self.name) == provider(&other.name) {
+            self.pace = Arc::clone(&other.pace);
+            self.spent = Arc::clone(&other.spent);
+        }
+    }
+
     /// What all sessions took so far.
     pub fn spent(&self) -> Arc<Spent> {
         Arc::clone(&self.spent)

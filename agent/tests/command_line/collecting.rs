@@ -1,15 +1,11 @@
 //! Suites that are made of a repository, and benched.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::fs;
 
 use super::{User, python, read};
 
 /// One test that is a task, and one of each kind that is none.
-const MIXED: &str = "\
+pub const MIXED: &str = "\
 #- conftest.py
 #- calc.py
 def double(value):
@@ -117,68 +113,11 @@ fn a_bench_may_ask_for_less_than_everything() {
     }
 }
 
-/// Result files below a run's directory, sorted.
-fn finished(directory: &Path) -> Vec<PathBuf> {
-    let below = |path: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    };
-    let tasks = below(&directory.join("tasks")).into_iter().flat_map(|suite| below(&suite));
-    let mut found: Vec<_> =
-        tasks.map(|task| task.join("result.json")).filter(|path| path.exists()).collect();
-    found.sort();
-    found
-}
-
 #[test]
-fn d01_a_bench_that_was_killed_is_resumed() {
-    let Some(python) = python() else { return };
+fn a_suite_without_tasks_says_so() {
     let user = User::new();
-    user.repository("mixed", MIXED);
-    let task = |at: usize| {
-        format!(
-            "[[task]]\nid = 'task {at}'\ntest = 't'\ncommand = \
-             'pytest tests/test_good.py::test_good[{}]'\n",
-            at % 3 + 1
-        )
-    };
-    let source = user.here().join("mixed");
-    let head = format!("source = '{}'\npython = '{python}'\n", source.display());
-    fs::write(user.here().join("s.toml"), head + &(0..3).map(task).collect::<String>()).unwrap();
-    let directory = user.here().join("run");
-    // Killed once for each number of results that there can be, then left to end.
-    for results in 0..3 {
-        let how = if results == 0 { "--run-dir" } else { "--resume" };
-        let kept: Vec<_> = finished(&directory).iter().map(|path| read(path)).collect();
-        let mut child = user
-            .command(&["-q", "bench", "s.toml", how, "run"])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        while finished(&directory).len() <= results && child.try_wait().unwrap().is_none() {
-            if results == 0 && directory.join("plan.json").exists() {
-                // Killed before its first result.
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        // Only the program that this test started is ended.
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let now: Vec<_> = finished(&directory).iter().map(|path| read(path)).collect();
-        assert!(kept.iter().all(|text| now.contains(text)), "a finished result was lost");
-    }
-    let changed = user.gistify(&["bench", "s.toml", "--resume", "run", "--set", "session.steps=9"]);
-    assert_eq!(changed.code, 3, "{}", changed.err);
-    assert!(changed.told().contains("session.steps: was 50, is 9"), "{}", changed.err);
-    let ran = user.gistify(&["bench", "s.toml", "--resume", "run", "--json"]);
-    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(
-        (&summary["suites"][0]["tasks"], &summary["suites"][0]["scored"]),
-        (&3.into(), &3.into())
-    );
-    assert_eq!(finished(&directory).len(), 3);
-    let missing = user.gistify(&["bench", "s.toml", "--resume", "mixed"]);
-    assert_eq!(missing.code, 3, "{}", missing.err);
+    fs::write(user.here().join("none.toml"), "list = 'collected'\nseed = 0\n").unwrap();
+    let ran = user.gistify(&["bench", "none.toml"]);
+    let told = "gistify: suite none: it has no task (a draw from which all was dropped leaves such a file)";
+    assert_eq!((ran.code, ran.told()), (3, told));
 }

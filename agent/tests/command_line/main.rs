@@ -5,6 +5,7 @@
 extern crate tools as gistify_tools;
 
 mod bad_input;
+mod benching;
 mod collecting;
 mod confined;
 mod exchanges;

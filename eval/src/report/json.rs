@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Summary;
 
 /// Version of the form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Written<'a> {

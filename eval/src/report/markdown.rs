@@ -1,29 +1,29 @@
 //! Markdown tables, for notes and pull requests.
 
-use super::{Summary, Table, titled};
+use super::{Align, Table};
 
-/// Writes a summary.
-pub fn write(summary: &Summary) -> String {
+/// Writes tables.
+pub fn write(tables: &[Table]) -> String {
     let mut out = String::new();
-    for (title, table) in titled(summary) {
-        if !title.is_empty() {
-            out.push_str(&format!("\n### {title}\n\n"));
+    for (at, table) in tables.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
         }
-        write_table(&table, &mut out);
+        if tables.len() > 1 {
+            out.push_str(&format!("### {}\n\n", table.name.title()));
+        }
+        write_row(&table.names(), &mut out);
+        let rule = table.heads.iter().map(|(_, align)| match align {
+            Align::Words => "| --- ",
+            Align::Figures => "| --: ",
+        });
+        out.extend(rule);
+        out.push_str("|\n");
+        table.rows.iter().for_each(|row| write_row(row, &mut out));
     }
     out
 }
 
-fn write_table(table: &Table, out: &mut String) {
-    let heads: Vec<String> = table.heads.iter().map(|head| (*head).to_owned()).collect();
-    write_row(&heads, out);
-    write_row(&vec!["---".to_owned(); heads.len()], out);
-    for row in &table.rows {
-        write_row(row, out);
-    }
-}
-
-/// Foreign text cannot leave its cell, nor become markup.
 fn write_row(cells: &[String], out: &mut String) {
     for cell in cells {
         out.push_str("| ");

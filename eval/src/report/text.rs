@@ -1,38 +1,32 @@
 //! Aligned columns, for a terminal.
 
-use super::{Summary, Table, titled};
+use super::{Align, Table};
 
-/// Writes a summary.
-pub fn write(summary: &Summary) -> String {
+/// Writes tables.
+pub fn write(tables: &[Table]) -> String {
     let mut out = String::new();
-    for (title, table) in titled(summary) {
-        if !title.is_empty() {
-            out.push('\n');
-            out.push_str(title);
-            out.push('\n');
+    for (at, table) in tables.iter().enumerate() {
+        if at > 0 {
+            out.push_str(&format!("\n{}\n", table.name.title()));
         }
-        write_table(&table, &mut out);
+        write_table(table, &mut out);
     }
     out
 }
 
 fn write_table(table: &Table, out: &mut String) {
+    let heads = table.names();
     let width = |column: usize| {
-        let cells = table.rows.iter().map(|row| row[column].chars().count());
-        cells.chain([table.heads[column].len()]).max().unwrap_or(0)
+        let cells = table.rows.iter().chain([&heads]).map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..table.heads.len()).map(width).collect();
-    let heads: Vec<String> = table.heads.iter().map(|head| (*head).to_owned()).collect();
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     for row in std::iter::once(&heads).chain(&table.rows) {
         let mut line = String::new();
-        for ((cell, &width), head) in row.iter().zip(&widths).zip(&table.heads) {
-            // Words to the left, figures to the right.
-            let words = matches!(*head, "suite" | "task" | "cause" | "evidence" | "what")
-                || head.starts_with("seen");
-            if words {
-                line.push_str(&format!("{cell:<width$}  "));
-            } else {
-                line.push_str(&format!("{cell:>width$}  "));
+        for ((cell, &width), (_, align)) in row.iter().zip(&widths).zip(&table.heads) {
+            match align {
+                Align::Words => line.push_str(&format!("{cell:<width$}  ")),
+                Align::Figures => line.push_str(&format!("{cell:>width$}  ")),
             }
         }
         out.push_str(line.trim_end());

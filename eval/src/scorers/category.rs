@@ -41,6 +41,19 @@ pub struct Cause {
     pub evidence: String,
 }
 
+impl Category {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 7] = [
+        Self::ImportError,
+        Self::FileCreation,
+        Self::MissingTest,
+        Self::RuntimeError,
+        Self::OutputMismatch,
+        Self::Timeout,
+        Self::IntegrityViolation,
+    ];
+}
+
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use gistify_eval::{
-    Attempt, BenchEvent, BenchSpec, Counts, Effort, Format, Mutation, Solver, Supplied, Supply,
-    Task, TaskContext, TaskOutcome, TaskResult, Writer, bench, results, summarize,
+    Attempt, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation, Retry, Row, Solver,
+    Standing, Supplied, Supply, Task, TaskContext, Writer, bench, remaining, summarize,
 };
 use tools::{Interrupt, LocalSandbox, Place};
 
@@ -19,11 +19,11 @@ use super::{
 };
 
 /// Does what the task's name says.
-struct Scripted;
+struct Scripted(&'static str);
 
 impl Solver for Scripted {
     fn name(&self) -> &str {
-        "scripted"
+        self.0
     }
 
     fn attempt(&self, context: &TaskContext<'_>) -> Attempt {
@@ -61,7 +61,12 @@ impl Supply for Local<'_> {
 }
 
 fn task(id: &str, suite: &str) -> Task {
-    let mut task = Task::of_command("shop", SHOP.command);
+    let command = match id {
+        // It says nothing, whoever runs it.
+        "silent" => "python src/shop/silent.py",
+        _ => SHOP.command,
+    };
+    let mut task = Task::of_command("shop", command);
     task.id = id.to_owned();
     task.suite = suite.to_owned();
     task.expected = Counts { passed: 2, ..Counts::default() };
@@ -79,41 +84,75 @@ fn task(id: &str, suite: &str) -> Task {
     task
 }
 
-fn run(
-    bed: &Bed,
-    tasks: &[Task],
-    directory: &Path,
-    interrupt: &Interrupt,
-) -> (Vec<TaskResult>, usize) {
-    let finished = Mutex::new(Vec::new());
-    let scratch = tempfile::tempdir().unwrap();
-    let references = scratch.path().join("references");
-    let found = bench(&BenchSpec {
-        tasks,
-        solver: &Scripted,
-        supply: &Local(bed),
-        sandbox: &LocalSandbox::default(),
-        limits: bed.limits,
-        variables: &BTreeMap::new(),
-        place: Place::BesideTest,
-        workers: 2,
-        directory,
-        references: &references,
-        scratch: &scratch.path().join("work"),
-        interrupt,
-        progress: &|event| {
-            if let BenchEvent::Finished { done, total, .. } = event {
-                finished.lock().unwrap().push((done, total));
-            }
-        },
-    });
-    let finished = finished.into_inner().unwrap();
-    let left: Vec<PathBuf> = match fs::read_dir(scratch.path().join("work")) {
-        Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
-        Err(_) => Vec::new(),
-    };
-    assert_eq!(left, Vec::<PathBuf>::new(), "working directories are left");
-    (found.unwrap(), finished.len())
+/// What a bench is asked for, besides its tasks.
+struct Asked<'a> {
+    solvers: &'a [Scripted],
+    repetitions: u32,
+    directory: &'a Path,
+    drain: Interrupt,
+    interrupt: Interrupt,
+    /// After so many results nothing more begins.
+    most: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn of(directory: &'a Path) -> Self {
+        Self {
+            solvers: &[Scripted("scripted")],
+            repetitions: 1,
+            directory,
+            drain: Interrupt::new(),
+            interrupt: Interrupt::new(),
+            most: usize::MAX,
+        }
+    }
+
+    /// Does what is left to do; gives all rows, and how many results are new.
+    fn run(&self, bed: &Bed, tasks: &[Task]) -> (Vec<Row>, usize) {
+        let finished = Mutex::new(Vec::new());
+        let scratch = tempfile::tempdir().unwrap();
+        let references = self.directory.join("references");
+        let (index, unread) = Index::open(self.directory).unwrap();
+        assert!(unread.is_empty(), "{unread:?}");
+        let solvers: Vec<&dyn Solver> = self.solvers.iter().map(|s| s as &dyn Solver).collect();
+        let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
+        let before = index.rows().unwrap();
+        let retry = [Retry::Infrastructure];
+        let jobs = remaining(tasks, &names, self.repetitions, &before, &retry);
+        let made = bench(&BenchSpec {
+            tasks,
+            solvers: &solvers,
+            jobs: &jobs,
+            supply: &Local(bed),
+            sandbox: &LocalSandbox::default(),
+            limits: bed.limits,
+            variables: &BTreeMap::new(),
+            place: Place::BesideTest,
+            workers: 2,
+            directory: self.directory,
+            index: &index,
+            references: &references,
+            scratch: &scratch.path().join("work"),
+            drain: &self.drain,
+            interrupt: &self.interrupt,
+            progress: &|event| {
+                if let BenchEvent::Finished { done, total, .. } = event {
+                    finished.lock().unwrap().push((done, total));
+                    if done >= self.most {
+                        self.drain.trigger();
+                    }
+                }
+            },
+        });
+        let finished = finished.into_inner().unwrap();
+        let left: Vec<PathBuf> = match fs::read_dir(scratch.path().join("work")) {
+            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Err(_) => Vec::new(),
+        };
+        assert_eq!(left, Vec::<PathBuf>::new(), "working directories are left");
+        assert_eq!(made.unwrap(), finished.len());
+        (index.rows().unwrap(), finished.len())
+    }
 }
 
 #[test]
@@ -122,41 +161,39 @@ fn every_task_has_its_result_on_disk() {
     let names = ["good", "wrong", "absent", "failing", "gone", "down", "surprising"];
     let tasks: Vec<Task> = names.iter().map(|name| task(name, "tiny")).collect();
     let directory = tempfile::tempdir().unwrap();
-    let (found, finished) = run(&bed, &tasks, directory.path(), &Interrupt::new());
+    let (found, finished) = Asked::of(directory.path()).run(&bed, &tasks);
     assert_eq!(finished, tasks.len());
     let told: Vec<String> = found
         .iter()
-        .map(|result| match &result.outcome {
-            TaskOutcome::Infrastructure(message) => format!("{}: {message}", result.task),
-            TaskOutcome::Judged(judged) => format!(
+        .map(|row| match row.standing {
+            Standing::Scored => format!(
                 "{}: {} {}",
-                result.task,
-                judged.fidelity.as_ref().unwrap().score,
-                judged.cause.as_ref().map_or("-".to_owned(), |cause| cause.category.to_string())
+                row.task,
+                row.fidelity.unwrap(),
+                row.what().unwrap_or_else(|| "-".to_owned())
             ),
+            standing => format!("{}: {}: {}", row.task, standing.name(), row.evidence),
         })
         .collect();
     assert_eq!(
         told,
         [
-            "good: 1 -",
-            "wrong: 0 run-time error",
             "absent: 0 file creation failure",
+            "down: infrastructure: submitted",
             "failing: 1 -",
-            "gone: the index has no such release",
-            "down: submitted",
+            "gone: infrastructure: the index has no such release",
+            "good: 1 -",
             "surprising: 1 -",
+            "wrong: 0 run-time error",
         ]
     );
-    let (read, errors) = results(directory.path());
-    assert!(errors.is_empty(), "{errors:?}");
-    let mut sorted = found.clone();
-    sorted.sort_by(|a, b| a.task.cmp(&b.task));
-    assert!(read == sorted, "results are not read back as they were");
-    let attempt = found[0].attempt.as_ref().unwrap();
-    assert!(directory.path().join(attempt.trajectory.as_ref().unwrap()).is_file());
+    // The index can be lost: the files say everything.
+    fs::remove_file(directory.path().join("index.sqlite")).unwrap();
+    assert_eq!(Index::open(directory.path()).unwrap().0.rows().unwrap(), found);
+    let good = directory.path().join(&found[4].place);
+    assert!(good.join("trajectory.jsonl").is_file() && good.join("concise.py").is_file());
 
-    let summary = summarize(&found);
+    let summary = summarize(&found, &[]);
     let row = &summary.suites[0];
     assert_eq!((row.tasks, row.scored, row.infrastructure), (7, 5, 2));
     assert_eq!(row.fidelity, Some(0.6));
@@ -165,6 +202,11 @@ fn every_task_has_its_result_on_disk() {
     assert_eq!(unexpected, ["surprising"]);
     let text = summary.to_string(Format::Text);
     assert!(text.contains("5 of 7") && text.contains("60.0"), "{text}");
+
+    // What the machine failed at is tried again, and nothing else.
+    let (again, finished) = Asked::of(directory.path()).run(&bed, &tasks);
+    assert_eq!(finished, 2);
+    assert_eq!(again.len(), found.len());
 }
 
 #[test]
@@ -172,30 +214,93 @@ fn damaged_results_are_told_apart() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
     let tasks = [task("good", "tiny"), task("gone", "tiny")];
-    let (found, _) = run(&bed, &tasks, directory.path(), &Interrupt::new());
-    let suite = directory.path().join("tasks/tiny");
-    let first = fs::read_dir(&suite)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.to_string_lossy().contains("good"))
-        .unwrap();
-    let path = first.join("result.json");
+    let (found, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    let good = found.iter().find(|row| row.task == "good").unwrap();
+    let path = directory.path().join(&good.place).join("result.json");
     let whole = fs::read(&path).unwrap();
     for length in [0, 1, whole.len() / 2, whole.len() - 2] {
         fs::write(&path, &whole[..length]).unwrap();
-        let (read, errors) = results(directory.path());
-        assert_eq!((read.len(), errors.len()), (1, 1), "{length} bytes");
-        assert_eq!(read[0], found[1]);
+        let (index, errors) = Index::open(directory.path()).unwrap();
+        let rows = index.rows().unwrap();
+        assert_eq!((rows.len(), errors.len()), (1, 1), "{length} bytes");
+        assert_eq!(rows[0].task, "gone");
     }
 }
 
 #[test]
-fn an_interrupt_leaves_no_half_results() {
+fn d02_an_index_is_made_good_wherever_it_is_cut_off() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let interrupt = Interrupt::new();
-    interrupt.trigger();
-    let (found, finished) = run(&bed, &[task("good", "tiny")], directory.path(), &interrupt);
+    let (found, _) = Asked::of(directory.path()).run(&bed, &[task("gone", "tiny")]);
+    let path = directory.path().join("index.sqlite");
+    let whole = fs::read(&path).unwrap();
+    for length in (0..whole.len()).step_by(97) {
+        for (name, bytes) in [("index.sqlite", &whole[..length]), ("index.sqlite-wal", b"junk")] {
+            fs::write(directory.path().join(name), bytes).unwrap();
+        }
+        let (index, errors) = Index::open(directory.path()).unwrap();
+        assert!(errors.is_empty());
+        assert_eq!(index.rows().unwrap(), found, "{length} bytes");
+    }
+}
+
+#[test]
+fn solvers_share_what_the_original_does() {
+    let Some(bed) = Bed::new(&SHOP) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let tasks = [task("good", "tiny"), task("wrong", "tiny")];
+    let one = Asked::of(directory.path());
+    let (first, _) = one.run(&bed, &tasks);
+    // Both tasks have one command; whoever came second found what the first one measured.
+    assert_eq!(first.iter().filter(|row| !row.reference_cached).count(), 1);
+    let solvers = [Scripted("scripted"), Scripted("other one")];
+    let both = Asked { solvers: &solvers, repetitions: 2, ..Asked::of(directory.path()) };
+    let (rows, finished) = both.run(&bed, &tasks);
+    // What the first one did is not done again.
+    assert_eq!((rows.len(), finished), (8, 6));
+    let added: Vec<&Row> =
+        rows.iter().filter(|row| row.solver == "other one" || row.repetition == 2).collect();
+    assert!(added.iter().all(|row| row.reference_cached), "a reference was measured again");
+    let summary = summarize(&rows, &["scripted", "other one"]);
+    let told: Vec<_> = summary
+        .suites
+        .iter()
+        .map(|row| (row.solver.as_str(), row.attempts, row.fidelity))
+        .collect();
+    assert_eq!(told, [("scripted", 4, Some(0.5)), ("other one", 4, Some(0.5))]);
+    assert_eq!(summary.comparisons[0].paired.difference, 0.0);
+}
+
+#[test]
+fn a_task_that_cannot_tell_the_original_from_nothing_is_unfit() {
+    let Some(bed) = Bed::new(&SHOP) else { return };
+    fs::write(bed.repository.root.join("src/shop/silent.py"), "value = 1\n").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let tasks = [task("silent", "tiny"), task("good", "tiny")];
+    let (rows, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    let told: Vec<_> = rows.iter().map(|row| (row.standing, row.evidence.as_str())).collect();
+    assert_eq!(told, [(Standing::Scored, ""), (Standing::Unfit, "an empty gist is accepted")]);
+    let summary = summarize(&rows, &[]);
+    assert_eq!((summary.suites[0].scored, summary.suites[0].unfit), (1, 1));
+    assert_eq!(summary.suites[0].fidelity, Some(1.0));
+    // Nobody was asked to attempt it.
+    assert!(!directory.path().join(&rows[1].place).join("trajectory.jsonl").exists());
+}
+
+#[test]
+fn an_interrupt_leaves_no_half_results_and_a_drain_whole_ones() {
+    let Some(bed) = Bed::new(&SHOP) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let asked = Asked::of(directory.path());
+    asked.interrupt.trigger();
+    let (found, finished) = asked.run(&bed, &[task("good", "tiny")]);
     assert_eq!((found.len(), finished), (0, 0));
-    assert_eq!(results(directory.path()).0, Vec::new());
+    let tasks: Vec<Task> = (0..8).map(|at| task(&format!("good {at}"), "tiny")).collect();
+    let asked = Asked { most: 1, ..Asked::of(directory.path()) };
+    let (found, finished) = asked.run(&bed, &tasks);
+    // Two workers: what the other one had begun is ended, and nothing more is begun.
+    assert!((1..=2).contains(&finished), "{finished} results");
+    assert!(found.iter().all(|row| row.fidelity == Some(1.0)));
+    let (found, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    assert_eq!(found.len(), tasks.len());
 }

@@ -1,0 +1,133 @@
+//! What is said while a bench works: on a terminal a line for each worker and one for all, with the rate,
+//! the time that is left and what was spent; elsewhere a line for each result.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use ::eval::{BenchEvent, Row, Standing};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use super::{
+    progress::{Progress, printable},
+    surroundings::Talk,
+};
+
+/// The lines of a bench.
+pub struct Board {
+    talk: Talk,
+    progress: Progress,
+    workers: Vec<ProgressBar>,
+    total: ProgressBar,
+    began: Instant,
+    /// What became of attempts, and US dollars spent.
+    so_far: Mutex<(BTreeMap<&'static str, usize>, f64)>,
+}
+
+impl Board {
+    /// Lines for so many workers and attempts.
+    pub fn new(talk: Talk, workers: usize, attempts: usize) -> Self {
+        let lines = MultiProgress::new();
+        let progress = Progress::among(talk, &lines);
+        let bar = |template: &str| {
+            let bar = match talk {
+                Talk::Bar => lines.add(ProgressBar::new(attempts as u64)),
+                _ => ProgressBar::hidden(),
+            };
+            let style = ProgressStyle::with_template(template);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        };
+        let worker = |_| bar("  {spinner} {elapsed:>4} {wide_msg}");
+        let workers = (0..workers.min(attempts.max(1))).map(worker).collect();
+        let total = bar("{bar:24} {pos}/{len} {wide_msg}");
+        let so_far = Mutex::new((BTreeMap::new(), 0.0));
+        Self { talk, progress, workers, total, began: Instant::now(), so_far }
+    }
+
+    /// What long steps of all workers say of themselves.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Shows an event.
+    pub fn tell(&self, event: BenchEvent<'_>) {
+        match event {
+            BenchEvent::Started { task, solver, worker } => {
+                self.progress.detail(&format!("start {} ({solver})", task.id));
+                if let (Talk::Bar, Some(bar)) = (self.talk, self.workers.get(worker)) {
+                    bar.reset();
+                    bar.enable_steady_tick(Duration::from_millis(200));
+                    bar.set_message(printable(&format!("{} ({solver})", task.id)));
+                }
+            }
+            BenchEvent::Finished { row, worker, done, total } => {
+                if let Some(bar) = self.workers.get(worker) {
+                    bar.set_message("");
+                    bar.disable_steady_tick();
+                }
+                let rest = self.rest(row, done, total);
+                self.progress.line(&format!(
+                    "[{done}/{total}] {} ({}): {}, {:.1} s; {rest}",
+                    row.task,
+                    row.solver,
+                    scores(row),
+                    row.seconds
+                ));
+                self.total.set_position(done as u64);
+                self.total.set_message(rest);
+            }
+        }
+    }
+
+    /// Leaves no trace on the terminal.
+    pub fn clear(&self) {
+        self.workers.iter().chain([&self.total]).for_each(ProgressBar::finish_and_clear);
+        self.progress.clear();
+    }
+
+    /// The rate, the time that is left, what was spent and what was not scored.
+    fn rest(&self, row: &Row, done: usize, total: usize) -> String {
+        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        if row.standing != Standing::Scored {
+            *so_far.0.entry(row.standing.name()).or_default() += 1;
+        }
+        so_far.1 += row.effort.as_ref().and_then(|effort| effort.price).unwrap_or(0.0);
+        let each = self.began.elapsed().as_secs_f64() / done.max(1) as f64;
+        let mut rest = format!("{:.1} a minute", 60.0 / each.max(1e-6));
+        if done < total {
+            rest.push_str(&format!(", {} left", span(each * (total - done) as f64)));
+        }
+        if so_far.1 > 0.0 {
+            rest.push_str(&format!(", ${:.2}", so_far.1));
+        }
+        for (what, count) in &so_far.0 {
+            rest.push_str(&format!(", {count} {what}"));
+        }
+        rest
+    }
+}
+
+/// The scores of an attempt on one line.
+fn scores(row: &Row) -> String {
+    if row.standing != Standing::Scored {
+        return format!("{}: {}", row.standing.name(), row.evidence);
+    }
+    let rate = |name: &str, rate: Option<f64>| {
+        rate.map(|rate| format!(", {name} {:.1}", rate * 100.0)).unwrap_or_default()
+    };
+    row.what().unwrap_or_else(|| "faithful".to_owned())
+        + &rate("existence", row.existence_without_glue)
+        + &rate("execution", row.execution)
+}
+
+/// A time as people say it.
+fn span(seconds: f64) -> String {
+    match seconds {
+        ..60.0 => format!("{seconds:.0} s"),
+        ..3600.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}

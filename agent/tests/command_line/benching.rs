@@ -1,0 +1,297 @@
+//! Benches of several solvers: stopped, killed and resumed, and what is printed of them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use super::{GIST_OF_SMALL, SMALL, User, collecting::MIXED, python, read};
+
+/// Answers with a gist at once; a wrong one where the command says so.
+const MODEL: &str = r#"
+import json, sys
+request = json.load(sys.stdin)
+gist = open(sys.argv[1]).read()
+calls = [{"tool": "edit", "arguments": {"action": "create", "text": gist}},
+         {"tool": "submit", "arguments": {}}]
+step = sum(1 for message in request["messages"] if message["role"] == "assistant")
+print(json.dumps({"calls": [calls[step]], "usage": {"input": 100, "output": 20}}))
+"#;
+
+/// A suite with so many tasks, all of one test.
+fn suite(user: &User, name: &str, python: &str, tasks: usize) {
+    let task = |at: usize| {
+        format!(
+            "[[task]]\nid = 'task {at}'\ntest = 't'\ncommand = \
+             'pytest tests/test_good.py::test_good[{}]'\ncalls = {}\nfiles = {}\n",
+            at % 3 + 1,
+            at + 1,
+            tasks - at
+        )
+    };
+    let source = user.here().join("mixed");
+    let head = format!("source = '{}'\npython = '{python}'\n", source.display());
+    let text = head + &(0..tasks).map(task).collect::<String>();
+    fs::write(user.here().join(name), text).unwrap();
+}
+
+/// Result files below a run's directory, sorted.
+fn finished(directory: &Path) -> Vec<PathBuf> {
+    let mut found = vec![directory.join("tasks")];
+    for _ in 0..3 {
+        let below = |path: &PathBuf| {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        found = found.iter().flat_map(below).collect();
+    }
+    found = found.iter().map(|place| place.join("result.json")).collect();
+    found.retain(|path| path.exists());
+    found.sort();
+    found
+}
+
+fn start(user: &User, args: &[&str]) -> Child {
+    user.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn solvers_are_benched_on_the_same_tasks() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let source = user.repository("small", SMALL);
+    fs::write(user.here().join("model.py"), MODEL).unwrap();
+    fs::write(user.here().join("good.py"), GIST_OF_SMALL).unwrap();
+    fs::write(user.here().join("bad.py"), GIST_OF_SMALL.replace("value * FACTOR", "value"))
+        .unwrap();
+    let suite = format!(
+        "source = '{}'\npython = '{python}'\n[[task]]\nid = 'small::double'\ntest = 't'\ncommand = \
+         'pytest tests/test_numbers.py::test_double'\n",
+        source.display()
+    );
+    fs::write(user.here().join("s.toml"), suite).unwrap();
+    let model = |gist: &str| format!("command/{python} model.py {gist}");
+    let (good, bad) = (model("good.py"), model("bad.py"));
+    let args = [
+        "bench",
+        "s.toml",
+        "-m",
+        "offline",
+        "-m",
+        &good,
+        "-m",
+        &bad,
+        "--scaffold",
+        "repomaster",
+        "--scaffold",
+        "swe-agent",
+        "--with",
+        "edit",
+        "--repeat",
+        "2",
+        "--run-dir",
+        "run",
+        "-w",
+        "2",
+    ];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("[10/10]") && ran.err.contains(" a minute"), "{}", ran.err);
+    let ran = user.gistify(&["tables", "run", "--json"]);
+    let summary: Value = serde_json::from_str(&ran.out).unwrap();
+    let rows = summary["suites"].as_array().unwrap();
+    let told: Vec<(String, f64, u64)> = rows
+        .iter()
+        .map(|row| {
+            let name = row["solver"].as_str().unwrap();
+            let name = name.replace(&good, "GOOD").replace(&bad, "BAD");
+            (name, row["fidelity"].as_f64().unwrap(), row["attempts"].as_u64().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("offline", 1.0),
+        ("repomaster GOOD", 1.0),
+        ("swe-agent GOOD", 1.0),
+        ("repomaster BAD", 0.0),
+        ("swe-agent BAD", 0.0),
+    ];
+    assert_eq!(told, expected.map(|(name, fidelity)| (name.to_owned(), fidelity, 2)));
+    assert_eq!(rows[0]["writer"]["trace"], true);
+    assert_eq!(rows[2]["tokens_in"], 200.0);
+    // Whoever comes later finds what the original does.
+    let results: Vec<Value> = finished(&user.here().join("run"))
+        .iter()
+        .map(|path| serde_json::from_str(&read(path)).unwrap())
+        .collect();
+    let cached = |result: &&Value| result["outcome"]["judged"]["reference"]["cached"] == true;
+    assert_eq!((results.len(), results.iter().filter(cached).count()), (10, 9));
+
+    for (format, parts) in [
+        ("text", ["Compared on the same tasks", "run-time error"]),
+        ("markdown", ["### Main results", "| suite | solver | had | tasks |"]),
+        ("csv", ["comparison\nsolver,against,measure,tasks", "s,offline,\"trace, runs\",1,100.0"]),
+        ("latex", ["\\begin{tabular}{lll", "\\label{tab:tools}"]),
+    ] {
+        let ran = user.gistify(&["tables", "run", "--format", format]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        for part in parts {
+            assert!(ran.out.contains(part), "{format}: {part}: {}", ran.out);
+        }
+    }
+    let bad = format!("repomaster {bad}");
+    let args = ["compare", "run", "run", "--solver", "offline", "--against", &bad];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("fidelity") && ran.out.contains("-100.0"), "{}", ran.out);
+    assert!(ran.out.contains("small::double: faithful to run-time error"), "{}", ran.out);
+    let ran = user.gistify(&["compare", "run", "run"]);
+    assert!(ran.code == 2 && ran.told().contains("several solvers are in it"), "{}", ran.err);
+
+    // A patch that git applies, and that holds the gist.
+    let ran = user.gistify(&["predictions", "run", "--solver", "offline"]);
+    let prediction: Value = serde_json::from_str(ran.out.trim_end()).unwrap();
+    assert_eq!(prediction["instance_id"], "small::double");
+    let patch = user.here().join("gist.patch");
+    fs::write(&patch, prediction["model_patch"].as_str().unwrap()).unwrap();
+    let applied = Command::new("git").arg("apply").arg(&patch).current_dir(&source).status();
+    assert!(applied.unwrap().success());
+    let record = finished(&user.here().join("run")).remove(0);
+    let gist = read(&source.join("tests/concise.py"));
+    assert_eq!(gist, read(&record.with_file_name("concise.py")));
+}
+
+#[test]
+fn d09_an_interrupt_drains_and_a_second_one_stops() {
+    let Some(python) = python() else { return };
+    for signals in [1, 2] {
+        let user = User::new();
+        user.repository("mixed", MIXED);
+        suite(&user, "s.toml", &python, 30);
+        let child = start(&user, &["bench", "s.toml", "--run-dir", "run"]);
+        let run = user.here().join("run");
+        while finished(&run).is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let before = finished(&run).len();
+        for _ in 0..signals {
+            assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+            // Two signals of one kind that wait are one.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert!(said.contains("ending what has begun (interrupt again to stop it)"), "{said}");
+        assert!(said.contains("of 30 attempts left (see --resume)"), "{said}");
+        let after = finished(&run).len();
+        // What had begun is ended; one more may have, before the signal came.
+        assert!(after >= before && after <= before + 2, "{before} results, then {after}");
+        assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn d10_a_directory_has_one_bench() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 30);
+    let mut child = start(&user, &["-q", "bench", "s.toml", "--run-dir", "run"]);
+    while finished(&user.here().join("run")).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = user.gistify(&["bench", "s.toml", "--resume", "run"]);
+    assert_eq!(second.code, 3, "{}", second.err);
+    assert!(second.told().ends_with("another bench is at work in it"), "{}", second.err);
+    // Whoever only reads is let in.
+    let ran = user.gistify(&["tables", "run"]);
+    assert!(ran.code == 0 && ran.out.contains("offline"), "{}{}", ran.out, ran.err);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn d01_a_bench_that_is_killed_again_and_again_loses_nothing() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    const TASKS: usize = 6;
+    suite(&user, "s.toml", &python, TASKS);
+    let run = user.here().join("run");
+    // As often as the promise says in full runs, less often in quick ones.
+    let kills = if super::packages::wanted() { 50 } else { 12 };
+    let mut made = 0;
+    for kill in 0..kills {
+        let before: Vec<(PathBuf, String)> =
+            finished(&run).into_iter().map(|path| (path.clone(), read(&path))).collect();
+        if before.len() == TASKS {
+            // All is done: from the beginning, so that kills meet every point.
+            fs::remove_dir_all(&run).unwrap();
+            made += 1;
+        }
+        let how = if run.join("plan.json").exists() { "--resume" } else { "--run-dir" };
+        if how == "--run-dir" {
+            // Killed before there was a plan.
+            let _ = fs::remove_dir_all(&run);
+        }
+        let mut child = start(&user, &["-q", "bench", "s.toml", how, "run", "-w", "2"]);
+        // No test depends on where the kills fall; they only fall all over.
+        let pause = Duration::from_millis(u64::from(kill * 7_919 % 4_001_u32));
+        std::thread::sleep(pause);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if how == "--resume" {
+            let now: Vec<(PathBuf, String)> =
+                finished(&run).into_iter().map(|path| (path.clone(), read(&path))).collect();
+            assert!(before.iter().all(|one| now.contains(one)), "a finished result was lost");
+        }
+        let tables = user.gistify(&["tables", "run"]);
+        assert!(!run.join("plan.json").exists() || tables.code == 0, "{}", tables.err);
+    }
+    let how = if run.join("plan.json").exists() { "--resume" } else { "--run-dir" };
+    if how == "--run-dir" {
+        let _ = fs::remove_dir_all(&run);
+    }
+    let ran = user.gistify(&["bench", "s.toml", how, "run", "--json"]);
+    assert_eq!(ran.code, 0, "{}{} after {made} whole benches", ran.out, ran.err);
+    assert_eq!(finished(&run).len(), TASKS);
+    // The same tables as a bench that nobody killed, but for what a clock measures.
+    let whole = user.gistify(&["bench", "s.toml", "--run-dir", "whole", "--json"]);
+    let timeless = |text: &str| -> Value {
+        let mut summary: Value = serde_json::from_str(text).unwrap();
+        for row in summary["suites"].as_array_mut().unwrap() {
+            let row = row.as_object_mut().unwrap();
+            row.retain(|key, _| !["seconds", "ratio"].iter().any(|end| key.ends_with(end)));
+        }
+        summary
+    };
+    assert_eq!(timeless(&ran.out), timeless(&whole.out));
+}
+
+#[test]
+fn what_was_begun_otherwise_is_refused() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 1);
+    let ran = user.gistify(&["bench", "s.toml", "--run-dir", "run"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    for (more, told) in [
+        (&["--set", "session.steps=9"][..], "session.steps: was 50, is 9"),
+        (&["--repeat", "2"], "repetitions: were 1, are 2"),
+        (&["-m", "human"], "solvers: were offline, are repomaster human"),
+    ] {
+        let args = [&["bench", "s.toml", "--resume", "run"][..], more].concat();
+        let changed = user.gistify(&args);
+        assert_eq!(changed.code, 3, "{}", changed.err);
+        assert!(changed.told().contains(told), "{}", changed.err);
+    }
+    let missing = user.gistify(&["bench", "s.toml", "--resume", "mixed"]);
+    assert_eq!(missing.code, 3, "{}", missing.err);
+    let missing = user.gistify(&["tables", "mixed"]);
+    assert!(missing.code == 3 && missing.told().contains("plan.json"), "{}", missing.err);
+}

@@ -1,0 +1,217 @@
+//! The index of a run's directory: one row a result, in SQLite, for whoever reads while a bench writes.
+//!
+//! The result files are the truth. The index is made good from them whenever it is opened, and made anew
+//! where it is damaged or of another version; losing it loses nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rusqlite::{Connection, params};
+
+use crate::{
+    bench::TaskResult,
+    row::Row,
+    store::{StoreError, read},
+};
+
+/// The index of one run.
+#[derive(Debug)]
+pub struct Index {
+    directory: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("index {path}: {source}")]
+pub struct IndexError {
+    /// The file.
+    pub path: PathBuf,
+    /// The cause.
+    pub source: rusqlite::Error,
+}
+
+/// Name of the index in a run's directory.
+const NAME: &str = "index.sqlite";
+/// Name of a result.
+pub(crate) const RESULT: &str = "result.json";
+/// Version of the tables and of the rows in them.
+const VERSION: i64 = 1;
+
+impl Index {
+    /// Opens the index of a run and makes it good. Results that cannot be read are given apart.
+    ///
+    /// # Errors
+    /// SQLite refuses, for a reason other than that the directory cannot be written to.
+    pub fn open(directory: &Path) -> Result<(Self, Vec<StoreError>), IndexError> {
+        let path = directory.join(NAME);
+        let failed = |source| IndexError { path: path.clone(), source };
+        let connection = match connect(&path) {
+            Ok(connection) => connection,
+            Err(_) => {
+                for ending in ["", "-wal", "-shm"] {
+                    // What cannot be removed shows itself at the second try.
+                    let _: io::Result<()> =
+                        fs::remove_file(directory.join(format!("{NAME}{ending}")));
+                }
+                // Somebody else's directory can be read all the same.
+                connect(&path).or_else(|_| connect(Path::new(":memory:"))).map_err(failed)?
+            }
+        };
+        let index = Self { directory: directory.to_path_buf(), connection: Mutex::new(connection) };
+        let unread = index.refresh()?;
+        Ok((index, unread))
+    }
+
+    /// Takes up what was written since, and forgets what is gone. Results that cannot be read are given.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn refresh(&self) -> Result<Vec<StoreError>, IndexError> {
+        let mut known: BTreeMap<String, i64> = BTreeMap::new();
+        {
+            let connection = self.lock();
+            let mut query = connection
+                .prepare("SELECT place, stamp FROM results")
+                .map_err(|source| self.failed(source))?;
+            let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+            for row in rows.map_err(|source| self.failed(source))? {
+                known.extend([row.map_err(|source| self.failed(source))?]);
+            }
+        }
+        let mut unread = Vec::new();
+        for place in places(&self.directory) {
+            let path = self.directory.join(&place).join(RESULT);
+            let Some(stamp) = stamp(&path) else { continue };
+            if known.remove(&*place.to_string_lossy()) == Some(stamp) {
+                continue;
+            }
+            match read::<TaskResult>(&path) {
+                Ok(result) => self.put(&Row::of(&result, &place), stamp)?,
+                Err(error) => {
+                    self.remove(&place.to_string_lossy())?;
+                    unread.push(error);
+                }
+            }
+        }
+        known.keys().try_for_each(|place| self.remove(place))?;
+        Ok(unread)
+    }
+
+    /// Notes a result that is on disk.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn add(&self, row: &Row) -> Result<(), IndexError> {
+        let stamp = stamp(&self.directory.join(&row.place).join(RESULT)).unwrap_or(0);
+        self.put(row, stamp)
+    }
+
+    /// All rows, sorted by suite, task, solver and repetition.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn rows(&self) -> Result<Vec<Row>, IndexError> {
+        let connection = self.lock();
+        let mut query = connection
+            .prepare("SELECT row FROM results ORDER BY suite, task, solver, repetition")
+            .map_err(|source| self.failed(source))?;
+        let rows = query.query_map([], |row| row.get::<_, String>(0));
+        let rows = rows.map_err(|source| self.failed(source))?;
+        let mut found = Vec::new();
+        for row in rows {
+            let text = row.map_err(|source| self.failed(source))?;
+            // The version says that it can be read.
+            found.extend(serde_json::from_str::<Row>(&text));
+        }
+        Ok(found)
+    }
+
+    fn put(&self, row: &Row, stamp: i64) -> Result<(), IndexError> {
+        let text = serde_json::to_string(row).expect("texts and numbers serialise");
+        let put = self.lock().execute(
+            "INSERT OR REPLACE INTO results VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            params![
+                row.place.to_string_lossy(),
+                stamp,
+                row.suite,
+                row.task,
+                row.solver,
+                row.repetition,
+                row.standing.name(),
+                row.what(),
+                row.fidelity,
+                row.existence,
+                row.execution,
+                row.seconds,
+                text
+            ],
+        );
+        put.map(|_| ()).map_err(|source| self.failed(source))
+    }
+
+    fn remove(&self, place: &str) -> Result<(), IndexError> {
+        let gone = self.lock().execute("DELETE FROM results WHERE place = ?1", [place]);
+        gone.map(|_| ()).map_err(|source| self.failed(source))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> IndexError {
+        IndexError { path: self.directory.join(NAME), source }
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(10))?;
+    // Readers see a whole state while a bench writes; a crash loses the last rows at most.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version != VERSION {
+        connection.execute_batch("DROP TABLE IF EXISTS results")?;
+    }
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS results (
+           place TEXT PRIMARY KEY, stamp INTEGER NOT NULL,
+           suite TEXT NOT NULL, task TEXT NOT NULL, solver TEXT NOT NULL,
+           repetition INTEGER NOT NULL, standing TEXT NOT NULL, what TEXT,
+           fidelity REAL, existence REAL, execution REAL, seconds REAL NOT NULL,
+           row TEXT NOT NULL);",
+    )?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    // A damaged file often shows itself only when it is read.
+    connection.query_row("SELECT count(*), max(length(row)) FROM results", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Directories of results, relative to the run's: `tasks/SUITE/TASK/SOLVER.REPETITION`.
+pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::from("tasks")];
+    for _ in 0..3 {
+        let below = |place: &PathBuf| {
+            let entries = fs::read_dir(directory.join(place)).into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            inner.map(|entry| place.join(entry.file_name())).collect::<Vec<_>>()
+        };
+        found = found.iter().flat_map(below).collect();
+    }
+    found.sort();
+    found
+}
+
+/// What changes when a file is written anew.
+fn stamp(path: &Path) -> Option<i64> {
+    let known = fs::metadata(path).ok()?;
+    let time = known.mtime().wrapping_mul(1_000_000_000).wrapping_add(known.mtime_nsec());
+    Some(time ^ i64::try_from(known.ino()).unwrap_or(0).rotate_left(32))
+}

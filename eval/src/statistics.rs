@@ -1,0 +1,166 @@
+//! Means with intervals, and comparisons of pairs: what can be said of a sample of tasks.
+//!
+//! Everything is a function of its numbers alone: resampling draws from a generator of a fixed seed, so
+//! that the same results give the same bytes. It knows nothing of tasks or gists.
+
+use serde::{Deserialize, Serialize};
+
+/// A 95% interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// Two samples over the same tasks, compared task by task.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Paired {
+    /// Tasks that both have a value for.
+    pub tasks: u64,
+    /// Mean of the first.
+    pub first: f64,
+    /// Mean of the second.
+    pub second: f64,
+    /// Mean of the second less that of the first.
+    pub difference: f64,
+    /// Bootstrap interval of the difference, over tasks.
+    pub interval: Interval,
+    /// Two-sided p-value of the sign-flip permutation test; for zeros and ones it is that of the exact
+    /// McNemar test.
+    pub p: f64,
+}
+
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 4_000;
+/// Sign flips that are drawn where there are too many to try all.
+const FLIPS: usize = 20_000;
+/// Differences up to which all sign flips are tried.
+const EXACT: usize = 16;
+/// The quantile of the normal distribution for 95%, two-sided.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// The arithmetic mean; nothing for no values.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.iter().sum::<f64>() / count as f64)
+}
+
+/// The median; nothing for no values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.5)
+}
+
+/// The score interval of a share (Wilson 1927): `successes` of `trials`, which may be a sum of shares.
+pub fn wilson(successes: f64, trials: f64) -> Option<Interval> {
+    if trials <= 0.0 {
+        return None;
+    }
+    let (p, z2) = (successes / trials, Z * Z);
+    let middle = (p + z2 / (2.0 * trials)) / (1.0 + z2 / trials);
+    let spread = Z / (1.0 + z2 / trials)
+        * (p * (1.0 - p) / trials + z2 / (4.0 * trials * trials)).max(0.0).sqrt();
+    Some(Interval { low: (middle - spread).max(0.0), high: (middle + spread).min(1.0) })
+}
+
+/// The percentile bootstrap interval of a mean (Efron 1979).
+pub fn bootstrap(values: &[f64]) -> Option<Interval> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut random = Random(0x6769_7374_6966_7931);
+    let count = values.len();
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| (0..count).map(|_| values[random.below(count)]).sum::<f64>() / count as f64)
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Some(Interval { low: quantile(&means, 0.025)?, high: quantile(&means, 0.975)? })
+}
+
+/// Compares two samples whose values at one place are of one task; nothing for no pair.
+pub fn paired(first: &[f64], second: &[f64]) -> Option<Paired> {
+    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| b - a).collect();
+    let count = differences.len();
+    Some(Paired {
+        tasks: count as u64,
+        first: mean(&first[..count])?,
+        second: mean(&second[..count])?,
+        difference: mean(&differences)?,
+        interval: bootstrap(&differences)?,
+        p: sign_flips(&differences),
+    })
+}
+
+/// How often differences with random signs sum up to as much as these do.
+fn sign_flips(differences: &[f64]) -> f64 {
+    let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
+    if moved.is_empty() {
+        return 1.0;
+    }
+    let seen = moved.iter().sum::<f64>().abs();
+    // What is equal but for rounding is as much.
+    let least = seen - 1e-9 * moved.iter().map(|d| d.abs()).sum::<f64>();
+    let size = moved[0].abs();
+    if moved.iter().all(|d| (d.abs() - size).abs() <= 1e-12 * size) {
+        let up = moved.iter().filter(|d| **d > 0.0).count();
+        return binomial(up.min(moved.len() - up), moved.len());
+    }
+    if moved.len() <= EXACT {
+        let all = 1_u32 << moved.len();
+        let as_much = (0..all).filter(|signs| {
+            let signed = moved.iter().enumerate();
+            let sum: f64 = signed.map(|(at, d)| if signs >> at & 1 == 1 { *d } else { -d }).sum();
+            sum.abs() >= least
+        });
+        return as_much.count() as f64 / f64::from(all);
+    }
+    let mut random = Random(0x7369_676e_666c_6970);
+    let as_much = (0..FLIPS).filter(|_| {
+        let sum: f64 = moved.iter().map(|d| if random.next() & 1 == 1 { *d } else { -d }).sum();
+        sum.abs() >= least
+    });
+    (as_much.count() + 1) as f64 / (FLIPS + 1) as f64
+}
+
+/// The two-sided exact binomial p-value of `fewer` of `all` at one half.
+fn binomial(fewer: usize, all: usize) -> f64 {
+    let mut term = -(all as f64) * std::f64::consts::LN_2;
+    let mut sum = 0.0;
+    for k in 0..=fewer {
+        sum += term.exp();
+        term += ((all - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    (2.0 * sum).min(1.0)
+}
+
+/// A quantile of sorted values, between neighbours by proportion.
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let place = share * (sorted.len().checked_sub(1)?) as f64;
+    let (low, part) = (place.floor() as usize, place.fract());
+    let next = sorted.get(low + 1).copied().unwrap_or(sorted[low]);
+    Some(sorted[low] + part * (next - sorted[low]))
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+#[path = "statistics_tests.rs"]
+mod tests;
