@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tools::{CandidateSpec, Execution, Normalizer, Place, RunSpec, Status};
+use tools::{Candidate, CandidateSpec, Execution, Normalizer, Place, RunSpec, Status};
 
 use crate::{
     error::EvalError,
@@ -79,7 +79,7 @@ fn original(spec: &ReferenceSpec<'_>, reference: &Reference) -> Result<Fidelity,
         let directory = spec.workspace.copy(spec.repository)?;
         let scratch = spec.workspace.directory("scratch")?;
         let internal = reference.internal(&directory, spec.command)?;
-        let run = run(spec, spec.command, &directory, &scratch)?;
+        let run = run(spec, spec.command, &directory, &scratch, &[])?;
         let normalizer = Normalizer::of_run(&directory, &scratch, &internal, None);
         let explained = |file: &str| {
             let file = Path::new(file);
@@ -114,7 +114,8 @@ fn empty(
         into: &into,
         command: spec.command,
     })?;
-    let run = run(spec, &candidate.command, &candidate.directory, &scratch)?;
+    let Candidate { command, directory, absent, .. } = &candidate;
+    let run = run(spec, command, directory, &scratch, absent)?;
     let gist = Some(candidate.gist.as_str());
     let normalizer = Normalizer::of_run(&candidate.directory, &scratch, &internal, gist);
     let found = Observation::of(&run, &normalizer, |_| true, spec.command.is_pytest());
@@ -129,6 +130,7 @@ fn run(
     command: &tools::Command,
     directory: &Path,
     scratch: &Path,
+    absent: &[String],
 ) -> Result<Execution, EvalError> {
     let run = tools::execute(&RunSpec {
         sandbox: spec.sandbox,
@@ -139,6 +141,7 @@ fn run(
         limits: spec.limits,
         hash_seed: 0,
         variables: spec.variables,
+        absent,
     })
     .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
     match run.status {
