@@ -201,6 +201,7 @@ impl Bench<'_> {
             processes: 200,
             output: 1 << 20,
             file: 1 << 30,
+            disk: 16 << 30,
         };
         let (args, core) = match &contestant.how {
             How::Plainly(args, core) => (args, core),

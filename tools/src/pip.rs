@@ -84,6 +84,7 @@ pub(crate) fn settings(host: &Host, sandbox: &dyn Sandbox) -> Result<PipSettings
                 processes: 32,
                 output: 1 << 20,
                 file: 1 << 20,
+                disk: 16 << 30,
             },
         })?;
         match finished.status {

@@ -22,6 +22,7 @@ fn limits() -> Limits {
         processes: 64,
         output: MB,
         file: 64 * MB,
+        disk: 256 * MB,
     }
 }
 

@@ -198,6 +198,8 @@ pub struct CommandSettings {
     pub processes: u64,
     pub output_mib: u64,
     pub file_mib: u64,
+    /// Size of all that its directories hold, in MiB.
+    pub disk_mib: u64,
 }
 
 /// How what runs is kept apart.
@@ -309,6 +311,7 @@ impl Settings {
             ("command.processes", command.processes as f64),
             ("command.output_mib", command.output_mib as f64),
             ("command.file_mib", command.file_mib as f64),
+            ("command.disk_mib", command.disk_mib as f64),
             ("reference.runs", reference.runs as f64),
             ("bench.workers", bench.workers as f64),
         ];
@@ -339,6 +342,7 @@ impl CommandSettings {
             processes: self.processes,
             output: self.output_mib.saturating_mul(MIB),
             file: self.file_mib.saturating_mul(MIB),
+            disk: self.disk_mib.saturating_mul(MIB),
         }
     }
 }

@@ -87,6 +87,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
             processes: 1,
             output: 1,
             file: 1,
+            disk: 1,
         },
         interrupt,
         deadline: Instant::now() + Duration::from_secs_f64(limits.seconds),

@@ -133,6 +133,7 @@ impl Bed {
                 processes: 256,
                 output: 4 << 20,
                 file: 64 << 20,
+                disk: 1 << 30,
             },
             place: Place::BesideTest,
             directory,

@@ -182,5 +182,6 @@ fn limits() -> Limits {
         processes: 32,
         output: 1 << 20,
         file: 1 << 20,
+        disk: 16 << 30,
     }
 }

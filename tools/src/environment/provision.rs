@@ -432,6 +432,7 @@ impl Provisioning<'_> {
                 processes: 1024,
                 output: 4 << 20,
                 file: 16 << 30,
+                disk: 64 << 30,
             },
         })?)
     }

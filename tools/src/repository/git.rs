@@ -419,6 +419,7 @@ fn run_limits() -> Limits {
         processes: 256,
         output: 64 << 20,
         file: 8 << 30,
+        disk: 64 << 30,
     }
 }
 

@@ -42,6 +42,7 @@ impl Hierarchy {
             processes: 64,
             output: 0,
             file: 0,
+            disk: 0,
         };
         candidates(&mounts, &own)
             .into_iter()

@@ -37,6 +37,7 @@ use super::{
     Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
     Status,
     capture::Capture,
+    disk::Disk,
     filter, status_of_code,
     view::{MEMORY_FILES, Seen, USER, memory_bytes, view},
 };
@@ -156,6 +157,7 @@ impl DockerSandbox {
                 processes: 8,
                 output: 4096,
                 file: 4096,
+                disk: 1 << 20,
             },
         })?;
         match finished.stdout.text() == text {
@@ -273,6 +275,7 @@ impl Engine {
         // What our first process tells at the end comes after what the program wrote.
         let mut stderr = Capture::new(limits.output.saturating_add(1024));
         let mut stopped: Option<(Status, Instant)> = None;
+        let mut disk = Disk::of(request);
         // Asking the engine takes it a second, in which the streams would fill up.
         let told = Arc::new(Mutex::new(Used::default()));
         let looking = tokio::spawn(Used::look(self.docker.clone(), name.to_owned(), told.clone()));
@@ -298,6 +301,8 @@ impl Engine {
                 Some(Status::TimedOut)
             } else if used.out_of_memory {
                 Some(Status::OutOfMemory)
+            } else if disk.is_over() {
+                Some(Status::Signaled(libc::SIGXFSZ))
             } else {
                 None
             };

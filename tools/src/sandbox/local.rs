@@ -24,6 +24,7 @@ use super::{
     Status, bubblewrap,
     capture::Capture,
     cgroup::{Groups, Hierarchy},
+    disk::Disk,
     filter, landlock,
     namespaces::{self, Failed},
     status_of_code,
@@ -224,6 +225,7 @@ fn try_out(walls: &Walls) -> Result<bool, SandboxError> {
             processes: 8,
             output: 4096,
             file: 4096,
+            disk: 1 << 20,
         },
     };
     let (_, report) = run_in(&request, Some(walls), &Interrupt::new(), Instant::now())?;
@@ -263,7 +265,7 @@ fn run_in(
     let tree = Tree { root: supervisor.pid, first_is_ours: launch.walls.is_some() };
     // What the supervisor borrowed is its own now; open copies would keep memory alive.
     drop(launch);
-    let watch = Watch::new(supervisor, tree, request.limits, groups, interrupt, started);
+    let watch = Watch::new(supervisor, tree, request, groups, interrupt, started);
     let (finished, report) =
         watch.and_then(Watch::finish).map_err(|source| io_error(request, source))?;
     let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
@@ -317,6 +319,7 @@ struct Watch<'a> {
     supervisor: Supervisor,
     tree: Tree,
     limits: Limits,
+    disk: Disk,
     interrupt: &'a Interrupt,
     started: Instant,
     stdout: Stream,
@@ -338,11 +341,12 @@ impl<'a> Watch<'a> {
     fn new(
         supervisor: Supervisor,
         tree: Tree,
-        limits: Limits,
+        request: &Request,
         groups: Option<Groups>,
         interrupt: &'a Interrupt,
         started: Instant,
     ) -> io::Result<Watch<'a>> {
+        let limits = request.limits;
         let stream = |source: &File| -> io::Result<Stream> {
             Ok(Stream { source: Some(unblocked(source)?), capture: Capture::new(limits.output) })
         };
@@ -352,6 +356,7 @@ impl<'a> Watch<'a> {
             supervisor,
             tree,
             limits,
+            disk: Disk::of(request),
             interrupt,
             started,
             stopped: None,
@@ -381,9 +386,11 @@ impl<'a> Watch<'a> {
         let wall = self.started.elapsed();
         while self.stdout.read(&mut buffer)? {}
         while self.stderr.read(&mut buffer)? {}
-        let Some(report) = report else {
+        let Some(mut report) = report else {
             return Err(io::Error::other("the supervisor was killed"));
         };
+        // What we end does not come to tell how it ended.
+        report.entered |= self.stopped.is_some();
         let finished = Finished {
             status: self.status(report),
             stdout: self.stdout.capture.finish(),
@@ -466,6 +473,9 @@ impl<'a> Watch<'a> {
     fn over_limit(&mut self) -> Option<Status> {
         if self.groups.as_ref().is_some_and(Groups::ran_out_of_memory) {
             return Some(Status::OutOfMemory);
+        }
+        if self.disk.is_over() {
+            return Some(Status::Signaled(libc::SIGXFSZ));
         }
         let usage = usage::sample(self.tree);
         self.peak = self.peak.max(usage.peak);

@@ -6,6 +6,7 @@
 mod bubblewrap;
 mod capture;
 mod cgroup;
+mod disk;
 mod docker;
 mod filter;
 mod interrupt;
@@ -94,6 +95,10 @@ pub struct Limits {
     pub output: u64,
     /// Bytes of one written file.
     pub file: u64,
+    /// Bytes that the writable places may hold together, what they held before included; each file
+    /// counts as 4096 at least. A run that goes over it ends as one that writes too large a file does,
+    /// by `SIGXFSZ`.
+    pub disk: u64,
 }
 
 /// How a run ended and what it printed.

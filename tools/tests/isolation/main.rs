@@ -55,6 +55,7 @@ in_each! {
         s14_privilege
         s15_terminal
         s18_disk
+        s18_disk_of_the_whole_tree
         s19_unix_sockets
         s20_kernel_surface
         writable_places_are_not_chosen_by_links
@@ -72,6 +73,7 @@ fn limits() -> Limits {
         processes: 64,
         output: MB,
         file: 64 * MB,
+        disk: 8192 * MB,
     }
 }
 

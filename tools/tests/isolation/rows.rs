@@ -379,6 +379,40 @@ pub fn s18_disk(attack: &Attack) {
     );
 }
 
+/// The places that it may write are the machine's: all files together have a limit, whoever writes them.
+pub fn s18_disk_of_the_whole_tree(attack: &Attack) {
+    let mut request = attack.request(
+        "import os, time\n\
+         for child in range(3): os.fork()\n\
+         for number in range(100):\n\
+         \x20   with open(f'{os.getpid()}-{number}', 'wb') as file: file.write(b'x' * 4_000_000)\n\
+         \x20   time.sleep(0.05)\n",
+    );
+    request.limits.disk = 100 * MB;
+    let finished = attack.run(&request);
+    assert_eq!(finished.status, Status::Signaled(libc::SIGXFSZ), "{}", finished.stderr.text());
+    let entries = fs::read_dir(attack.directory()).unwrap().flatten();
+    let held: u64 = entries.map(|entry| entry.metadata().unwrap().len()).sum();
+    assert!(held < 3000 * MB, "{held} bytes");
+    fs::read_dir(attack.directory()).unwrap().flatten().for_each(|entry| {
+        fs::remove_file(entry.path()).unwrap();
+    });
+    let mut request = attack.request(
+        "import time\n\
+         for number in range(100_000):\n\
+         \x20   open(f'empty-{number}', 'w').close()\n\
+         \x20   if number % 1000 == 0: time.sleep(0.05)\n",
+    );
+    request.limits.disk = 8 * MB;
+    let finished = attack.run(&request);
+    assert_eq!(finished.status, Status::Signaled(libc::SIGXFSZ), "{}", finished.stderr.text());
+    fs::read_dir(attack.directory()).unwrap().flatten().for_each(|entry| {
+        fs::remove_file(entry.path()).unwrap();
+    });
+    let small = attack.run(&attack.request("print(open('small', 'w').write('text'))"));
+    assert_eq!(small.stdout.text(), "4\n");
+}
+
 pub fn s19_unix_sockets(attack: &Attack) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("socket");

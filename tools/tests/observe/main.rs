@@ -42,6 +42,7 @@ impl Project {
             processes: 200,
             output: 1 << 20,
             file: 1 << 30,
+            disk: 4 << 30,
         };
         let scratch = place.join("scratch");
         Project { _home: home, root, scratch, variables: BTreeMap::new(), limits }
