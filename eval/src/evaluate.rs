@@ -220,7 +220,7 @@ fn judge(
     evaluation.existence = Some(existence(&outline, &codebase, map));
     evaluation.test = Some(test_score(&outline, &places, &codebase));
     evaluation.size = Some(size(text, &outline, reference.executed, reference.repository));
-    evaluation.integrity = examine(text, &outline, &codebase);
+    evaluation.integrity = examine(text, &outline, &codebase, &|name| internal.is_internal(name));
     evaluation.integrity.violations.extend(changed_support(&Support {
         text,
         gist: &outline,

@@ -70,8 +70,16 @@ const LONG: usize = 400;
 /// Literals shorter than this are no part of a longer one, in bytes.
 const PART: usize = 40;
 
-/// Looks at a gist's text.
-pub fn examine(text: &str, gist: &Outline, codebase: &Codebase) -> Integrity {
+/// Words of statements that may have a module as a value without a name.
+const IMPORTING: [&str; 4] = ["__import__", "import_module", "modules", "load"];
+
+/// Looks at a gist's text. What `is_internal` is the repository's own, whatever else has its name.
+pub fn examine(
+    text: &str,
+    gist: &Outline,
+    codebase: &Codebase,
+    is_internal: &(dyn Fn(&str) -> bool + Sync),
+) -> Integrity {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
@@ -81,6 +89,7 @@ pub fn examine(text: &str, gist: &Outline, codebase: &Codebase) -> Integrity {
             syntax: &syntax,
             bindings: &bindings,
             codebase,
+            is_internal,
             encoded: 0,
             found: Integrity::default(),
         };
@@ -110,6 +119,7 @@ struct Examiner<'a> {
     syntax: &'a Syntax,
     bindings: &'a Bindings,
     codebase: &'a Codebase,
+    is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// Bytes of encoded literals so far.
     encoded: usize,
     found: Integrity,
@@ -138,11 +148,18 @@ impl Examiner<'_> {
         let mut names: Vec<(String, bool)> = Vec::new();
         let mut chain = String::new();
         let tokens = syntax.tokens(range);
+        let from_module = IMPORTING.iter().any(|word| text[range].contains(word));
         for (at, token) in tokens.iter().enumerate() {
             let word = &text[token.range()];
+            let before = at.checked_sub(1).map(|before| tokens[before].kind());
             match token.kind() {
+                // Only the other name that something is given.
+                TokenKind::Name if before == Some(TokenKind::As) => {}
                 TokenKind::Name => chain.push_str(word),
-                TokenKind::Dot if !chain.is_empty() => chain.push('.'),
+                // A part of what is no name; that of a module that a call imports is the module's.
+                TokenKind::Dot if !chain.is_empty() || is_value(before) && !from_module => {
+                    chain.push('.');
+                }
                 TokenKind::String | TokenKind::FStringMiddle if is_encoded(word) => {
                     let before = self.encoded;
                     self.encoded += word.len();
@@ -162,7 +179,11 @@ impl Examiner<'_> {
                         | (TokenKind::Dot, Some(TokenKind::Name))
                 );
             if ends && !chain.is_empty() {
-                names.push((std::mem::take(&mut chain), next == Some(TokenKind::Lpar)));
+                let name = std::mem::take(&mut chain);
+                // The name of an argument, or one that is given here.
+                if next != Some(TokenKind::Equal) || name.contains('.') {
+                    names.push((name, next == Some(TokenKind::Lpar)));
+                }
             }
         }
         if tokens.first().is_some_and(|token| token.kind() == TokenKind::From)
@@ -185,7 +206,7 @@ impl Examiner<'_> {
         for (name, called) in names {
             let full = self.bindings.resolve(name);
             if full.as_deref().is_some_and(is_registration) {
-                if let Some(what) = looks_through(statement) {
+                if let Some(what) = looks_through(statement, self.is_internal) {
                     self.add(line, Rule::Tampering, what);
                 } else if full.as_deref() == Some("types.ModuleType") || registers(statement) {
                     self.add(line, Rule::Registers, "it registers modules of its own");
@@ -198,6 +219,7 @@ impl Examiner<'_> {
                 (_, false) => Use::Mentioned,
             };
             let full = if usage == Use::Imported { Some(name.clone()) } else { full };
+            let full = full.filter(|full| !(self.is_internal)(full));
             if let Some(rule) = judge(full.as_deref(), name, usage)
                 && !self.excused(line, name)
             {
@@ -206,12 +228,26 @@ impl Examiner<'_> {
         }
     }
 
+    /// Whether all that a line names is a module, which is no hook, whatever its name is.
+    fn is_module(&self, line: &Line) -> bool {
+        let Ok(range) = span(line.range.0, line.range.1) else { return false };
+        let statement = &self.syntax.source().text()[range];
+        let own = || {
+            let value = statement.rsplit('=').next().unwrap_or_default().trim();
+            ["sys.modules[__name__]", "sys.modules.get(__name__)"].contains(&value)
+        };
+        match line.role {
+            Role::Import => statement.starts_with("import"),
+            _ => line.alias && own(),
+        }
+    }
+
     /// What a line gives a name to.
     fn bound(&mut self, line: &Line) {
         for name in &line.binds {
             let inside = line.role == Role::Definition;
             let at_top = line.block.is_empty() || inside && !line.block.contains('.');
-            if name == "pytest_plugins" || name.starts_with("pytest_") && at_top {
+            if name == "pytest_plugins" || is_hook(name) && at_top && !self.is_module(line) {
                 self.add(line, Rule::Tampering, "it defines a hook of pytest");
             } else if name == "pytestmark" {
                 self.add(line, Rule::ChangedSupport, "it marks the tests");
@@ -226,14 +262,26 @@ impl Examiner<'_> {
     }
 }
 
+/// Whether pytest takes a function of a module for its own by this name.
+fn is_hook(name: &str) -> bool {
+    name.starts_with("pytest_")
+}
+
+/// Whether a part of what ends so is a part of a value that has no name.
+fn is_value(end: Option<TokenKind>) -> bool {
+    matches!(end, Some(TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace | TokenKind::String))
+}
+
 /// What a statement seeks among all modules, or does to those of pytest and the interpreter.
-fn looks_through(statement: &str) -> Option<&'static str> {
+fn looks_through(statement: &str, is_internal: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let all = [".items", ".values", ".copy", ".keys"].map(|end| format!("sys.modules{end}"));
     if all.iter().any(|name| statement.contains(name)) {
         return Some("it looks through all modules");
     }
     let own = ["pytest", "_pytest", "pluggy", "builtins", "unittest", "sys"];
-    let is_own = |text: &str| own.contains(&text.split('.').next().unwrap_or_default());
+    let is_own = |text: &str| {
+        own.contains(&text.split('.').next().unwrap_or_default()) && !is_internal(text)
+    };
     let quoted = statement.split(['"', '\'']).skip(1).step_by(2);
     quoted.into_iter().any(is_own).then_some("it reaches for the modules of pytest or Python")
 }
@@ -283,7 +331,9 @@ mod tests {
     fn check(gist: &str, notes: &[Rule], violations: &[Rule]) {
         let original = "import sys\n\n\ndef show(x):\n    print(x, file=sys.stdout)\n";
         let codebase = Codebase::of_texts([("m.py", original)]);
-        let found = examine(gist, &Outline::of(gist), &codebase);
+        let found = examine(gist, &Outline::of(gist), &codebase, &|name| {
+            name.split('.').next() == Some("httpx")
+        });
         let rules = |findings: &[Finding]| -> Vec<Rule> {
             let mut rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
             rules.dedup();
@@ -316,6 +366,32 @@ mod tests {
     }
 
     #[test]
+    fn a_name_alone_is_no_offence() {
+        for line in [
+            "import json as pluggy",
+            "import json as socket, decimal as imp",
+            "from json import loads as _pytest",
+            "import json as pytest_sugar",
+            "import pytest_sugar",
+            "x = f(imp=1, socket=2, pluggy=3, timeit=4)",
+            "pluggy = f()",
+            "pytest_sugar = sys.modules[__name__]",
+            "x = m = pytest_sugar = sys.modules.get(__name__)",
+            "x = f().socket.connect()",
+            "x = model[0].eval()",
+            "try:\n    show(1)\nexcept ValueError as imp:\n    x = imp.args",
+            "match show(1):\n    case [pluggy, *socket]:\n        x = pluggy.a(socket.b)",
+            "match show(1):\n    case {**code} as imp:\n        x = code.interact(imp.a)",
+            // The repository's own.
+            "x = httpx.get('/')",
+            "from httpx import get",
+        ] {
+            check(&format!("{line}\n"), &[], &[]);
+        }
+        check("httpx = sys.modules['httpx'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
+    }
+
+    #[test]
     fn classes_of_dishonest_lines() {
         for (line, rule) in [
             ("exec('x = 1')", Rule::CodeFromStrings),
@@ -329,6 +405,18 @@ mod tests {
             ("from _pytest import reports", Rule::Tampering),
             ("threading.settrace(f)", Rule::Tampering),
             ("os.dup2(1, 2)", Rule::Tampering),
+            ("import pluggy as json", Rule::Tampering),
+            ("from pluggy import HookCaller as json", Rule::Tampering),
+            ("import pytest_plugins", Rule::Tampering),
+            ("from json import loads as pytest_runtest_call", Rule::Tampering),
+            ("pytest_generate_tests = f", Rule::Tampering),
+            ("pytest_generate_tests = sys.modules['m']", Rule::Tampering),
+            ("def pytest_runtest_call(item): pass", Rule::Tampering),
+            ("__import__('builtins').exec(x)", Rule::CodeFromStrings),
+            ("sys.modules['b'].eval(x)", Rule::CodeFromStrings),
+            ("f(x=exec('y'))", Rule::CodeFromStrings),
+            ("().__class__.__base__.__subclasses__()", Rule::Tampering),
+            ("x = f().settrace", Rule::Tampering),
             ("import urllib.request", Rule::Network),
             ("from urllib import request as r", Rule::Network),
             ("from http.client import HTTPConnection", Rule::Network),

@@ -1,8 +1,8 @@
 //! What the names of a gist stand for: imports and plain aliases of them, under whatever name.
 
 use ruff_python_ast::{
-    Expr, ExprContext, Parameter, Stmt,
-    visitor::{Visitor, walk_expr, walk_parameter, walk_stmt},
+    ExceptHandler, Expr, ExprContext, Identifier, Parameter, Pattern, Stmt,
+    visitor::{Visitor, walk_except_handler, walk_expr, walk_parameter, walk_pattern, walk_stmt},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,6 +76,12 @@ struct Reader {
     aliases: Vec<(String, String)>,
 }
 
+impl Reader {
+    fn own(&mut self, name: Option<&Identifier>) {
+        self.found.own.extend(name.map(ToString::to_string));
+    }
+}
+
 impl<'a> Visitor<'a> for Reader {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
@@ -129,6 +135,22 @@ impl<'a> Visitor<'a> for Reader {
             _ => {}
         }
         walk_expr(self, expr);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(node) = handler;
+        self.own(node.name.as_ref());
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        self.own(match pattern {
+            Pattern::MatchAs(node) => node.name.as_ref(),
+            Pattern::MatchStar(node) => node.name.as_ref(),
+            Pattern::MatchMapping(node) => node.rest.as_ref(),
+            _ => None,
+        });
+        walk_pattern(self, pattern);
     }
 
     fn visit_parameter(&mut self, parameter: &'a Parameter) {
