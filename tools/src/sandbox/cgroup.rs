@@ -88,10 +88,13 @@ impl Groups {
         Ok(groups)
     }
 
-    /// Files in which a process writes `0` to enter.
+    /// Files in which a process of one thread writes `0` to enter.
     pub(super) fn doors(&self) -> io::Result<Vec<OwnedFd>> {
         let open = |directory: &PathBuf| {
-            let file = File::options().write(true).open(directory.join("cgroup.procs"))?;
+            let open = |name| File::options().write(true).open(directory.join(name));
+            // Whole processes are moved under a lock that takes all CPUs' consent, which is as long as
+            // a start; a thread that moves itself needs none. Unified hierarchies have no such file.
+            let file = open("tasks").or_else(|_| open("cgroup.procs"))?;
             Ok(OwnedFd::from(file))
         };
         self.directories.iter().map(open).collect()
