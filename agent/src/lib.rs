@@ -30,6 +30,7 @@ mod message;
 mod model;
 mod opening;
 mod outcome;
+mod pages;
 mod prompt;
 mod ranking;
 mod record;

@@ -29,9 +29,16 @@ use crate::{
     reference::{Reference, ReferenceSpec, key},
     row::Row,
     solver::{AttemptRecord, Solver, TaskContext},
+    source_map::SourceMap,
     store::{self, Record, StoreError},
     task::{Counts, Difficulty, Task},
+    touched::{Sources, Touched},
 };
+
+/// Name of what is kept of the original in a task's directory.
+const TOUCHED: &str = "touched.json";
+/// Name of the lines that a gist is made of, in an attempt's directory.
+const SOURCES: &str = "sources.json";
 
 /// What is benched, and how.
 pub struct BenchSpec<'a> {
@@ -229,6 +236,15 @@ pub fn read_result(record: &Path) -> Result<TaskResult, StoreError> {
     store::read(&record.join(RESULT))
 }
 
+/// Reads what is kept for whoever looks at an attempt, where it is there: what the command touches, the
+/// lines that the gist is made of, and where they come from.
+pub fn read_shown(record: &Path) -> (Option<Touched>, Option<Sources>, Option<SourceMap>) {
+    let map = fs::read(record.join("source-map.json")).ok();
+    let map = map.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let touched = store::read(&record.with_file_name(TOUCHED)).ok();
+    (touched, store::read(&record.join(SOURCES)).ok(), map)
+}
+
 /// What all workers use.
 #[derive(Default)]
 struct Shared {
@@ -387,6 +403,19 @@ fn attempt_and_judge(
         effort: Some(&attempt.effort),
         ..unattempted
     })?;
+    let codebase = match shared.codebases.known(&repository.fingerprint) {
+        Some(codebase) => codebase,
+        None => shared.codebases.get(&repository.fingerprint, &workspace.copy(&repository)?),
+    };
+    if let Some(map) = &attempt.source_map {
+        store::write(&record.join(SOURCES), &Sources::of(map, &codebase))?;
+    }
+    let shown = record.with_file_name(TOUCHED);
+    if !shown.exists() {
+        let mut touched = measured.touched;
+        touched.relate(&codebase, &measured.roots);
+        store::write(&shown, &touched)?;
+    }
     // It was measured for this attempt, if not by another.
     evaluation.reference.cached = measured.cached;
     evaluation.reference.took += measured.took;
@@ -396,6 +425,9 @@ fn attempt_and_judge(
 /// What is known of a task before anybody attempts it.
 struct Measured {
     standing: Fitness,
+    touched: Touched,
+    /// The directories that modules are found in.
+    roots: Vec<String>,
     cached: bool,
     took: f64,
 }
@@ -423,7 +455,9 @@ fn measure(
             None => Fitness::Fit,
         },
     };
-    Ok(Measured { standing, cached: reference.cached, took: began.elapsed().as_secs_f64() })
+    let (touched, roots) = Touched::of_trace(&reference.trace);
+    let (cached, took) = (reference.cached, began.elapsed().as_secs_f64());
+    Ok(Measured { standing, touched, roots, cached, took })
 }
 
 /// Where everything of an attempt is kept, relative to the run's directory: readable, and unique even for

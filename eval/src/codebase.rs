@@ -191,6 +191,12 @@ impl Codebases {
     /// Most repositories kept at a time; they are large.
     const KEPT: usize = 2;
 
+    /// A repository, where it was read and is still kept.
+    pub(crate) fn known(&self, fingerprint: &str) -> Option<Arc<Codebase>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(name, _)| name == fingerprint).map(|(_, codebase)| codebase.clone())
+    }
+
     pub(crate) fn get(&self, fingerprint: &str, root: &Path) -> Arc<Codebase> {
         // Held while reading, so that two workers do not read the same repository.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

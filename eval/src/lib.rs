@@ -44,12 +44,13 @@ mod supply;
 mod support;
 mod task;
 mod tokens;
+mod touched;
 
 pub use account::Account;
 pub use baseline::Baseline;
 pub use bench::{
     BenchError, BenchEvent, BenchSpec, Job, Supplied, Supply, TaskOutcome, TaskResult, bench,
-    read_result,
+    read_result, read_shown,
 };
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
@@ -65,8 +66,8 @@ pub use key::Key;
 pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use report::{
-    Comparison, Format, LengthRow, Measure, SuiteRow, Summary, TableName, TaskRow, compare,
-    summarize,
+    Align, Comparison, Format, LengthRow, Measure, SuiteRow, Summary, Table, TableName, TaskRow,
+    compare, summarize,
 };
 pub use resume::{Hold, Plan, ResumeError, Retry, remaining};
 pub use row::{Row, Standing};
@@ -81,3 +82,4 @@ pub use store::{Record, StoreError, read, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};
+pub use touched::{Sources, Touched, TouchedModule};

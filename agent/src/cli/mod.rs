@@ -30,6 +30,7 @@ mod mcp;
 mod predictions;
 mod progress;
 mod prompt;
+mod report;
 mod run;
 mod scaffolds;
 mod signals;
@@ -112,6 +113,10 @@ enum Action {
     Bench(bench::Bench),
     /// Print the tables of a bench.
     Tables(tables::Tables),
+    /// Write the pages of a bench, which open without a network.
+    Report(report::Report),
+    /// Serve the pages of a bench on loopback, also while it goes on.
+    View(report::View),
     /// Compare two benches, or two solvers of one, on the tasks that they share.
     Compare(compare::Compare),
     /// Print the gists of a bench as predictions in SWE-bench's form.
@@ -186,6 +191,8 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.act(&around),
         Action::Bench(bench) => bench.act(&around),
         Action::Tables(tables) => tables.act(&around),
+        Action::Report(report) => report.act(&around),
+        Action::View(view) => view.act(&around),
         Action::Compare(compare) => compare.act(&around),
         Action::Predictions(predictions) => predictions.act(),
         Action::Collect(collect) => collect.act(&around),

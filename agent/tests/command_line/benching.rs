@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{GIST_OF_SMALL, SMALL, User, collecting::MIXED, python, read};
 
 /// Answers with a gist at once; a wrong one where the command says so.
-const MODEL: &str = r#"
+pub const MODEL: &str = r#"
 import json, sys
 request = json.load(sys.stdin)
 gist = open(sys.argv[1]).read()
@@ -40,7 +40,7 @@ fn suite(user: &User, name: &str, python: &str, tasks: usize) {
 }
 
 /// Result files below a run's directory, sorted.
-fn finished(directory: &Path) -> Vec<PathBuf> {
+pub fn finished(directory: &Path) -> Vec<PathBuf> {
     let mut found = vec![directory.join("tasks")];
     for _ in 0..3 {
         let below = |path: &PathBuf| {

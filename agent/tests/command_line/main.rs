@@ -6,6 +6,7 @@ extern crate tools as gistify_tools;
 
 mod bad_input;
 mod benching;
+mod browser;
 mod collecting;
 mod confined;
 mod exchanges;
@@ -17,6 +18,7 @@ mod packages;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
+mod reports;
 mod scaffolds;
 #[path = "../providers/server.rs"]
 #[allow(dead_code, reason = "some of what it does is for other tests")]

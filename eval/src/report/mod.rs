@@ -15,8 +15,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 pub use summary::{Comparison, LengthRow, Measure, SuiteRow, Summary, TaskRow, compare, summarize};
-pub use tables::TableName;
-use tables::{Align, Table};
+pub use tables::{Align, Table, TableName};
 
 /// How a summary is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,6 +45,11 @@ impl Summary {
             Format::Latex => latex::write(&tables()),
             Format::Json => json::write(self),
         }
+    }
+
+    /// The tables of these names that have a row.
+    pub fn tables(&self, names: &[TableName]) -> Vec<Table> {
+        tables::tables(self, names)
     }
 
     /// Writes what one wants to know at the end of a bench.

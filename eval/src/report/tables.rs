@@ -92,10 +92,21 @@ pub enum Align {
     Figures,
 }
 
-/// Cells of one table: its heads, then its rows.
+impl Align {
+    /// Whether it is that of figures.
+    pub fn is_figures(self) -> bool {
+        self == Align::Figures
+    }
+}
+
+/// Cells of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
+    /// Which one.
     pub name: TableName,
+    /// Heads of its columns.
     pub heads: Vec<(String, Align)>,
+    /// A cell for each head.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -1,0 +1,186 @@
+//! The pages of a bench: static files that open without a network, and the data that they load by task.
+//!
+//! Data are scripts that call one function with JSON, since a browser lets no page read files; the page
+//! makes text of everything. Nothing is judged or computed here but places and versions.
+
+mod attempt;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use eval::{Index, IndexError, Plan, Row, StoreError, TableName, summarize};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use attempt::attempt;
+
+/// A bench, as it is to be shown.
+pub struct Pages {
+    directory: PathBuf,
+    rows: Vec<Row>,
+    solvers: Vec<String>,
+    /// Tasks by their key, sorted by suite and name.
+    tasks: Vec<(String, String, String)>,
+}
+
+/// Why pages cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PagesError {
+    /// It is no bench's directory.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its index cannot be used.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A page cannot be written.
+    #[error("write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// The files that are the same for all benches: name, media type and text.
+pub const ASSETS: [(&str, &str, &str); 3] = [
+    ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
+    ("style.css", "text/css; charset=utf-8", include_str!("style.css")),
+    ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
+];
+
+impl Pages {
+    /// What a bench has in its directory by now.
+    ///
+    /// # Errors
+    /// It is no bench's directory, or SQLite refuses.
+    pub fn open(directory: &Path) -> Result<Self, PagesError> {
+        let plan = Plan::read(directory)?;
+        let (index, _) = Index::open(directory)?;
+        Ok(Self::of(directory, index.rows()?, plan.solvers))
+    }
+
+    fn of(directory: &Path, rows: Vec<Row>, mut solvers: Vec<String>) -> Self {
+        for row in &rows {
+            if !solvers.contains(&row.solver) {
+                solvers.push(row.solver.clone());
+            }
+        }
+        let mut tasks: Vec<(String, String, String)> =
+            rows.iter().map(|row| (row.suite.clone(), row.task.clone(), key(row))).collect();
+        tasks.dedup();
+        Self { directory: directory.to_path_buf(), rows, solvers, tasks }
+    }
+
+    /// Writes everything below a directory.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write(&self, into: &Path) -> Result<(), PagesError> {
+        let write = |name: &str, text: &str| {
+            let path = into.join(name);
+            let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+            made.and_then(|()| fs::write(&path, text))
+                .map_err(|source| PagesError::Write { path: path.clone(), source })
+        };
+        for (name, _, text) in ASSETS {
+            write(name, text)?;
+        }
+        // One task at a time: a bench may have more than fits into memory.
+        for (_, _, key) in &self.tasks {
+            write(&format!("data/task-{key}.js"), &self.task(key).unwrap_or_default())?;
+        }
+        write("data/index.js", &self.index())
+    }
+
+    /// What changes when there is something new.
+    pub fn version(&self) -> String {
+        let text = serde_json::to_vec(&self.rows).expect("texts and numbers serialise");
+        blake3::hash(&text).to_hex()[..16].to_owned()
+    }
+
+    /// The script with everything but the tasks.
+    pub fn index(&self) -> String {
+        let names: Vec<&str> = self.solvers.iter().map(String::as_str).collect();
+        let summary = summarize(&self.rows, &names);
+        let tables = summary.tables(&TableName::ALL);
+        let tables = tables.iter().map(|table| {
+            let heads: Vec<Value> =
+                table.heads.iter().map(|(head, align)| json!([head, align.is_figures()])).collect();
+            json!({
+                "name": table.name.name(),
+                "title": table.name.title(),
+                "heads": heads,
+                "rows": table.rows,
+            })
+        });
+        let rows = self.rows.iter().map(|row| {
+            json!({
+                "key": key(row),
+                "suite": row.suite,
+                "task": row.task,
+                "solver": row.solver,
+                "repetition": row.repetition,
+                "standing": row.standing.name(),
+                "what": row.what(),
+                "evidence": row.evidence.chars().take(300).collect::<String>(),
+                "fidelity": row.fidelity,
+                "seconds": row.seconds,
+            })
+        });
+        let tasks = self.tasks.iter().map(|(suite, task, key)| {
+            let row = self.rows.iter().find(|row| row.suite == *suite && row.task == *task);
+            let (calls, files) = row.map_or((0, 0), |row| (row.calls, row.files));
+            json!({ "key": key, "suite": suite, "task": task, "calls": calls, "files": files })
+        });
+        let name = self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let data = json!({
+            "name": name,
+            "version": self.version(),
+            "solvers": self.solvers,
+            "tasks": tasks.collect::<Vec<_>>(),
+            "rows": rows.collect::<Vec<_>>(),
+            "summary": { "suites": summary.suites, "comparisons": summary.comparisons },
+            "tables": tables.collect::<Vec<_>>(),
+        });
+        format!("gistify.index({});\n", script(&data))
+    }
+
+    /// The script of one task; nothing where there is none of this key.
+    pub fn task(&self, key: &str) -> Option<String> {
+        let (suite, task, _) = self.tasks.iter().find(|(_, _, other)| other == key)?;
+        let own = self.rows.iter().filter(|row| row.suite == *suite && row.task == *task);
+        let mut attempts = Vec::new();
+        let (mut command, mut touched) = (None, None);
+        for row in own {
+            let made = attempt(&self.directory.join(&row.place), row);
+            command = command.or(made.command);
+            touched = touched.or(made.touched);
+            attempts.push(made.data);
+        }
+        let data = json!({
+            "key": key,
+            "suite": suite,
+            "task": task,
+            "command": command,
+            "touched": touched,
+            "attempts": attempts,
+        });
+        Some(format!("gistify.task(\"{key}\", {});\n", script(&data)))
+    }
+}
+
+/// What a task is called in addresses and files.
+fn key(row: &Row) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(row.suite.as_bytes()).update(&[0]).update(row.task.as_bytes());
+    hasher.finalize().to_hex()[..12].to_owned()
+}
+
+/// JSON as it may stand in a script, wherever that stands.
+fn script(data: &impl Serialize) -> String {
+    let text = serde_json::to_string(data).expect("texts and numbers serialise");
+    text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}

@@ -1,0 +1,149 @@
+//! What is kept of an original for whoever looks at results: the modules that the command touches and how
+//! they import each other, and the lines around those that a gist says it is made of.
+//!
+//! No score depends on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use graph::{Graph, Trace};
+use serde::{Deserialize, Serialize};
+
+use crate::{codebase::Codebase, source_map::SourceMap, store::Record};
+
+/// The modules that a command touches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    /// Those that run, by path; where they are many, those that run from the first test on.
+    pub modules: Vec<TouchedModule>,
+    /// Imports between them: places in `modules`, from and to.
+    pub imports: Vec<(usize, usize)>,
+    /// How many more run.
+    pub left_out: usize,
+}
+
+/// One module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TouchedModule {
+    /// Its path.
+    pub path: String,
+    /// Physical lines of the file; 0 where it is not to be had.
+    pub lines: usize,
+    /// Lines that run while it is imported.
+    pub import_lines: usize,
+    /// Lines that run from the first test on.
+    pub test_lines: usize,
+}
+
+impl Record for Touched {
+    const VERSION: u32 = 1;
+}
+
+/// Lines of the original, by path and number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Those that a gist is made of, and a few around them.
+    pub files: BTreeMap<String, BTreeMap<u32, String>>,
+}
+
+impl Record for Sources {
+    const VERSION: u32 = 1;
+}
+
+/// Modules that are kept at most: those with the most lines that ran.
+const DRAWN: usize = 200;
+/// Modules up to which those are kept as well that only run while they are imported.
+const FILLED: usize = 40;
+/// Lines that are kept around one.
+const AROUND: u32 = 3;
+
+impl Touched {
+    /// The modules of a trace, without how they import each other.
+    pub(crate) fn of_trace(trace: &Trace) -> (Self, Vec<String>) {
+        let module = |file: &graph::FileTrace| TouchedModule {
+            path: file.path.clone(),
+            lines: 0,
+            import_lines: file.import_lines.len(),
+            test_lines: file.test_lines.len(),
+        };
+        let mut modules: Vec<_> = trace.files.iter().map(module).collect();
+        let all = modules.len();
+        modules.sort_by_key(|module| std::cmp::Reverse((module.test_lines, module.import_lines)));
+        let tested = modules.iter().filter(|module| module.test_lines > 0).count();
+        modules.truncate(tested.clamp(FILLED, DRAWN));
+        let left_out = all - modules.len();
+        modules.sort_by(|a, b| a.path.cmp(&b.path));
+        (Self { modules, imports: Vec::new(), left_out }, trace.roots.clone())
+    }
+
+    /// Adds how they import each other; `roots` are the directories that modules are found in.
+    pub(crate) fn relate(&mut self, codebase: &Codebase, roots: &[String]) {
+        let mut sources = BTreeMap::new();
+        for (at, module) in self.modules.iter_mut().enumerate() {
+            let Some(file) = codebase.file(&module.path) else { continue };
+            module.lines = file.text.lines().count();
+            let inside = |root: &&String| {
+                !root.is_empty()
+                    && module.path.strip_prefix(root.as_str()).is_some_and(|p| p.starts_with('/'))
+            };
+            let root = roots.iter().filter(inside).map(String::len).max().unwrap_or(0);
+            let name = module.path[root..].trim_start_matches('/').to_owned();
+            sources.insert(name, (at, file.text.as_str()));
+        }
+        let texts = sources.iter().map(|(name, (_, text))| (name.as_str(), *text));
+        let graph = Graph::of_sources(texts);
+        let place = |id| sources.get(&graph.module(id).path).map(|(at, _)| *at);
+        let edges = graph.imports.iter().filter_map(|edge| {
+            let (from, to) = (place(edge.from)?, place(edge.to)?);
+            (from != to).then_some((from, to))
+        });
+        self.imports = edges.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+}
+
+impl Sources {
+    /// The lines that a gist says it is made of.
+    pub(crate) fn of(map: &SourceMap, codebase: &Codebase) -> Self {
+        let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for place in (1..=map.lines.len()).filter_map(|line| map.origin(u32::try_from(line).ok()?))
+        {
+            let lines = wanted.entry(&place.path).or_default();
+            lines.extend(place.line.saturating_sub(AROUND).max(1)..=place.line + AROUND);
+        }
+        let mut files = BTreeMap::new();
+        for (path, lines) in wanted {
+            let Some(file) = codebase.file(path) else { continue };
+            let texts: Vec<&str> = file.text.lines().collect();
+            let text = |line: &u32| Some((*line, (*texts.get(*line as usize - 1)?).to_owned()));
+            files.insert(path.to_owned(), lines.iter().filter_map(text).collect());
+        }
+        Self { files }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_related_below_their_roots() {
+        let codebase = Codebase::of_texts([
+            ("src/shop/__init__.py", "from .price import cost\n"),
+            (
+                "src/shop/price.py",
+                "from shop.tax import rate\n\n\ndef cost():\n    return rate()\n",
+            ),
+            ("src/shop/tax.py", "def rate():\n    return 2\n"),
+            ("tests/test_shop.py", "from shop import cost\n"),
+        ]);
+        let module = |path: &str| TouchedModule {
+            path: path.to_owned(),
+            test_lines: 1,
+            ..TouchedModule::default()
+        };
+        let paths = codebase.files().iter().map(|file| module(&file.path));
+        let mut touched = Touched { modules: paths.collect(), ..Touched::default() };
+        touched.relate(&codebase, &["src".to_owned(), String::new()]);
+        assert_eq!(touched.imports, [(0, 1), (1, 2), (3, 0)]);
+        assert_eq!(touched.modules[1].lines, 5);
+    }
+}
