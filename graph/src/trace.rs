@@ -110,6 +110,9 @@ pub struct FunctionTrace {
     pub import: bool,
     /// Entered from the first test on.
     pub test: bool,
+    /// First entered outside the main thread: what of it runs depends on how the threads take turns.
+    #[serde(default)]
+    pub threaded: bool,
 }
 
 /// A line of module code on the clock of the run.

@@ -89,6 +89,8 @@ struct Event {
     moment: Moment,
     thing: Thing,
     pinned: bool,
+    /// By an import inside a block, which stays as it is.
+    nested: bool,
 }
 
 /// An import inside a function that leads into the repository.
@@ -112,6 +114,8 @@ struct Book {
     vanished: Vec<(ModuleId, u32)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
     taken: FxHashSet<Name>,
+    /// What imports inside blocks bind, under which name, and when.
+    nested: BTreeMap<Thing, (Moment, Name)>,
 }
 
 pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Naming {
@@ -281,13 +285,7 @@ impl Namer<'_, '_> {
             Thing::Own(module, _) => tail(&self.selection.program.modules.get(*module).name),
             Thing::Builtin(_) => "builtin",
         };
-        let mut flat = format!("{name}_{suffix}");
-        while self.book.taken.contains(flat.as_str())
-            || self.flat.values().any(|other| other == &flat)
-        {
-            flat.push('_');
-        }
-        Name::new(flat)
+        self.unclaimed(&format!("{name}_{suffix}"), &BTreeSet::new())
     }
 
     fn line(&self, unit: UnitId, range: TextRange) -> u32 {
@@ -341,7 +339,7 @@ impl Namer<'_, '_> {
             .filter(|event| match &event.thing {
                 Thing::Own(..) | Thing::Builtin(_) => true,
                 // An import that lost is emitted under its other name, if it has one.
-                Thing::External(..) => self.flat(name, &event.thing) == *name,
+                Thing::External(..) => event.nested || self.flat(name, &event.thing) == *name,
                 thing => Some(thing) == winner.as_ref(),
             })
             .map(|event| (event.moment, event.thing.clone()))
@@ -496,6 +494,8 @@ impl Namer<'_, '_> {
                     let moment = self.selection.program.get(unit).moment;
                     let key = (unit, name.clone());
                     self.naming.imports.entry(key).or_default().push((alias, moment));
+                } else if let Some((moment, own)) = self.book.nested.get(thing) {
+                    self.glue(moment.after(1), format!("{alias} = {own}"), reason);
                 }
             }
             Thing::Own(..)
@@ -547,6 +547,10 @@ impl Namer<'_, '_> {
                                 .entry((unit, name.clone()))
                                 .or_default()
                                 .push((name.clone(), *moment));
+                        } else if let Some((bound, own)) = self.book.nested.get(&winner) {
+                            let alias = self.alias_of_winner(name, &winner);
+                            self.glue(bound.after(1), format!("{alias} = {own}"), reason.clone());
+                            self.glue(*moment, format!("{name} = {alias}"), reason);
                         }
                     }
                 }
@@ -586,6 +590,7 @@ impl Namer<'_, '_> {
         for (name, uses) in &self.book.uses {
             let wanted: BTreeSet<&Thing> = uses.iter().map(|one| &one.thing).collect();
             for thing in wanted {
+                self.provide_nested(name, thing);
                 if self.flat.get(&(name.clone(), thing.clone())) != Some(name) {
                     continue;
                 }
@@ -606,6 +611,17 @@ impl Namer<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Binds what an import inside a block brought in under another name.
+    fn provide_nested(&mut self, name: &Name, thing: &Thing) {
+        let Some((moment, own)) = self.book.nested.get(thing) else { return };
+        let flat = self.flat(name, thing);
+        if &flat == own || self.import_of(name, thing).is_some() {
+            return;
+        }
+        let text = format!("{flat} = {own}");
+        self.glue(moment.after(2), text, "imported under another name".to_owned());
     }
 
     /// Gives packages that stay importable the names that are asked of them.
@@ -700,7 +716,20 @@ impl Namer<'_, '_> {
         }
     }
 
+    /// A name that means nothing yet, from what it should be like.
+    fn unclaimed(&self, like: &str, others: &BTreeSet<Name>) -> Name {
+        let mut name = Name::new(like);
+        while self.book.taken.contains(&name)
+            || others.contains(&name)
+            || self.flat.values().any(|other| other == &name)
+        {
+            name = Name::new(format!("{name}_"));
+        }
+        name
+    }
+
     fn write_namespaces(&mut self) {
+        let mut unnamed = BTreeSet::new();
         for (module, names) in &self.book.namespaces {
             let thing = Thing::Namespace(module.clone());
             let mut flats: Vec<Name> = self
@@ -712,7 +741,8 @@ impl Namer<'_, '_> {
             flats.sort_unstable();
             flats.dedup();
             if flats.is_empty() {
-                flats.push(Name::new(tail(module)));
+                flats.push(self.unclaimed(tail(module), &unnamed));
+                unnamed.insert(flats[0].clone());
             }
             let mut targets: Vec<String> = flats.iter().map(Name::to_string).collect();
             if self.selection.registered.contains(module) {

@@ -421,8 +421,9 @@ impl<'a, 'p> Pruner<'a, 'p> {
             .function(source.line(stmt.start()))
             .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
         let head = Head::Function(function, called);
-        let asked =
-            matches!(self.whole, Whole::Lines(lines) if lines.contains(&source.line(stmt.start())));
+        let line = source.line(stmt.start());
+        let asked = matches!(self.whole, Whole::Lines(lines) if lines.contains(&line))
+            || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body);
         if !called.any() && !asked {
             let body = match function.body.first() {
                 Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],
@@ -639,6 +640,16 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
             }
             _ => false,
         })
+}
+
+/// Whether something is done until it succeeds, or tried: in a thread, how often and with which end
+/// is up to the other threads.
+fn waits(body: &[Stmt]) -> bool {
+    let mut found = false;
+    scope::for_each_statement(body, &mut |stmt| {
+        found |= matches!(stmt, Stmt::While(_) | Stmt::For(_) | Stmt::Try(_));
+    });
+    found
 }
 
 /// Whether the handler of a `try` can take the place of the whole.

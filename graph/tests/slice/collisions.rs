@@ -346,3 +346,65 @@ fn the_name_of_a_fixture_wins() {
 ",
     );
 }
+
+#[test]
+fn an_import_under_another_name_keeps_both() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/compat.py
++has = False
++try:
+*    import simplejson as json
+*    has = True
++except ImportError:
++    import json
++if has:
+*    from simplejson import JSONDecodeError
++else:
++    from json import JSONDecodeError
+--- pkg/exceptions.py
++from .compat import JSONDecodeError as CompatJSONDecodeError
++class JSONDecodeError(CompatJSONDecodeError):
++    pass
+--- pkg/models.py
++from .compat import json as complexjson, JSONDecodeError
++from .exceptions import JSONDecodeError as RequestsJSONDecodeError
++def load(text, json=None):
+*    try:
+*        return complexjson.loads(text)
+*    except JSONDecodeError:
+*        raise RequestsJSONDecodeError()
+--- test_a.py
++from pkg.models import load
++def test_f():
+*    assert load('1') == 1
+",
+        "test_a.py::test_f",
+        "
+ has = False
+ try:
+     import simplejson as json
+     has = True
+ except ImportError:
+     import json
++complexjson = json
+ if has:
+     from simplejson import JSONDecodeError
+ else:
+     from json import JSONDecodeError
++CompatJSONDecodeError = JSONDecodeError
++JSONDecodeError_json = JSONDecodeError
+ class JSONDecodeError(CompatJSONDecodeError):
+     pass
++RequestsJSONDecodeError = JSONDecodeError
+ def load(text, json=None):
+     try:
+         return complexjson.loads(text)
+~    except JSONDecodeError_json:
+         raise RequestsJSONDecodeError()
+ def test_f():
+     assert load('1') == 1
+",
+    );
+}

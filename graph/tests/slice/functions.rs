@@ -1,6 +1,6 @@
 //! Functions, classes and their stubs.
 
-use super::prune::prunes;
+use super::{check, prune::prunes};
 
 #[test]
 fn a_generator_stays_a_generator() {
@@ -274,6 +274,53 @@ fn a_nonlocal_keeps_a_binding_of_its_variable() {
          y = 2
          return y
      return inner()
+",
+    );
+}
+
+#[test]
+fn what_waits_in_a_thread_keeps_its_other_ways_out() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/server.py
++def read(sock):
+&    content = b''
+&    while True:
+&        if not sock.wait():
+&            break
+-        new = sock.recv()
+-        if not new:
+-            break
+-        content += new
+&    return content
++def name(sock):
+&    if sock.named:
+-        return sock.name
+&    return None
+--- test_a.py
++from threading import Thread
++from pkg.server import name, read
++def test_f():
+*    Thread(target=lambda: read(name(1))).start()
+",
+        "test_a.py::test_f",
+        "
+ from threading import Thread
+ def read(sock):
+     content = b''
+     while True:
+         if not sock.wait():
+             break
+         new = sock.recv()
+         if not new:
+             break
+         content += new
+     return content
+ def name(sock):
+     return None
+ def test_f():
+     Thread(target=lambda: read(name(1))).start()
 ",
     );
 }

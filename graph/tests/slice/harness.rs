@@ -1,8 +1,8 @@
 //! The one `check` of these tests: marked sources in, a marked gist out.
 //!
 //! Each line of a source begins with a mark that says when it ran: `+` before the tests, `*` in them,
-//! `=` in both, `!` in them where the exception of a
-//! case came from, `-` or a space never. A function counts as entered when a line of its body ran; one
+//! `=` in both, `!` in them where the exception of a case came from, `&` in them and outside the main
+//! thread, `-` or a space never. A function counts as entered when a line of its body ran; one
 //! whose body stands on the line of its `def` when that line ran in the tests. Each line of a gist
 //! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 

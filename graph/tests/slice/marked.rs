@@ -14,6 +14,7 @@ struct Mark {
     import: bool,
     test: bool,
     raised: bool,
+    threaded: bool,
 }
 
 /// A file, its text without the marks.
@@ -42,15 +43,16 @@ impl Marked {
         let mut marks = Vec::new();
         let mut text = String::new();
         for line in body.lines() {
+            let threaded = line.starts_with('&');
             let (import, test, raised) = match line.chars().next() {
                 Some('+') => (true, false, false),
-                Some('*') => (false, true, false),
+                Some('*' | '&') => (false, true, false),
                 Some('!') => (false, true, true),
                 Some('=') => (true, true, false),
                 Some('-' | ' ') | None => (false, false, false),
                 Some(other) => panic!("{path}: unknown mark {other}"),
             };
-            marks.push(Mark { import, test, raised });
+            marks.push(Mark { import, test, raised, threaded });
             text.push_str(line.get(1..).unwrap_or_default());
             text.push('\n');
         }
@@ -69,6 +71,7 @@ impl Marked {
             import: marks.iter().any(|mark| mark.import),
             test: marks.iter().any(|mark| mark.test),
             raised: marks.iter().any(|mark| mark.raised),
+            threaded: marks.iter().any(|mark| mark.threaded),
         }
     }
 
@@ -137,6 +140,7 @@ impl Marked {
             name: function.name.to_string(),
             import: mark.import,
             test: mark.test,
+            threaded: mark.threaded,
         })
     }
 

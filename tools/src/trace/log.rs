@@ -103,6 +103,8 @@ struct FileLog {
     test_lines: BTreeSet<u32>,
     /// (line, name) to whether it was entered in the import phase and in the test phase.
     functions: BTreeMap<(u32, String), (bool, bool)>,
+    /// Those that were first entered outside the main thread.
+    threaded: BTreeSet<(u32, String)>,
     starts: BTreeMap<u32, u64>,
     ends: BTreeMap<u32, u64>,
     branches: BTreeSet<(u32, u32)>,
@@ -176,6 +178,10 @@ impl FileLog {
                 entered.0 |= kind == 'c';
                 entered.1 |= kind == 'C';
             }
+            't' => {
+                let (line, name) = pair()?;
+                self.threaded.insert((line, name.to_string()));
+            }
             'm' => {
                 let (at, line) = rest.split_once(' ')?;
                 let at = at.parse().ok()?;
@@ -216,6 +222,7 @@ impl FileLog {
         let executed = |line: &u32| import.contains(line) || test.contains(line);
         self.branches.extend(self.unwatched.into_iter().filter(|(_, target)| executed(target)));
         let ends = self.ends;
+        let threaded = self.threaded;
         FileTrace {
             path: self.path,
             modules: self.modules,
@@ -225,7 +232,10 @@ impl FileLog {
             functions: self
                 .functions
                 .into_iter()
-                .map(|((line, name), (import, test))| FunctionTrace { line, name, import, test })
+                .map(|(place, (import, test))| {
+                    let threaded = threaded.contains(&place);
+                    FunctionTrace { line: place.0, name: place.1, import, test, threaded }
+                })
                 .collect(),
             module_lines: self
                 .starts
@@ -287,6 +297,7 @@ impl Merged {
             known.test_lines.extend(file.test_lines);
             known.branches.extend(file.branches);
             known.unwatched.extend(file.unwatched);
+            known.threaded.extend(file.threaded);
             for (function, (import, test)) in file.functions {
                 let entered = known.functions.entry(function).or_default();
                 *entered = (entered.0 | import, entered.1 | test);

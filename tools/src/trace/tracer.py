@@ -9,6 +9,7 @@ The log is text, a record a line, its first byte the kind:
     F file path            a file, numbered in order
     l file line            a line in the import phase; L in the test phase
     c file line name       a function in the import phase; C in the test phase
+    t file line name       a function that is first entered outside the main thread
     m file clock line      first start of a module-level line
     e file line:clock ...  last ends of the module-level lines of one module execution
     N file phase name      module code began, under this __name__
@@ -130,6 +131,7 @@ class Tracer:
         self.generated_names = set()
         self.generated_codes = {}
         self.is_child = is_child
+        self.main = _get_ident()
         self.roots = []
         self.fixtures = []
         self.finished = False
@@ -270,7 +272,10 @@ class Tracer:
                 file.functions.add(key)
                 kind = b"C" if self.test else b"c"
                 encoded = name.encode("utf-8", "backslashreplace")
-                self.log.write(b"%s%d %d %s\n" % (kind, file.number, code.co_firstlineno, encoded))
+                place = (file.number, code.co_firstlineno, encoded)
+                self.log.write(b"%s%d %d %s\n" % (kind, *place))
+                if _get_ident() != self.main:
+                    self.log.write(b"t%d %d %s\n" % place)
 
     # Code that comes from no file.
 
@@ -343,6 +348,9 @@ class Tracer:
 
     # The ends.
 
+    def begin_conftests(self):
+        pass
+
     def begin_tests(self, items):
         self.roots = self.current_roots()
         self.roots.extend(root for root in _roots_of(self, items) if root not in self.roots)
@@ -389,6 +397,7 @@ class Tracer:
         """In a child: its own log; what the parent saw is in the parent's."""
         self.is_child = True
         self.began_at = self.clock
+        self.main = _get_ident()
         self.log.forked()
 
     def header(self):

@@ -500,6 +500,9 @@ fn check_facts(trace: &Trace) {
         assert!(entered(name), "{name}");
     }
     assert!(!flow.functions.iter().any(|function| function.name.starts_with('<')));
+    let threaded: Vec<&str> =
+        flow.functions.iter().filter(|f| f.threaded).map(|f| f.name.as_str()).collect();
+    assert_eq!(threaded, ["target"]);
     assert_eq!(file(trace, "data/config.cfg").modules, ["config"]);
     assert_eq!(file(trace, "data/config.cfg").phase, Phase::Test);
 

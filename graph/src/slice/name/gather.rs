@@ -77,10 +77,15 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 matches!(chosen.reason, Reason::Fixture | Reason::Test | Reason::Configuration)
                     && matches!(unit.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
             book.taken.insert(name.clone());
+            let nested = nested && matches!(thing, Thing::External(..));
+            if nested {
+                book.nested.entry(thing.clone()).or_insert((unit.moment, name.clone()));
+            }
             book.events.entry(name.clone()).or_default().push(Event {
                 moment: unit.moment,
                 thing,
                 pinned: looked_up,
+                nested,
             });
         }
     }
@@ -282,6 +287,11 @@ fn imports(book: &mut Book, selection: &Selection<'_>) {
         book.taken.insert(local.clone());
     }
     for ((local, thing), moment) in first {
-        book.events.entry(local).or_default().push(Event { moment, thing, pinned: false });
+        book.events.entry(local).or_default().push(Event {
+            moment,
+            thing,
+            pinned: false,
+            nested: false,
+        });
     }
 }
