@@ -25,7 +25,7 @@ use crate::{
     inject::{Injected, inject},
     integrity::{Finding, Integrity, Rule, examine},
     observation::Observation,
-    reference::{Reference, ReferenceSpec},
+    reference::{self, Reference, ReferenceSpec},
     scorers::{
         Category, Cause, Effort, Executed, ExecutionRate, Existence, Fidelity, PassRate, Size,
         TestScore, category, execution, existence, fidelity, pass_rate, size, test_score,
@@ -287,6 +287,7 @@ fn judge(
             let first = fidelity(&reference.expected, &found).differences.into_iter().next();
             if let Some(first) = first
                 && !run.agrees_traced(reference, &canary.text)?
+                && reference::agrees_traced(&original, &reference.expected, &internal)?
             {
                 let evidence = format!(
                     "the traced run differs: {} {}, expected {}, found {}",

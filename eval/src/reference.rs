@@ -33,6 +33,8 @@ use crate::{
 
 /// Hash seeds of the untraced runs; the traced one has the first.
 const SEEDS: [u32; 3] = [0, 1, 4_242];
+/// More traced runs of the original, before one of a gist that differs is held against it.
+const AGAIN: usize = 3;
 
 /// How a reference is made.
 #[derive(Clone, Copy)]
@@ -90,7 +92,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 impl Reference {
@@ -130,6 +132,45 @@ impl Reference {
     }
 }
 
+/// Whether the original does what is expected of it in several more traced runs: where it does not,
+/// that it once did was luck, and says nothing of a gist.
+pub(crate) fn agrees_traced(
+    spec: &ReferenceSpec<'_>,
+    expected: &Expected,
+    internal: &Internal,
+) -> Result<bool, EvalError> {
+    for _ in 0..AGAIN {
+        let directory = spec.workspace.copy(spec.repository)?;
+        let scratch = spec.workspace.directory("scratch")?;
+        let (run, _) = tools::trace(&run_spec(spec, &directory, &scratch, SEEDS[0]))?;
+        if run.status == Status::Interrupted {
+            return Err(EvalError::Interrupted);
+        }
+        let found = observe((&directory, &scratch, &run), internal, spec.command);
+        spec.workspace.discard(&directory);
+        spec.workspace.discard(&scratch);
+        if fidelity(expected, &found).score != 1 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What a run of the original shows.
+fn observe(
+    (directory, scratch, run): (&Path, &Path, &Execution),
+    internal: &Internal,
+    command: &Command,
+) -> Observation {
+    let normalizer = Normalizer::of_run(directory, scratch, internal, None);
+    let explained = |file: &str| {
+        let file = Path::new(file);
+        let file = file.strip_prefix(directory).unwrap_or(file);
+        internal.support.contains(file.to_string_lossy().as_ref())
+    };
+    Observation::of(run, &normalizer, explained, command.is_pytest())
+}
+
 fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference, EvalError> {
     let mut runs: Vec<(PathBuf, PathBuf, Execution)> = Vec::new();
     for seed in SEEDS {
@@ -148,21 +189,12 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     // A run may leave files behind, so files are told apart in a copy that nothing ran in.
     let pristine = spec.workspace.copy(spec.repository)?;
     let internal = Internal::of(&trace, &pristine, spec.command)?;
-    let observe = |(directory, scratch, run): (&PathBuf, &PathBuf, &Execution)| {
-        let normalizer = Normalizer::of_run(directory, scratch, &internal, None);
-        let explained = |file: &str| {
-            let file = Path::new(file);
-            let file = file.strip_prefix(directory).unwrap_or(file);
-            internal.support.contains(file.to_string_lossy().as_ref())
-        };
-        Observation::of(run, &normalizer, explained, spec.command.is_pytest())
-    };
     let observations: Vec<Observation> =
-        runs.iter().map(|(d, s, run)| observe((d, s, run))).collect();
+        runs.iter().map(|(d, s, run)| observe((d, s, run), &internal, spec.command)).collect();
     let over_time = runs.iter().any(|(_, _, run)| run.status == Status::TimedOut);
     let (expected, quarantine) = expect(&observations);
     let quarantine = if over_time { Some(Quarantine::OverTime) } else { quarantine };
-    let traced = observe((&directory, &scratch, &traced));
+    let traced = observe((&directory, &scratch, &traced), &internal, spec.command);
     let traced_agrees = fidelity(&expected, &traced).score == 1;
     let codebase = codebases.get(&spec.repository.fingerprint, &pristine);
     let executed = executed_extent(&codebase, &Executed::of_trace(&trace));

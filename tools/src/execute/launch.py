@@ -129,6 +129,8 @@ class _Recorder:
         return self
 
     def pytest_load_initial_conftests(self, early_config):
+        if self._tracer is not None:
+            self._tracer.begin_conftests()
         outcome = yield
         error = outcome.excinfo
         if error is not None:

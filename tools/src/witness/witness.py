@@ -286,6 +286,9 @@ class _Witness:
                         self.send("changed", holder=_text(holder), name=_text(name))
             for holder, names, held in self.classes:
                 for name in held.keys() - names:
+                    # Machinery keeps notes of what it has said on its own classes.
+                    if name.startswith("_") and not name.endswith("__") and type(held.get(name)) is bool:
+                        continue
                     key = ("changed", holder, name)
                     if key not in self.seen:
                         self.seen.add(key)
@@ -326,6 +329,16 @@ class _Witness:
                 )
 
     # Cases.
+
+    def begin_conftests(self):
+        """Knows the machinery that was loaded since: the repository may be a part of what pytest needs."""
+        if self.parts is None:
+            return
+        parts, classes = _parts()
+        known = {part[:2] for part in self.parts}
+        self.parts += [part for part in parts if part[:2] not in known]
+        known = {part[0] for part in self.classes}
+        self.classes += [part for part in classes if part[0] not in known]
 
     def begin_tests(self, items):
         """Runs what pytest collected, in its order; true where it did."""
