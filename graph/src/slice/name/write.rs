@@ -1,0 +1,326 @@
+//! Writes what the names of a gist need: aliases, restores, imports under their names, and the objects that
+//! stand for modules.
+
+use super::*;
+
+impl Namer<'_, '_> {
+    /// Keeps a thing reachable under its other name once the contested one may hold something else.
+    pub(super) fn alias(&mut self, name: &Name, thing: &Thing) {
+        let flat = self.flat(name, thing);
+        let reason = format!("`{name}` also stands for something else");
+        match thing {
+            Thing::Own(_, own) if own == name => {
+                let alias = if &flat == name { self.alias_of_winner(name, thing) } else { flat };
+                if let Some(defined) = self.definition(thing) {
+                    self.glue(defined.after(1), format!("{alias} = {name}"), reason);
+                }
+            }
+            Thing::Builtin(_) if &flat != name => {
+                self.glue(Moment::START, format!("{flat} = {name}"), reason);
+            }
+            Thing::Gist if &flat != name => {
+                self.naming.gist_names.insert(flat);
+            }
+            Thing::External(..) if &flat == name => {
+                let alias = self.alias_of_winner(name, thing);
+                if let Some(unit) = self.import_of(name, thing) {
+                    let moment = self.selection.program.get(unit).moment;
+                    let key = (unit, name.clone());
+                    self.naming.imports.entry(key).or_default().push((alias, moment));
+                } else if let Some((moment, own)) = self.book.nested.get(thing) {
+                    self.glue(moment.after(1), format!("{alias} = {own}"), reason);
+                }
+            }
+            Thing::Own(..)
+            | Thing::Gist
+            | Thing::Builtin(_)
+            | Thing::Namespace(_)
+            | Thing::External(..) => {}
+        }
+    }
+
+    /// Gives contested names back to their winners.
+    pub(super) fn restores(&mut self, contested: &[Name]) {
+        for name in contested {
+            let states = self.states[name].clone();
+            let winner = states[0].1.clone();
+            for (moment, thing) in &states[1..] {
+                if thing != &winner || moment.rank < 3 {
+                    continue;
+                }
+                let reason = format!("`{name}` stands for something else in between");
+                match &winner {
+                    Thing::Builtin(_) => self.glue(*moment, format!("del {name}"), reason),
+                    Thing::Gist => {
+                        self.glue(*moment, format!("{name} = sys.modules.get(__name__)"), reason)
+                    }
+                    Thing::Namespace(_) => {}
+                    Thing::Own(_, own) => {
+                        let alias = if own == name {
+                            self.alias_of_winner(name, &winner)
+                        } else {
+                            self.flat(own, &winner)
+                        };
+                        if own == name
+                            && let Some(defined) = self.definition(&winner)
+                        {
+                            self.glue(
+                                defined.after(1),
+                                format!("{alias} = {name}"),
+                                reason.clone(),
+                            );
+                        }
+                        self.glue(*moment, format!("{name} = {alias}"), reason);
+                    }
+                    Thing::External(..) => {
+                        let unit = self.import_of(name, &winner);
+                        if let Some(unit) = unit {
+                            self.naming
+                                .imports
+                                .entry((unit, name.clone()))
+                                .or_default()
+                                .push((name.clone(), *moment));
+                        } else if let Some((bound, own)) = self.book.nested.get(&winner) {
+                            let alias = self.alias_of_winner(name, &winner);
+                            self.glue(bound.after(1), format!("{alias} = {own}"), reason.clone());
+                            self.glue(*moment, format!("{name} = {alias}"), reason);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn import_of(&self, name: &Name, thing: &Thing) -> Option<UnitId> {
+        let mut units: Vec<UnitId> = self
+            .selection
+            .imports
+            .iter()
+            .filter(|(unit, local)| {
+                local == name && self.import_thing(*unit, local).as_ref() == Some(thing)
+            })
+            .map(|(unit, _)| *unit)
+            .collect();
+        units.sort_by_key(|&unit| self.selection.program.get(unit).moment);
+        units.first().copied()
+    }
+
+    fn import_thing(&self, unit: UnitId, local: &Name) -> Option<Thing> {
+        let program = &self.selection.program;
+        let entry = program.get(unit);
+        let all = program.resolver.bindings(entry.module, local)?;
+        match &all.iter().find(|one| one.at == entry.stmt.start())?.kind {
+            BindingKind::Import { bound, .. } => Some(Thing::External(bound.clone(), None)),
+            BindingKind::From { module, name } => {
+                Some(Thing::External(module.clone(), Some(name.clone())))
+            }
+            BindingKind::Own => None,
+        }
+    }
+
+    /// Aliases for things that are wanted under a name that no text of theirs binds.
+    pub(super) fn provide(&mut self) {
+        for (name, uses) in &self.book.uses {
+            let wanted: BTreeSet<&Thing> = uses.iter().map(|one| &one.thing).collect();
+            for thing in wanted {
+                self.provide_nested(name, thing);
+                if self.flat.get(&(name.clone(), thing.clone())) != Some(name) {
+                    continue;
+                }
+                match thing {
+                    Thing::Gist => {
+                        self.naming.gist_names.insert(name.clone());
+                    }
+                    Thing::Own(_, own) if own != name => {
+                        let Some(defined) = self.definition(thing) else { continue };
+                        // Right after the definition its own name still holds it.
+                        let text = format!("{name} = {own}");
+                        self.glue(defined.after(2), text, "imported under another name".to_owned());
+                    }
+                    Thing::External(package, Some(own)) => {
+                        self.provide_extension(name, package, own, thing);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Binds what an import inside a block brought in under another name.
+    fn provide_nested(&mut self, name: &Name, thing: &Thing) {
+        let Some((moment, own)) = self.book.nested.get(thing) else { return };
+        let flat = self.flat(name, thing);
+        if &flat == own || self.import_of(name, thing).is_some() {
+            return;
+        }
+        let text = format!("{flat} = {own}");
+        self.glue(moment.after(2), text, "imported under another name".to_owned());
+    }
+
+    /// Gives packages that stay importable the names that are asked of them.
+    pub(super) fn provide_packages(&mut self) {
+        let program = &self.selection.program;
+        let mut asked: Vec<&(String, Name)> = self.selection.dotted.iter().collect();
+        asked.sort_unstable();
+        for (package, name) in asked {
+            let target = program.resolver.attribute(package, name);
+            let Some(Target::Own(home, own)) = target.filter(|_| program.holds_extensions(package))
+            else {
+                continue;
+            };
+            let thing = Thing::Own(home, own.clone());
+            let Some(defined) = self.definition(&thing) else { continue };
+            let flat = self.flat(&own, &thing);
+            let text = format!("{}.{name} = {flat}", crate::slice::emit::imported(package));
+            let reason = format!("`{package}` is still there, for its compiled extensions");
+            self.glue(defined.after(3), text, reason);
+        }
+    }
+
+    /// Binds a compiled extension that the original reaches as an attribute of its package.
+    fn provide_extension(&mut self, name: &Name, package: &str, own: &Name, thing: &Thing) {
+        let program = &self.selection.program;
+        let extension = format!("{package}.{own}");
+        let bound = |event: &Event| &event.thing == thing;
+        if !program.trace.compiled.contains_key(&extension)
+            || self.book.events.get(name).is_some_and(|events| events.iter().any(bound))
+        {
+            return;
+        }
+        let loads = |stmt: &Stmt| match stmt {
+            Stmt::Import(import) => import.names.iter().any(|alias| alias.name == *extension),
+            _ => false,
+        };
+        let moments = program.unit_ids().map(|id| program.get(id));
+        let moment = moments.filter(|unit| loads(unit.stmt)).map(|unit| unit.moment).min();
+        let text = format!("from {package} import {own}");
+        let reason = format!("`{extension}` is compiled and stays importable");
+        self.glue(moment.unwrap_or(Moment::START), text, reason);
+    }
+
+    pub(super) fn write_imports(&mut self) {
+        let mut seen: BTreeSet<(Thing, String, Name)> = BTreeSet::new();
+        let mut chosen: Vec<&(UnitId, Name)> = self.selection.imports.iter().collect();
+        chosen.sort_by_key(|(unit, name)| (self.selection.program.get(*unit).moment, name.clone()));
+        for (unit, local) in chosen {
+            let moment = self.selection.program.get(*unit).moment;
+            let Some(thing) = self.import_thing(*unit, local) else {
+                self.naming
+                    .imports
+                    .entry((*unit, local.clone()))
+                    .or_default()
+                    .push((local.clone(), moment));
+                continue;
+            };
+            let flat = self.flat(local, &thing);
+            let loaded = self.loaded(*unit, local);
+            if seen.insert((thing, loaded, flat.clone())) {
+                self.naming.imports.entry((*unit, local.clone())).or_default().push((flat, moment));
+            }
+        }
+    }
+
+    fn loaded(&self, unit: UnitId, local: &Name) -> String {
+        let program = &self.selection.program;
+        let entry = program.get(unit);
+        let binding = program
+            .resolver
+            .bindings(entry.module, local)
+            .and_then(|all| all.iter().find(|one| one.at == entry.stmt.start()));
+        match binding.map(|one| &one.kind) {
+            Some(BindingKind::Import { loaded, .. }) => loaded.clone(),
+            _ => String::new(),
+        }
+    }
+
+    pub(super) fn write_inner(&mut self) {
+        for &key in &self.book.vanished {
+            self.naming.inner.entry(key).or_default();
+        }
+        for inner in &self.book.inner {
+            let flat = self.flat(&inner.wanted, &inner.thing);
+            let lines = self.naming.inner.entry((inner.module, inner.start)).or_default();
+            if flat != inner.local {
+                lines.push(format!("{} = {flat}", inner.local));
+            } else if inner.stays {
+                // Local to the function, so that the global of this name is out of sight.
+                lines.push(format!("{0} = globals()['{0}']", inner.local));
+            }
+        }
+    }
+
+    pub(super) fn write_namespaces(&mut self) {
+        let mut unnamed = BTreeSet::new();
+        for (module, names) in &self.book.namespaces {
+            let thing = Thing::Namespace(module.clone());
+            let mut flats: Vec<Name> = self
+                .flat
+                .iter()
+                .filter(|((_, other), _)| other == &thing)
+                .map(|(_, flat)| flat.clone())
+                .collect();
+            flats.sort_unstable();
+            flats.dedup();
+            if flats.is_empty() {
+                flats.push(self.unclaimed(tail(module), &unnamed));
+                unnamed.insert(flats[0].clone());
+            }
+            let mut targets: Vec<String> = flats.iter().map(Name::to_string).collect();
+            if self.selection.registered.contains(module) {
+                targets.push(format!("sys.modules[{module:?}]"));
+            }
+            let all = targets.join(" = ");
+            let flat = flats.swap_remove(0);
+            let reason = format!("`{module}` is used as an object of its own");
+            self.redirect_globals(module, &flat);
+            self.naming.needs_types = true;
+            self.glue(
+                Moment::START,
+                format!("{all} = types.ModuleType({module:?})"),
+                reason.clone(),
+            );
+            let mut end = Moment::START;
+            let mut pairs = Vec::new();
+            for (name, thing) in names {
+                let value = match thing {
+                    Thing::Own(_, own) => self.flat(own, thing).to_string(),
+                    Thing::Gist => "sys.modules.get(__name__)".to_owned(),
+                    other => self.flat(name, other).to_string(),
+                };
+                let defined = self.definition(thing).unwrap_or(Moment::START);
+                if name == "__all__" {
+                    // The next module has one as well.
+                    let text = format!("vars({flat}).update(__all__={value})");
+                    self.glue(defined.after(4), text, reason.clone());
+                    continue;
+                }
+                end = end.max(defined);
+                let imported =
+                    self.import_of(name, thing).map(|unit| self.selection.program.get(unit).moment);
+                end = end.max(imported.unwrap_or(Moment::START));
+                pairs.push(format!("{name}={value}"));
+            }
+            if !pairs.is_empty() {
+                let text = format!("vars({flat}).update({})", pairs.join(", "));
+                self.glue(end.after(4), text, reason);
+            }
+        }
+    }
+
+    /// In the code of a module that is an object of its own, `globals()` means that object's.
+    fn redirect_globals(&mut self, module: &str, flat: &Name) {
+        let program = &self.selection.program;
+        let Some(id) = program.modules.find(module) else { return };
+        let text = program.modules.get(id).syntax.source().text();
+        let chosen = self.selection.chosen.iter();
+        for (_, chosen) in chosen.filter(|(unit, _)| program.get(**unit).module == id) {
+            for reference in chosen.scan.references.iter().filter(|one| &one.name == "globals") {
+                if text[usize::from(reference.range.end())..].starts_with("()") {
+                    let range = reference.range.add_end(2.into());
+                    let edits = self.naming.edits.entry(id).or_default();
+                    edits.insert(key(range), format!("vars({flat})"));
+                }
+            }
+        }
+    }
+}
