@@ -24,6 +24,7 @@ mod chunks;
 mod cli;
 mod config;
 mod context;
+mod external;
 mod limits;
 mod mcp;
 mod message;

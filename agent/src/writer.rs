@@ -95,6 +95,32 @@ impl Writer {
         self.models.share(&other.models);
     }
 
+    /// Its model's name.
+    pub fn model(&self) -> &str {
+        self.models.name()
+    }
+
+    /// Its prompts.
+    pub fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// What all its sessions took so far.
+    pub fn spent(&self) -> Arc<crate::model::Spent> {
+        self.models.spent()
+    }
+
+    /// Its model, for a session whose record is in this directory.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn open_model(
+        &self,
+        record: &Path,
+    ) -> Result<(Box<dyn Model>, crate::ranking::Ranking), SupplyError> {
+        self.models.open(record)
+    }
+
     /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -196,7 +222,7 @@ impl Writer {
 
     /// Whether an end says nothing about the gist: the machine failed, or whoever provides the model, or
     /// what all sessions may take was used up by the others.
-    fn is_infrastructure(&self, outcome: &Outcome) -> bool {
+    pub fn is_infrastructure(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Fatal { .. } | Outcome::Paused { .. } => true,
             Outcome::TokenLimit | Outcome::CostLimit => self.models.spent().check().is_err(),
@@ -224,7 +250,8 @@ impl Writer {
         })
     }
 
-    fn start(&self, session: &Session, model: &dyn Model) -> Start {
+    /// How the record of a session begins.
+    pub fn start(&self, session: &Session, model: &dyn Model) -> Start {
         let (major, minor, micro) = session.environment.version;
         let versions = BTreeMap::from([
             ("gistify".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),

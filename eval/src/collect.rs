@@ -125,6 +125,19 @@ pub fn collect(spec: &CollectSpec<'_>) -> Result<Collected, EvalError> {
     Ok(collected)
 }
 
+/// The hardest of some tasks: those with the most calls and those with the most files, so many of each, in
+/// the order of the draw. Where calls were not counted, files alone decide.
+pub fn hardest(drawn: &[Drawn], count: usize) -> Vec<Drawn> {
+    let mut hard = std::collections::BTreeSet::new();
+    for by in [|hard: &Difficulty| hard.calls, |hard: &Difficulty| hard.files] {
+        let mut order: Vec<usize> =
+            (0..drawn.len()).filter(|at| by(&drawn[*at].difficulty) > 0).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(by(&drawn[*at].difficulty)));
+        hard.extend(order.into_iter().take(count));
+    }
+    hard.into_iter().map(|at| drawn[at].clone()).collect()
+}
+
 /// Where a test stands in the draw of a seed: the SHA-256 of the seed, in decimal, and the test's id.
 fn place(seed: u64, test: &str) -> [u8; 32] {
     Sha256::digest(format!("{seed}{test}")).into()
@@ -308,6 +321,24 @@ mod tests {
     }
 
     const EXPECTED: &str = "d99d4ef02ac64684c59c32a088d84dec231148266c61ffb47ee7304f8d2738d6";
+
+    #[test]
+    fn the_hardest_are_so_by_calls_or_by_files() {
+        let task = |test: &str, calls, files| Drawn {
+            test: test.to_owned(),
+            command: String::new(),
+            counts: Counts::default(),
+            difficulty: Difficulty { calls, files, ..Difficulty::default() },
+            seconds: 0.0,
+        };
+        let names = |drawn: &[Drawn]| -> String {
+            hardest(drawn, 1).into_iter().map(|task| task.test).collect()
+        };
+        let counted = [task("a", 1, 5), task("b", 9, 1), task("c", 3, 3)];
+        assert_eq!(names(&counted), "ab");
+        let uncounted = [task("a", 0, 1), task("b", 0, 2)];
+        assert_eq!(names(&uncounted), "b");
+    }
 
     #[test]
     fn files_of_tests_are_told_by_their_place_and_name() {

@@ -54,7 +54,7 @@ pub use bench::{
 };
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
-pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect};
+pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect, hardest};
 pub use draft::{Draft, Origin};
 pub use error::EvalError;
 pub use evaluate::{EvaluateSpec, Evaluation, ReferenceSummary, Writer, evaluate};

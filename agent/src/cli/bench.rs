@@ -7,7 +7,7 @@ use ::eval::{
     Summary, Supplied, Task, bench, remaining, summarize,
 };
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tools::Sandbox;
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     tables::Style,
     target::{environment, version},
 };
-use crate::{record::RunDirectory, writer::Writer};
+use crate::{external::External, record::RunDirectory, writer::Writer};
 
 #[derive(Debug, Args)]
 pub struct Bench {
@@ -46,6 +46,13 @@ pub struct Bench {
     /// What they are told to do first: base, reading or tracing.
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
+    /// A program that works as it is, with the model of -m behind a gateway: NAME=COMMAND, in which {repo},
+    /// {task} and {output} are filled in.
+    #[arg(long = "external", value_name = "NAME=COMMAND", value_parser = external)]
+    externals: Vec<(String, Vec<String>)>,
+    /// What external programs may read besides the system: their own directories.
+    #[arg(long = "external-reads", value_name = "DIR")]
+    external_reads: Vec<PathBuf>,
     /// Attempts of each at each task.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -97,14 +104,21 @@ impl Bench {
         let settings = &around.settings;
         let sandbox = around.sandbox()?;
         let writers = self.writers(around, &sandbox)?;
-        let solvers: Vec<&dyn Solver> = writers.iter().map(|one| one as &dyn Solver).collect();
+        let externals = self.externals(around, &sandbox, &writers)?;
+        // Where there are external programs, models are behind them alone.
+        let writers = if externals.is_empty() { writers } else { Vec::new() };
+        let solvers: Vec<&dyn Solver> = writers
+            .iter()
+            .map(|one| one as &dyn Solver)
+            .chain(externals.iter().map(|one| one as &dyn Solver))
+            .collect();
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
         let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
         self.select(&mut suites);
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
-        let plan = Plan::new(&names, self.repeat, resolved(&writers)?, &suites.tasks);
+        let plan = Plan::new(&names, self.repeat, resolved(&writers, &externals)?, &suites.tasks);
         let record = match &self.resume {
             Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
             None => record(self.run_dir.as_deref(), around)?,
@@ -171,6 +185,31 @@ impl Bench {
             return Err(Failure::new(Exit::Interrupted, message));
         }
         Ok(exit(&results, &summary, self.at_least))
+    }
+
+    /// Every external program with every model.
+    fn externals(
+        &self,
+        around: &Surroundings,
+        sandbox: &Arc<dyn Sandbox>,
+        writers: &[Writer],
+    ) -> Result<Vec<External>, Failure> {
+        let access = around.access();
+        let mut found = Vec::new();
+        for (name, words) in &self.externals {
+            for writer in writers {
+                if writer.model() == "offline" {
+                    let message = "an external program needs a model behind its gateway (see -m)";
+                    return Err(Failure::new(Exit::Usage, message));
+                }
+                let own = Writer::new(writer.settings().clone(), Arc::clone(sandbox), &access);
+                let mut own = own.or_exit(Exit::Usage)?;
+                own.share(writer);
+                let reads = self.external_reads.clone();
+                found.push(External::new(name, words.clone(), reads, own));
+            }
+        }
+        Ok(found)
     }
 
     /// Every model in every scaffold; the offline one needs none.
@@ -245,15 +284,25 @@ impl Bench {
     }
 }
 
+fn external(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, command) = text.split_once('=').ok_or("not NAME=COMMAND")?;
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    Ok((name.to_owned(), words.ok_or("its command is none")?))
+}
+
 /// All settings: those of the only writer, or those of each by its name.
-fn resolved(writers: &[Writer]) -> Result<Value, Failure> {
+fn resolved(writers: &[Writer], externals: &[External]) -> Result<Value, Failure> {
     let of =
         |writer: &Writer| serde_json::to_value(writer.settings()).or_exit(Exit::Infrastructure);
     if let [only] = writers {
         return of(only);
     }
     let named = writers.iter().map(|writer| Ok((writer.name().to_owned(), of(writer)?)));
-    Ok(Value::Object(named.collect::<Result<_, Failure>>()?))
+    let others = externals.iter().map(|external| {
+        let (words, settings) = (external.words(), of(external.writer())?);
+        Ok((external.name().to_owned(), json!({ "command": words, "settings": settings })))
+    });
+    Ok(Value::Object(named.chain(others).collect::<Result<_, Failure>>()?))
 }
 
 /// A directory or a revision, with the interpreter that the user names here, or named when the suite was

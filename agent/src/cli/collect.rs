@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::eval::{
-    CollectEvent, CollectSpec, Collected, Draft, EvalError, Origin, ReferenceSpec, collect,
+    CollectEvent, CollectSpec, Collected, Draft, EvalError, Origin, ReferenceSpec, collect, hardest,
 };
 use clap::Args;
 use serde_json::json;
@@ -37,6 +37,12 @@ pub struct Collect {
     /// Count calls as well, which takes each test a run more.
     #[arg(long)]
     calls: bool,
+    /// Write two suites more: NAME-dev with this share of the tasks, and NAME-test with the others.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    split: Option<f64>,
+    /// Write one suite more: NAME-hard with the 30 tasks of most files, and with --calls of most calls too.
+    #[arg(long)]
+    hard: bool,
     /// The interpreter, or its version [default: the repository's own choice].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -65,9 +71,15 @@ impl Collect {
             let message = format!("output {} does not end in .toml", output.display());
             return Err(Failure::new(Exit::Usage, message));
         }
-        if output.symlink_metadata().is_ok() && !self.force {
-            let message = format!("output {} exists (replace it with --force)", output.display());
-            return Err(Failure::new(Exit::Input, message));
+        let asked =
+            [("dev", self.split.is_some()), ("test", self.split.is_some()), ("hard", self.hard)];
+        let more =
+            asked.into_iter().filter(|(_, asked)| *asked).map(|(part, _)| beside(&output, part));
+        for path in more.chain([output.clone()]) {
+            if path.symlink_metadata().is_ok() && !self.force {
+                let message = format!("output {} exists (replace it with --force)", path.display());
+                return Err(Failure::new(Exit::Input, message));
+            }
         }
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
@@ -116,6 +128,22 @@ impl Collect {
         let draft = Draft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
         let text = draft.text().or_exit(Exit::Infrastructure)?;
         write(&output, &origin, &text, &environment)?;
+        let dev = self.split.map(|share| {
+            let count = (share * collected.drawn.len() as f64).round() as usize;
+            collected.drawn.split_at(count.min(collected.drawn.len()))
+        });
+        let parts = dev
+            .into_iter()
+            .flat_map(|(dev, test)| [("dev", dev.to_vec()), ("test", test.to_vec())]);
+        let hard = self.hard.then(|| ("hard", hardest(&collected.drawn, HARDEST)));
+        for (part, drawn) in parts.chain(hard) {
+            let path = beside(&output, part);
+            let collected = Collected { tests: collected.tests, drawn, dropped: Vec::new() };
+            let draft =
+                Draft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
+            let text = draft.text().or_exit(Exit::Infrastructure)?;
+            replace(&path, text.as_bytes()).or_exit(Exit::Input)?;
+        }
         self.show(around, &output, &collected);
         match collected.drawn.is_empty() {
             true => Err(Failure::new(Exit::Input, "no test can be a task")),
@@ -188,6 +216,20 @@ impl Collect {
             println!("  dropped {}", printable(&format!("{}: {}", dropped.test, dropped.reason)));
         }
     }
+}
+
+/// Tasks of the hard subset by each measure (Gistify, section 4.2).
+const HARDEST: usize = 30;
+
+/// The path of another suite beside one.
+fn beside(output: &Path, part: &str) -> PathBuf {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    output.with_file_name(format!("{stem}-{part}.toml"))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share < 1.0);
+    value.ok_or_else(|| "not a number between 0 and 1".to_owned())
 }
 
 /// Writes the lock first: a suite without its lock is of no use.

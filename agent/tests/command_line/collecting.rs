@@ -80,8 +80,11 @@ fn a_suite_is_collected_and_benched() {
     // What exists stays, and the same draw is the same bytes but for what is measured by a clock.
     let again = user.gistify(&args);
     assert_eq!(again.code, 3, "{}", again.err);
-    let ran = user.gistify(&[&args[..], &["--force"]].concat());
+    let ran = user.gistify(&[&args[..], &["--force", "--split", "0.5", "--hard"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
+    let tasks = |name: &str| read(&user.here().join(name)).matches("[[task]]").count();
+    let parts = ["mine.toml", "mine-dev.toml", "mine-test.toml", "mine-hard.toml"];
+    assert_eq!(parts.map(tasks), [2, 1, 1, 2]);
     let timeless = |text: &str| -> Vec<String> {
         text.lines().filter(|line| !line.starts_with("seconds")).map(str::to_owned).collect()
     };

@@ -10,6 +10,7 @@ mod browser;
 mod collecting;
 mod confined;
 mod exchanges;
+mod externals;
 mod interchange;
 mod interrupt;
 mod outside;
