@@ -4,7 +4,10 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    },
     path::PathBuf,
     process::Command,
     time::Duration,
@@ -217,14 +220,33 @@ fn as_an_unprivileged_user() {
     std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    let output = Command::new(&program)
+    let mut command = Command::new(&program);
+    // Who may ask an engine is in the group of its socket.
+    let host = std::env::var("DOCKER_HOST").unwrap_or("unix:///var/run/docker.sock".to_owned());
+    let socket = host.strip_prefix("unix://").and_then(|path| fs::metadata(path).ok());
+    let group = socket.filter(|socket| socket.mode() & 0o060 == 0o060).map(|socket| socket.gid());
+    let group = group.filter(|group| *group != 0);
+    if group.is_none() {
+        println!("skipped in containers: no engine whose socket has a group of its own");
+        command.args(["--skip", "docker::"]);
+    }
+    let groups = group.into_iter().collect::<Vec<_>>();
+    let become_nobody = move || {
+        // SAFETY: the array is as long as is said; the others have no preconditions.
+        let failed = unsafe {
+            libc::setgroups(groups.len(), groups.as_ptr()) != 0
+                || libc::setgid(NOBODY) != 0
+                || libc::setuid(NOBODY) != 0
+        };
+        if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: it keeps to system calls.
+    unsafe { command.pre_exec(become_nobody) };
+    let output = command
         .args(["--skip", "as_an_unprivileged_user", "--test-threads", "2", "--nocapture"])
-        .uid(NOBODY)
-        .gid(NOBODY)
         .current_dir(&own)
         .env("HOME", &own)
         .env("TMPDIR", &own)
-        .env_remove("DOCKER_HOST")
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

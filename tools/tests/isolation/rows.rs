@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bollard::{Docker, query_parameters::ListContainersOptionsBuilder};
 use gistify_tools::{Interrupt, LocalSandbox, Sandbox, SandboxError, Status};
 
 use crate::{Attack, MB, tries};
@@ -25,7 +26,14 @@ pub fn programs_work_inside(attack: &Attack) {
          with multiprocessing.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))\n\
          open('result', 'w').write('written')\n",
     );
-    assert_eq!(out, "1000 user sandbox\nover loopback\nchild\n1000\nthread\n[1, 2]");
+    // An engine's files belong to who asks it, where that is not root.
+    // SAFETY: geteuid has no preconditions.
+    let user = match (attack.kind, unsafe { libc::geteuid() }) {
+        ("docker", own @ 1..) => own,
+        _ => 1000,
+    };
+    let rest = "user sandbox\nover loopback\nchild\n1000\nthread\n[1, 2]";
+    assert_eq!(out, format!("{user} {rest}"));
     assert_eq!(fs::read_to_string(attack.directory().join("result")).unwrap(), "written");
     let finished =
         attack.run(&attack.request("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"));
@@ -286,6 +294,7 @@ pub fn s11_supervisor_killed(attack: &Attack) {
         assert!(Instant::now() < deadline, "processes survive");
         thread::sleep(Duration::from_millis(10));
     }
+    assert_eq!(containers_in(attack, &directory), 0);
 }
 
 pub fn s12_secrets(attack: &Attack) {
@@ -479,6 +488,28 @@ pub fn many_at_once_leave_nothing(attack: &Attack) {
         }
     });
     assert_eq!(processes_in(&attack.directory()), 0);
+    assert_eq!(containers_in(attack, &attack.directory()), 0);
+}
+
+/// How many containers an engine has that see a directory, running or not.
+fn containers_in(attack: &Attack, directory: &Path) -> usize {
+    if attack.kind != "docker" {
+        return 0;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let containers = runtime.block_on(async {
+        let engine = match std::env::var("DOCKER_HOST") {
+            Ok(host) => Docker::connect_with_host(&host).unwrap(),
+            Err(_) => Docker::connect_with_unix_defaults().unwrap(),
+        };
+        let engine = engine.negotiate_version().await.unwrap();
+        let options = ListContainersOptionsBuilder::new().all(true).build();
+        engine.list_containers(Some(options)).await.unwrap()
+    });
+    let mounts = containers.into_iter().map(|container| container.mounts.unwrap_or_default());
+    let sees =
+        |source: Option<String>| source.is_some_and(|source| Path::new(&source) == directory);
+    mounts.filter(|mounts| mounts.iter().any(|mount| sees(mount.source.clone()))).count()
 }
 
 /// How many processes have their working directory there.
