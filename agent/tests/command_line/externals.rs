@@ -127,3 +127,63 @@ fn an_external_program_needs_a_model_and_a_command() {
         assert!(ran.code == 2 && ran.err.contains(told), "{}", ran.err);
     }
 }
+
+/// Answers as a model of mini-swe-agent does: by its shell.
+const SHELL_MODEL: &str = r#"
+import json, re, sys
+request = json.load(sys.stdin)
+step = sum(1 for message in request["messages"] if message["role"] == "assistant")
+said = " ".join(message["content"] for message in request["messages"] if message["role"] == "user")
+output = re.search(r"to (/\S+/concise\.py)\.", said).group(1)
+write = "cat > %s <<'E'\n%sE\n" % (output, open("gist.py").read())
+command = [write, "python -m pytest -q " + output, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"][step]
+call = {"tool": request["tools"][0]["name"], "arguments": {"command": command}}
+print(json.dumps({"content": "next", "calls": [call], "usage": {"input": 100, "output": 20}}))
+"#;
+
+#[test]
+fn the_real_mini_swe_agent_takes_part_as_it_is() {
+    let Some(packages) = super::packages::packages() else { return };
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let source = user.repository("small", SMALL);
+    fs::write(user.here().join("model.py"), SHELL_MODEL).unwrap();
+    fs::write(user.here().join("gist.py"), GIST_OF_SMALL).unwrap();
+    let suite = format!(
+        "source = '{}'\npython = '{python}'\n[[task]]\nid = 'small::double'\ntest = 't'\ncommand = \
+         'pytest tests/test_numbers.py::test_double'\n",
+        source.display()
+    );
+    fs::write(user.here().join("s.toml"), suite).unwrap();
+    let bin = packages.parent().unwrap();
+    let external = format!(
+        "mini-swe-agent=env MSWEA_CONFIGURED=true MSWEA_COST_TRACKING=ignore_errors {}/mini -y -m \
+         openai/gateway -t {{task}} --exit-immediately",
+        bin.display()
+    );
+    let base = fs::canonicalize(packages).unwrap();
+    let base = base.parent().and_then(|bin| bin.parent()).unwrap();
+    let reads = [bin.parent().unwrap(), base].map(|path| path.display().to_string());
+    let model = format!("command/{python} model.py");
+    let ran = user.gistify(&[
+        "bench",
+        "s.toml",
+        "-m",
+        &model,
+        "--external",
+        &external,
+        "--external-reads",
+        &reads[0],
+        "--external-reads",
+        &reads[1],
+        "--run-dir",
+        "run",
+    ]);
+    let result = finished(&user.here().join("run")).remove(0);
+    let said = |name: &str| read(&result.with_file_name(name));
+    assert_eq!(ran.code, 0, "{}{}{}", ran.err, said("stdout.txt"), said("stderr.txt"));
+    let record: Value = serde_json::from_str(&read(&result)).unwrap();
+    let effort = &record["attempt"]["effort"];
+    assert_eq!((&effort["steps"], &effort["tokens_out"]), (&3.into(), &60.into()));
+    assert_eq!(record["attempt"]["outcome"], "submitted");
+}

@@ -14,7 +14,8 @@ use std::{
 use crate::pythons;
 
 /// What is installed.
-const PACKAGES: [&str; 3] = ["atif==1.8.0", "litellm[proxy]==1.106.2", "mcp==2.3.0"];
+const PACKAGES: [&str; 4] =
+    ["atif==1.8.0", "litellm[proxy]==1.106.2", "mcp==2.3.0", "mini-swe-agent==2.4.6"];
 
 /// Whether any of it is asked.
 pub fn wanted() -> bool {
