@@ -66,3 +66,12 @@ pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, trace, trace_with};
 pub use witness::{Testimony, Watch, WitnessedCase, WitnessedEvent, WitnessedPhase, witness};
 pub use workspace::{Workspace, WorkspaceError};
+
+/// Parsers of what programs under test may have written, each by itself; for tools/fuzz alone.
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    pub use crate::{
+        execute::parse_results as results, trace::parse_logs as trace,
+        witness::parse_account as account,
+    };
+}

@@ -99,6 +99,15 @@ pub fn execute(spec: &RunSpec<'_>) -> Result<Execution, ExecuteError> {
     run::<()>(spec, None)
 }
 
+/// Reads a record of a run, whoever wrote it.
+///
+/// # Errors
+/// When the file cannot be read.
+#[cfg(feature = "fuzzing")]
+pub fn parse_results(path: &Path) -> io::Result<()> {
+    record::parse(path)
+}
+
 /// What one run of a command did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {

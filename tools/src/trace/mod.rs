@@ -100,6 +100,15 @@ pub fn trace_with(
     Ok((execution, trace))
 }
 
+/// Reads a directory of logs.
+///
+/// # Errors
+/// When the directory cannot be read.
+#[cfg(feature = "fuzzing")]
+pub fn parse_logs(directory: &Path) -> std::io::Result<Trace> {
+    log::read(directory)
+}
+
 /// Notes the lines that the exceptions of a run came from: on them a condition may have raised, which
 /// no line event tells.
 fn mark_raised(trace: &mut Trace, execution: &Execution, root: &Path) {

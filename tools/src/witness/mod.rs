@@ -165,6 +165,12 @@ pub fn witness(spec: &RunSpec<'_>, watch: &Watch) -> Result<(Execution, Testimon
     Ok((execution, testimony))
 }
 
+/// Reads what a program printed as an account that nobody signed.
+#[cfg(feature = "fuzzing")]
+pub fn parse_account(output: &str) -> Testimony {
+    read(output, &[7; 32])
+}
+
 /// A key that no program can guess.
 fn key() -> std::io::Result<[u8; 32]> {
     let mut key = [0; 32];
