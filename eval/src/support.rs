@@ -62,7 +62,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
             continue;
         }
         // A name that the gist had to change because of a collision is changed back before judging.
-        let plain = plain.get_or_insert_with(|| without_aliases(support.text, support.gist));
+        let plain = plain.get_or_insert_with(|| without_aliases(support.text, support.gist, false));
         let renamed: Vec<(usize, &Line)> =
             lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
         let suspects = if plain.lines.len() != support.gist.lines.len() {
@@ -123,7 +123,8 @@ fn given_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeMap<&'
 fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
     let codebase = support.codebase;
     let mut findings = Vec::new();
-    for line in &support.gist.lines {
+    let mut plain: Option<Outline> = None;
+    for (at, line) in support.gist.lines.iter().enumerate() {
         let (name, is_new) = match line.role {
             Role::Definition if !line.block.contains('.') => {
                 (Some(line.block.as_str()), !codebase.has_block(&line.block))
@@ -144,6 +145,14 @@ fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
         let is_itself = line.alias && value.starts_with("sys.modules");
         let honest = if is_outside { is_itself } else { is_original || is_itself };
         if is_new && !honest {
+            // An attribute of a module that the gist stands for is renamed with what it leads to.
+            let plain =
+                plain.get_or_insert_with(|| without_aliases(support.text, support.gist, true));
+            let renamed =
+                plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
+            if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
+                continue;
+            }
             findings.push(Finding {
                 rule: Rule::ChangedSupport,
                 line: line.first,
@@ -278,7 +287,7 @@ fn compare(
 }
 
 /// The gist with every alias that it defines at its top level replaced by what it stands for.
-fn without_aliases(text: &str, gist: &Outline) -> Outline {
+fn without_aliases(text: &str, gist: &Outline, attributes: bool) -> Outline {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let mut aliases: BTreeMap<&str, String> = BTreeMap::new();
@@ -300,7 +309,7 @@ fn without_aliases(text: &str, gist: &Outline) -> Outline {
         for token in syntax.tokens(all) {
             let (start, end) = (token.start().to_usize(), token.end().to_usize());
             if token.kind() == TokenKind::Name
-                && !after_dot
+                && (attributes || !after_dot)
                 && let Some(value) = aliases.get(&text[start..end])
             {
                 out.push_str(&text[done..start]);
@@ -312,4 +321,21 @@ fn without_aliases(text: &str, gist: &Outline) -> Outline {
         out.push_str(&text[done..]);
         Outline::of_shallow(&out)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_collisions_are_changed_back() {
+        let text = "svd_linalg = svd\nsvd = wrapped(linalg.svd_linalg, svd_linalg)\n";
+        for (attributes, expected) in [
+            (false, "svd = wrapped(linalg.svd_linalg, svd)"),
+            (true, "svd = wrapped(linalg.svd, svd)"),
+        ] {
+            let plain = without_aliases(text, &Outline::of(text), attributes);
+            assert_eq!(plain.lines[1].text, expected);
+        }
+    }
 }

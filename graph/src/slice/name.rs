@@ -179,7 +179,14 @@ impl Namer<'_, '_> {
             if things.len() == 1 {
                 let thing =
                     uses.first().map_or_else(|| events[0].thing.clone(), |one| one.thing.clone());
-                self.flat.insert((name.clone(), thing.clone()), name.clone());
+                let of_tests = match &thing {
+                    Thing::Namespace(module) => {
+                        uses.iter().all(|one| !one.pinned) && self.is_of_tests(name, module)
+                    }
+                    _ => false,
+                };
+                let flat = if of_tests { self.loser_name(name, &thing) } else { name.clone() };
+                self.flat.insert((name.clone(), thing.clone()), flat);
                 continue;
             }
             self.contest(name, uses, events, &things);
@@ -290,11 +297,23 @@ impl Namer<'_, '_> {
         self.unclaimed(&format!("{name}_{suffix}"), &BTreeSet::new())
     }
 
+    /// Whether tests or their support give a name to something else than a module, whether or not these
+    /// tests need it.
+    fn is_of_tests(&self, name: &Name, module: &str) -> bool {
+        let program = &self.selection.program;
+        program.modules.iter().any(|(id, _)| {
+            program.is_support(id)
+                && program.resolver.bindings(id, name).is_some()
+                && program.resolver.resolve(id, name) != Some(Target::Module(module.to_owned()))
+        })
+    }
+
     /// A name that means nothing yet, from what it should be like.
     fn unclaimed(&self, like: &str, others: &BTreeSet<Name>) -> Name {
         let mut name = Name::new(like);
         while self.book.taken.contains(&name)
             || others.contains(&name)
+            || self.is_of_tests(&name, like)
             || self.flat.values().any(|other| other == &name)
         {
             name = Name::new(format!("{name}_"));

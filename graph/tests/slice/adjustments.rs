@@ -339,6 +339,43 @@ fn a_module_can_be_made_an_object_of_its_own() {
 }
 
 #[test]
+fn an_object_of_its_own_takes_no_name_of_the_tests() {
+    check(
+        "
+--- adjustments
+{\"namespaces\": [\"pkg.json\"]}
+--- pkg/__init__.py
+--- pkg/json.py
++def load():
+*    return 1
+--- pkg/user.py
++from . import json
++def user():
+*    return json.load()
+--- test_a.py
++import json
++from pkg.user import user
++def test_f():
+*    assert user() == 1
++def test_g():
+-    assert json.loads('1') == user()
+",
+        "test_a.py::test_f",
+        "
++import types
++json_json = types.ModuleType(\"pkg.json\")
+ def load():
+     return 1
++vars(json_json).update(load=load)
+ def user():
+~    return json_json.load()
+ def test_f():
+     assert user() == 1
+",
+    );
+}
+
+#[test]
 fn a_module_is_loaded_by_an_import_of_the_original() {
     check(
         r#"
