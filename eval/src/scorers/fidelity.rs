@@ -27,6 +27,16 @@ pub struct Fidelity {
     pub different: u64,
 }
 
+impl Fidelity {
+    /// Whether nothing but captured texts differs.
+    pub fn is_of_text(&self) -> bool {
+        let of_text =
+            |one: &Difference| matches!(one.what, What::Stdout | What::Stderr | What::Log);
+        let shown = self.differences.len() as u64 == self.different;
+        self.score == 0 && self.different > 0 && shown && self.differences.iter().all(of_text)
+    }
+}
+
 /// One difference between a run of the gist and the original's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
