@@ -2,7 +2,7 @@
 //!
 //! What is told is a setting, and so is its size; every sentence is a prompt.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use graph::{
     ContextOptions, Graph, History, Lookup, Queries, RankOptions, Texts, WalkOptions, count_tokens,
@@ -48,8 +48,6 @@ impl From<OpeningError> for Outcome {
 
 /// Tokens of one chunk.
 const CHUNK: usize = 400;
-/// The names that a README has.
-const README: [&str; 4] = ["README.md", "README.rst", "README.txt", "README"];
 
 /// The rules and the task.
 ///
@@ -160,13 +158,10 @@ async fn told(
 /// RepoMaster's four blocks (section 3.2.2).
 fn by_rank(session: &mut Session, budget: usize) -> String {
     let graph = session.graph();
-    let root = &session.repository.root;
-    let texts = Texts::new(root, WalkOptions::default());
+    let texts = Texts::new(&session.repository.root, WalkOptions::default());
     let ranking = rank(&graph, &History::default(), &RankOptions::default());
-    let readme = README.iter().find_map(|name| fs::read_to_string(root.join(name)).ok());
-    let readme = readme.unwrap_or_default();
     let options = ContextOptions { budget, ..ContextOptions::default() };
-    graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options).text
+    graph::context(&graph, &ranking, &texts, &texts.readme(), &BTreeMap::new(), &options).text
 }
 
 /// As many parts as fit, and how many did not.

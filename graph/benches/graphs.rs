@@ -55,7 +55,13 @@ fn main() {
             "look" => return look(Path::new(&arguments.next().unwrap())),
             "hostile" => return hostile(),
             "again" => return again(),
-            "--python" => python = arguments.next(),
+            // Found from other directories too; its links are left alone, or it would lose its packages.
+            "--python" => {
+                let given = arguments.next().expect("the interpreter");
+                python = std::path::absolute(given)
+                    .ok()
+                    .and_then(|path| path.to_str().map(str::to_owned));
+            }
             _ => directories.push(argument),
         }
     }

@@ -55,5 +55,5 @@ pub use trace::{
     Entry, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase,
     TRACE_VERSION, Trace, Value,
 };
-pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, signature, tree};
+pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, numbered, signature, tree};
 pub use walk::{FoundFile, SkipReason, Skipped, WalkOptions, walk};

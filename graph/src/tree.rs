@@ -4,8 +4,12 @@
 //! Owns the tree as data. Texts are cut from the files when they are asked for, since a graph keeps
 //! none of them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
+use ruff_source_file::UniversalNewlines;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -81,6 +85,36 @@ impl Texts {
             Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
+
+    /// The README, however its name is written; empty without one. Pipes and links that lead out of the
+    /// repository are none.
+    pub fn readme(&self) -> String {
+        let Ok(real) = fs::canonicalize(&self.root) else { return String::new() };
+        let Ok(entries) = fs::read_dir(&real) else { return String::new() };
+        let mut found: Vec<(usize, String)> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let place = READMES.iter().position(|known| name.eq_ignore_ascii_case(known))?;
+                let inside = fs::canonicalize(entry.path()).ok()?.starts_with(&real);
+                inside.then_some((place, name))
+            })
+            .collect();
+        found.sort_unstable();
+        let texts = found.iter().filter_map(|(_, name)| read(&self.root, name, &self.options).ok());
+        texts
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .find(|text| !text.trim().is_empty())
+            .unwrap_or_default()
+    }
+}
+
+/// Texts in the order in which they are taken for a repository's introduction.
+const READMES: &[&str] = &["readme.md", "readme.rst", "readme.txt", "readme"];
+
+/// The lines of a text with their numbers, as Python counts them.
+pub fn numbered(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    (1u32..).zip(text.universal_newlines().map(|line| line.as_str()))
 }
 
 /// The tree of a whole repository.

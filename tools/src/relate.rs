@@ -2,7 +2,7 @@
 //!
 //! Asks the graph and cuts the answer; the graph itself is the business of that crate.
 
-use graph::{EntityId, Graph, Lookup, Queries, Tier, Way};
+use graph::{EntityId, Graph, Kind, LineGraph, LineId, Lookup, Order, Queries, Tier, Way};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,9 +23,9 @@ pub enum Relation {
     Callees,
     /// A shortest chain of calls to something else.
     Path,
-    /// What it uses.
+    /// What it uses; of a module, what it imports.
     Dependencies,
-    /// What uses it.
+    /// What uses it; of a module, what imports it.
     Dependents,
     /// Modules that its module imports.
     Imports,
@@ -35,6 +35,10 @@ pub enum Relation {
     References,
     /// Classes derived from it.
     Subclasses,
+    /// Lines that hang together with it by definitions and uses, nearest first.
+    Lines,
+    /// The same, along each chain first.
+    Chains,
 }
 
 /// One answer.
@@ -56,8 +60,13 @@ pub struct Related {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelateError {
     /// Nothing has this name.
-    #[error("nothing is named {0} (names are dotted; search for symbols to find one)")]
-    Missing(String),
+    #[error("nothing is named {name} ({})", alike(.near))]
+    Missing {
+        /// The name.
+        name: String,
+        /// Names that are like it.
+        near: Vec<String>,
+    },
     /// Several things have.
     #[error("{name} is ambiguous (it may be {})", .candidates.join(", "))]
     Ambiguous {
@@ -71,6 +80,8 @@ pub enum RelateError {
     NoGoal,
 }
 
+/// Names that are offered for one that is not there.
+const NEAR: usize = 5;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
 
@@ -81,7 +92,9 @@ const CANDIDATES: usize = 12;
 pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<EntityId, RelateError> {
     match queries.find(name) {
         Lookup::Found(id) => Ok(id),
-        Lookup::Missing => Err(RelateError::Missing(name.to_owned())),
+        Lookup::Missing => {
+            Err(RelateError::Missing { name: name.to_owned(), near: near(queries.graph(), name) })
+        }
         Lookup::Ambiguous(ids) => {
             let mut candidates: Vec<String> =
                 ids.iter().take(CANDIDATES).map(|&id| queries.graph().qualified(id)).collect();
@@ -91,6 +104,37 @@ pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<EntityId, RelateErro
             Err(RelateError::Ambiguous { name: name.to_owned(), candidates })
         }
     }
+}
+
+fn alike(near: &[String]) -> String {
+    match near {
+        [] => "names are dotted; search for symbols to find one".to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    }
+}
+
+/// Definitions whose last name is that of a name in another spelling, or holds it.
+fn near(graph: &Graph, name: &str) -> Vec<String> {
+    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let last = name.trim_end_matches(".py").rsplit(['.', ':', '/']).next().unwrap_or(name);
+    let wanted = plain(last);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<(bool, usize, String)> = graph
+        .ids()
+        .filter_map(|id| {
+            let entity = graph.entity(id);
+            let own = plain(entity.name.rsplit('.').next().unwrap_or(&entity.name));
+            let equal = own == wanted;
+            let holds = wanted.len() >= 4 && own.contains(&wanted);
+            let shown = entity.kind != Kind::Lambda && (equal || holds);
+            shown.then(|| (!equal, own.len(), graph.qualified(id)))
+        })
+        .collect();
+    found.sort_unstable();
+    found.truncate(NEAR);
+    found.into_iter().map(|(.., name)| name).collect()
 }
 
 /// Answers a question in full, nearest first.
@@ -120,7 +164,10 @@ pub fn relation(
         let found = queries.modules(graph.entity(id).module, way, depth);
         found.into_iter().map(|(depth, at)| certain(depth, graph.module(at).entity)).collect()
     };
+    let module = graph.entity(id).kind == Kind::Module;
     Ok(match relation {
+        Relation::Dependencies if module => modules(Way::Forward),
+        Relation::Dependents if module => modules(Way::Backward),
         Relation::Callers => with_possible(Way::Backward),
         Relation::Callees => with_possible(Way::Forward),
         Relation::Path => {
@@ -139,7 +186,24 @@ pub fn relation(
         Relation::Subclasses => {
             queries.subclasses(id).into_iter().map(|id| certain(1, id)).collect()
         }
+        Relation::Lines => lines(&queries, id, depth, Order::Breadth),
+        Relation::Chains => lines(&queries, id, depth, Order::Depth),
     })
+}
+
+/// Lines around the one that defines something, each with the definition that it stands in.
+fn lines(queries: &Queries<'_>, id: EntityId, hops: u32, order: Order) -> Vec<Related> {
+    let graph = queries.graph();
+    let entity = graph.entity(id);
+    let start = LineId { module: entity.module, line: entity.keyword_line };
+    let found = LineGraph::new(graph).ego(start, hops, order);
+    found
+        .into_iter()
+        .map(|(depth, LineId { module, line })| {
+            let within = queries.at_line(module, line);
+            Related { line, ..related(graph, depth, within, Tier::Certain) }
+        })
+        .collect()
 }
 
 fn related(graph: &Graph, depth: u32, id: EntityId, tier: Tier) -> Related {
@@ -224,6 +288,12 @@ mod tests {
         check(Relation::References, "b.f", None, &["a.g a.py:3"]);
         check(Relation::Importers, "b.py", None, &["a a.py:1"]);
         check(Relation::Callees, "g", None, &["g is ambiguous (it may be a.g, b.C.g)"]);
+        check(Relation::Callees, "b.F", None, &["nothing is named b.F (did you mean b.f?)"]);
+        let hint = "names are dotted; search for symbols to find one";
+        check(Relation::Callees, "zz", None, &[&format!("nothing is named zz ({hint})")]);
+        check(Relation::Dependencies, "a", None, &["b b.py:1"]);
+        check(Relation::Dependencies, "a.g", None, &["b.f b.py:1", "b.h b.py:3"]);
+        check(Relation::Lines, "h", None, &["b.h b.py:3", "b.f b.py:2", "b.f b.py:1"]);
         check(Relation::Path, "a.g", None, &["the key to is missing (a path leads somewhere)"]);
     }
 }

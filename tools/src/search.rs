@@ -3,7 +3,7 @@
 //! Reads the files that the graph knows, in the order of their paths. Nothing runs, and nothing outside
 //! the repository is read.
 
-use graph::{Document, Graph, Kind, OutlineError, Texts, WalkOptions};
+use graph::{Document, Graph, Kind, OutlineError, Texts, WalkOptions, numbered};
 use regex::RegexBuilder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ pub struct Searched {
     pub found: usize,
     /// Hits that are not listed.
     pub left_out: usize,
+    /// Files that a query took too long for.
+    pub unread: usize,
     /// The first hits.
     pub hits: Vec<Hit>,
 }
@@ -80,7 +82,8 @@ pub fn search(
     under: &str,
     limit: usize,
 ) -> Result<Searched, SearchError> {
-    let mut searched = Searched { found: 0, left_out: 0, hits: Vec::new() };
+    let mut searched = Searched { found: 0, left_out: 0, unread: 0, hits: Vec::new() };
+    let mut unread = 0;
     let mut add = |path: &str, line: u32, text: &str| {
         searched.found += 1;
         if searched.hits.len() < limit {
@@ -102,7 +105,7 @@ pub fn search(
                 .size_limit(COMPILED)
                 .build()?;
             for module in files {
-                for (line, text) in (1u32..).zip(texts.of(&module.path).lines()) {
+                for (line, text) in numbered(&texts.of(&module.path)) {
                     if expression.is_match(text) {
                         add(&module.path, line, text);
                     }
@@ -127,8 +130,18 @@ pub fn search(
             // A query that is none is an error even where there are no files.
             Document::new("")?.query(pattern, 1)?;
             for module in files {
-                let Ok(document) = Document::new(texts.of(&module.path)) else { continue };
-                let (captures, _) = document.query(pattern, limit.saturating_add(1))?;
+                let asked = Document::new(texts.of(&module.path)).and_then(|document| {
+                    let found = document.query(pattern, limit.saturating_add(1))?;
+                    Ok((document, found))
+                });
+                let (document, (captures, _)) = match asked {
+                    Ok(asked) => asked,
+                    Err(OutlineError::TooLong(_)) => {
+                        unread += 1;
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                };
                 for capture in captures {
                     let text = &document.text()[capture.bytes.clone()];
                     let text = text.lines().next().unwrap_or("");
@@ -137,6 +150,7 @@ pub fn search(
             }
         }
     }
+    searched.unread = unread;
     Ok(searched)
 }
 

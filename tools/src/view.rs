@@ -6,7 +6,7 @@
 use std::{fs::File, io::Read, path::Path};
 
 use graph::{
-    Document, Graph, Kind, Level, Lookup, Queries, Texts, TreeNode, WalkOptions, module_tree,
+    Graph, Kind, Level, Lookup, Queries, Texts, TreeNode, WalkOptions, module_tree, numbered,
     open_beneath,
 };
 use schemars::JsonSchema;
@@ -47,6 +47,9 @@ pub(crate) struct View {
     pub(crate) path: String,
     pub(crate) text: String,
     pub(crate) left_out: usize,
+    /// The line to go on from, where a file was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<u32>,
 }
 
 impl Tool for ViewTool {
@@ -83,9 +86,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
             false => plain(file, target).map_err(|error| Problem::Failed.because(error))?,
         };
         if asked.outline {
-            let document =
-                Document::new(text.as_str()).map_err(|error| Problem::Failed.because(error))?;
-            let lines = document.outline().into_iter().map(|item| {
+            let lines = graph::outline(&text).into_iter().map(|item| {
                 let indent = "  ".repeat(item.depth as usize);
                 format!("{}-{}: {indent}{}", item.line, item.end_line, item.signature)
             });
@@ -93,7 +94,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         }
         let first = asked.first.unwrap_or(1).max(1);
         let last = asked.last.unwrap_or(u32::MAX);
-        return Ok(bounded(target, numbered(&text, first, last)));
+        return Ok(counted(target, &text, first, last));
     }
     let queries = Queries::new(graph);
     let id = match queries.find(target) {
@@ -109,7 +110,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
         return Ok(bounded(path, lines));
     }
-    Ok(bounded(path, numbered(&text, entity.line, entity.end_line)))
+    Ok(counted(path, &text, entity.line, entity.end_line))
 }
 
 /// The file or directory that a path names, if it is below the root and not reached over a link out.
@@ -158,18 +159,19 @@ fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<St
     }
 }
 
-/// The lines of a range, each after its number.
-pub(crate) fn numbered(text: &str, first: u32, last: u32) -> Vec<String> {
-    (1u32..)
-        .zip(text.lines())
-        .filter(|(line, _)| (first..=last).contains(line))
-        .map(|(line, text)| format!("{line:5} {text}"))
-        .collect()
+/// Lines of a file with their numbers, as many as one answer may have.
+pub(crate) fn counted(path: &str, text: &str, first: u32, last: u32) -> View {
+    let lines: Vec<(u32, &str)> =
+        numbered(text).filter(|(line, _)| (first..=last).contains(line)).collect();
+    let mut view = bounded(path, lines.iter().map(|(line, text)| format!("{line:5} {text}")));
+    if view.left_out > 0 {
+        view.next = lines.get(lines.len() - view.left_out).map(|&(line, _)| line);
+    }
+    view
 }
 
-/// As many lines as one answer may have.
-pub(crate) fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
-    let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0 };
+fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
+    let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0, next: None };
     for (at, line) in lines.into_iter().enumerate() {
         if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {
             view.left_out += 1;
@@ -214,6 +216,16 @@ mod tests {
         check("a.py", true, "2-4: class A\n3-4:   def f(self)\n");
         check("A.f", false, "    3     def f(self):\n    4         return 1\n");
         check("a.A", true, "2-4: class A\n3-4:   def f(self)\n");
+    }
+
+    #[test]
+    fn long_files_are_cut_and_say_where_to_go_on() {
+        let text = "x = 1\n".repeat(1_000);
+        let view = counted("a.py", &text, 11, u32::MAX);
+        assert_eq!((view.left_out, view.next), (990 - LINES, Some(11 + LINES as u32)));
+        let view = counted("a.py", &text, 990, u32::MAX);
+        assert_eq!((view.left_out, view.next), (0, None));
+        assert_eq!(counted("a.py", "a\rb\r\nc", 2, 2).text, "    2 b\n");
     }
 
     #[test]

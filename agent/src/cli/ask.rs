@@ -2,11 +2,14 @@
 //! a repository.
 
 use clap::Args;
-use graph::{Document, Texts, Tier, WalkOptions};
+use graph::{Texts, Tier};
 use tools::{Relation, SearchKind, relation, search};
 
 use super::{
-    Exit, Failure, OrExit, graphs::Source, progress::printable, surroundings::Surroundings,
+    Exit, Failure, OrExit,
+    graphs::{Source, walking},
+    progress::{Progress, printable},
+    surroundings::Surroundings,
 };
 
 /// A definition of a repository.
@@ -54,7 +57,7 @@ impl PathBetween {
 pub struct Deps {
     #[command(flatten)]
     source: Source,
-    /// A definition, or the path of a module.
+    /// A definition, or a module by its path or name.
     name: String,
     /// How many steps to follow.
     #[arg(short, long, default_value_t = 1)]
@@ -66,13 +69,7 @@ pub struct Deps {
 
 impl Deps {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let module = self.name.ends_with(".py");
-        let kind = match (module, self.reverse) {
-            (true, false) => Relation::Imports,
-            (true, true) => Relation::Importers,
-            (false, false) => Relation::Dependencies,
-            (false, true) => Relation::Dependents,
-        };
+        let kind = if self.reverse { Relation::Dependents } else { Relation::Dependencies };
         let asked = Asked { kind, of: &self.name, to: None, depth: self.depth, certain: true };
         asked.act(around, &self.source)
     }
@@ -84,12 +81,23 @@ pub struct Refs {
     source: Source,
     /// A definition.
     name: String,
+    /// All lines around its own that are this many steps away, along definitions and uses.
+    #[arg(long, value_name = "N")]
+    hops: Option<u32>,
+    /// Along each chain of lines first, in the place of nearest first.
+    #[arg(long, requires = "hops")]
+    depth_first: bool,
 }
 
 impl Refs {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let kind = Relation::References;
-        let asked = Asked { kind, of: &self.name, to: None, depth: 1, certain: true };
+        let kind = match (self.hops, self.depth_first) {
+            (None, _) => Relation::References,
+            (_, false) => Relation::Lines,
+            (_, true) => Relation::Chains,
+        };
+        let depth = self.hops.unwrap_or(1);
+        let asked = Asked { kind, of: &self.name, to: None, depth, certain: true };
         asked.act(around, &self.source)
     }
 }
@@ -117,6 +125,13 @@ impl Asked<'_> {
             let doubt = if related.tier == Tier::Possible { " (possible)" } else { "" };
             println!("{:2}  {name}  {path}:{}{doubt}", related.depth, related.line);
         }
+        if found.is_empty() {
+            let said = match self.to {
+                Some(to) => format!("no chain of calls leads from {} to {to}", self.of),
+                None => format!("nothing was found for {}", self.of),
+            };
+            Progress::new(around.talk).line(&printable(&said));
+        }
         Ok(Exit::Success)
     }
 }
@@ -136,9 +151,8 @@ impl Outline {
             let message = format!("no module {} (paths are relative to the repository)", self.file);
             return Err(Failure::new(Exit::Input, message));
         }
-        let texts = Texts::new(&repository.root, WalkOptions::default());
-        let document = Document::new(texts.of(&self.file)).or_exit(Exit::Input)?;
-        let items = document.outline();
+        let texts = Texts::new(&repository.root, walking(around));
+        let items = graph::outline(&texts.of(&self.file));
         if around.json {
             println!("{}", serde_json::to_string(&items).or_exit(Exit::Infrastructure)?);
             return Ok(Exit::Success);
@@ -177,7 +191,7 @@ pub struct Search {
 impl Search {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        let texts = Texts::new(&repository.root, WalkOptions::default());
+        let texts = Texts::new(&repository.root, walking(around));
         let kind = match (self.regex, self.symbol, self.query) {
             (true, ..) => SearchKind::Regex,
             (_, true, _) => SearchKind::Symbol,
@@ -195,6 +209,9 @@ impl Search {
         }
         if found.left_out > 0 {
             println!("{} more (raise --limit)", found.left_out);
+        }
+        if found.unread > 0 {
+            println!("{} files left out (the query took too long there)", found.unread);
         }
         Ok(Exit::Success)
     }

@@ -12,6 +12,7 @@ use graph::{
     BuildOptions, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup, Queries,
     RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
 };
+use serde::Serialize;
 use tools::{HistoryRequest, Repository};
 
 use super::{
@@ -53,7 +54,8 @@ impl Source {
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
         progress.say("read the repository");
         let cache = GraphCache::new(around.cache.join("graphs"));
-        let (graph, report, kept) = cache.build(&repository.root, &BuildOptions::default());
+        let (graph, report, kept) =
+            cache.build(&repository.root, &BuildOptions { walk: walking(around), threads: 0 });
         progress.clear();
         if let Err(error) = kept {
             progress.say(&format!("{error}"));
@@ -70,6 +72,12 @@ impl Source {
     }
 }
 
+/// Which files count, as the settings have it.
+pub fn walking(around: &Surroundings) -> WalkOptions {
+    let largest = around.settings.graph.file_mib.saturating_mul(1 << 20);
+    WalkOptions { largest, ..WalkOptions::default() }
+}
+
 impl Looking {
     fn rank(
         &self,
@@ -77,7 +85,9 @@ impl Looking {
         repository: &Repository,
         graph: &Graph,
     ) -> Result<Ranking, Failure> {
-        let options = RankOptions { focus: self.focus(graph)?, ..RankOptions::default() };
+        let focus = self.focus(graph)?;
+        let weights = around.settings.graph.weights;
+        let options = RankOptions { focus, weights, ..RankOptions::default() };
         Ok(graph::rank(graph, &history(around, repository)?, &options))
     }
 
@@ -145,6 +155,8 @@ fn history(around: &Surroundings, repository: &Repository) -> Result<History, Fa
 enum Form {
     /// Everything, for programs.
     Json,
+    /// Packages, modules, classes and functions with their sizes and signatures, for programs.
+    Tree,
     /// Imports between modules, for Graphviz.
     Dot,
     /// Calls between definitions, for Graphviz.
@@ -169,12 +181,15 @@ impl GraphCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
         let text = match self.format {
-            Form::Json => serde_json::to_string(&graph).or_exit(Exit::Infrastructure)?,
+            Form::Json => json(&graph)?,
+            Form::Tree => {
+                let texts = Texts::new(&repository.root, walking(around));
+                json(&graph::tree(&graph, &texts))?
+            }
             Form::Dot => graph::dot(&graph, Drawn::Modules),
             Form::DotCalls => graph::dot(&graph, Drawn::Calls),
             Form::Html => {
-                let ranking =
-                    graph::rank(&graph, &history(around, &repository)?, &RankOptions::default());
+                let ranking = Looking { focus: Vec::new() }.rank(around, &repository, &graph)?;
                 graph::page(&graph, &ranking)
             }
         };
@@ -184,6 +199,20 @@ impl GraphCommand {
         }
         Ok(Exit::Success)
     }
+}
+
+/// Version of what programs read.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    version: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+fn json(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(&Versioned { version: FORMAT, value }).or_exit(Exit::Infrastructure)
 }
 
 #[derive(Debug, Args)]
@@ -248,16 +277,12 @@ impl ContextCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
         let ranking = self.looking.rank(around, &repository, &graph)?;
-        let texts = Texts::new(&repository.root, WalkOptions::default());
+        let texts = Texts::new(&repository.root, walking(around));
         let made = if self.map {
             graph::map(&graph, &ranking, &texts, self.token_budget)
         } else {
-            let readme = ["README.md", "README.rst", "README.txt", "README"]
-                .iter()
-                .find_map(|name| fs::read_to_string(repository.root.join(name)).ok())
-                .unwrap_or_default();
             let options = ContextOptions { budget: self.token_budget, ..ContextOptions::default() };
-            graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options)
+            graph::context(&graph, &ranking, &texts, &texts.readme(), &BTreeMap::new(), &options)
         };
         if around.json {
             println!("{}", serde_json::to_string(&made).or_exit(Exit::Infrastructure)?);

@@ -19,8 +19,8 @@ pub use scaffold::{Scaffold, scaffolds};
 
 pub use settings::{
     AnswerForm, BenchSettings, CommandSettings, ContextSettings, EnvironmentSettings, GistSettings,
-    ModelSettings, Opening, ProtocolChoice, RankedBy, ReferenceSettings, SandboxKind,
-    SandboxSettings, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
+    GraphSettings, ModelSettings, Opening, ProtocolChoice, RankedBy, ReferenceSettings,
+    SandboxKind, SandboxSettings, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
 };
 
 /// The embedded defaults.

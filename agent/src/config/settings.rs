@@ -5,6 +5,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
+use graph::Weights;
 use serde::{Deserialize, Serialize};
 use tools::{Limits, Place};
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub gist: GistSettings,
     /// What the command runs with.
     pub environment: EnvironmentSettings,
+    /// How repositories are looked at.
+    pub graph: GraphSettings,
     /// How suites are run.
     pub bench: BenchSettings,
 }
@@ -282,6 +285,15 @@ pub struct EnvironmentSettings {
     pub cache: PathBuf,
 }
 
+/// How repositories are looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct GraphSettings {
+    pub file_mib: u64,
+    pub weights: Weights,
+}
+
 /// How suites are run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -294,7 +306,7 @@ pub struct BenchSettings {
 impl Settings {
     /// The first value that its type allows and its meaning does not: key and reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let Self { model, session, command, reference, bench, .. } = self;
+        let Self { model, session, command, reference, bench, graph, .. } = self;
         let positive = [
             ("model.pause_seconds", model.pause_seconds),
             ("model.wait_seconds", model.wait_seconds),
@@ -312,6 +324,7 @@ impl Settings {
             ("command.output_mib", command.output_mib as f64),
             ("command.file_mib", command.file_mib as f64),
             ("command.disk_mib", command.disk_mib as f64),
+            ("graph.file_mib", graph.file_mib as f64),
             ("reference.runs", reference.runs as f64),
             ("bench.workers", bench.workers as f64),
         ];
@@ -325,6 +338,19 @@ impl Settings {
         {
             if !(0.0..1e9).contains(&value) {
                 return Err((key, format!("{value} is out of range (0 is no cap)")));
+            }
+        }
+        let weights = &graph.weights;
+        for (key, value) in [
+            ("graph.weights.dependency", weights.dependency),
+            ("graph.weights.complexity", weights.complexity),
+            ("graph.weights.usage", weights.usage),
+            ("graph.weights.semantic", weights.semantic),
+            ("graph.weights.doc", weights.doc),
+            ("graph.weights.git", weights.git),
+        ] {
+            if !(0.0..1e6).contains(&value) {
+                return Err((key, format!("{value} is out of range (0 switches it off)")));
             }
         }
         Ok(())

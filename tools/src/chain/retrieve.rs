@@ -12,7 +12,7 @@ use crate::{
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
     toolset::schema,
-    view::{bounded, numbered},
+    view::counted,
 };
 
 /// Fetches a part of the repository.
@@ -70,7 +70,7 @@ impl Tool for RetrieveTool {
             Kind::Module => (1, u32::MAX),
             Kind::Class | Kind::Function | Kind::Lambda => (entity.line, entity.end_line),
         };
-        let view = bounded(path, numbered(&text, first, last));
+        let view = counted(path, &text, first, last);
         let name = match entity.kind {
             Kind::Module => path.clone(),
             Kind::Class | Kind::Function | Kind::Lambda => graph.qualified(id),
