@@ -8,7 +8,7 @@ use std::{
         fs::{MetadataExt, PermissionsExt},
         process::CommandExt,
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
@@ -223,7 +223,11 @@ fn as_an_unprivileged_user() {
     let mut command = Command::new(&program);
     // Who may ask an engine is in the group of its socket.
     let host = std::env::var("DOCKER_HOST").unwrap_or("unix:///var/run/docker.sock".to_owned());
-    let socket = host.strip_prefix("unix://").and_then(|path| fs::metadata(path).ok());
+    let socket = host.strip_prefix("unix://").map(PathBuf::from);
+    // Others have to be let through to it.
+    let open = |path: &Path| fs::metadata(path).is_ok_and(|place| place.mode() & 0o001 != 0);
+    let socket = socket.filter(|path| path.ancestors().skip(1).all(open));
+    let socket = socket.and_then(|path| fs::metadata(path).ok());
     let group = socket.filter(|socket| socket.mode() & 0o060 == 0o060).map(|socket| socket.gid());
     let group = group.filter(|group| *group != 0);
     if group.is_none() {
