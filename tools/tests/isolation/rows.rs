@@ -41,9 +41,9 @@ pub fn programs_work_inside(attack: &Attack) {
     let finished =
         attack.run(&attack.request("import sys; print('x', file=sys.stderr); sys.exit(3)"));
     assert_eq!((finished.status, finished.stderr.text().as_str()), (Status::Exited(3), "x\n"));
-    // An engine tells the memory of what runs longer.
-    assert!(finished.max_rss > 4 * MB || attack.kind == "docker");
-    assert!(finished.cpu > Duration::ZERO);
+    // An engine tells the memory and the time of what runs longer.
+    let told = finished.max_rss > 4 * MB && finished.cpu > Duration::ZERO;
+    assert!(told || attack.kind == "docker");
     let mut request = attack.request("");
     request.program = "/no/such/program".into();
     let error = attack.sandbox.run(&request).unwrap_err();
