@@ -90,9 +90,9 @@ impl Writer {
         Ok(Self { name, models, settings, prompts, sandbox, graphs: access.graphs.clone() })
     }
 
-    /// Takes part in the rate and the caps of another writer, where both have one provider.
-    pub fn share(&mut self, other: &Self) {
-        self.models.share(&other.models);
+    /// Takes part in the rate and the caps of other writers.
+    pub fn share<'a>(&mut self, others: impl Iterator<Item = &'a Self>) {
+        self.models.share(others.map(|other| &other.models));
     }
 
     /// Its model's name.
@@ -225,7 +225,9 @@ impl Writer {
     pub fn is_infrastructure(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Fatal { .. } | Outcome::Paused { .. } => true,
-            Outcome::TokenLimit | Outcome::CostLimit => self.models.spent().check().is_err(),
+            Outcome::StepLimit | Outcome::TokenLimit | Outcome::CostLimit | Outcome::TimeLimit => {
+                self.models.spent().check().is_err()
+            }
             // The offline model fails for what it finds in the task.
             Outcome::ModelFailure { .. } => self.models.name() != "offline",
             _ => false,

@@ -76,7 +76,14 @@ pub struct Hold {
 const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
 /// Settings that change nothing about a result.
-const FREE: [&str; 3] = ["bench.workers", "model.total_cost", "model.total_tokens"];
+const FREE: [&str; 6] = [
+    "bench.workers",
+    "model.requests_per_minute",
+    "model.total_cost",
+    "model.total_seconds",
+    "model.total_steps",
+    "model.total_tokens",
+];
 /// Differences that are told.
 const TOLD: usize = 8;
 

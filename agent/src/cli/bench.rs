@@ -204,7 +204,7 @@ impl Bench {
                 }
                 let own = Writer::new(writer.settings().clone(), Arc::clone(sandbox), &access);
                 let mut own = own.or_exit(Exit::Usage)?;
-                own.share(writer);
+                own.share([writer].into_iter());
                 let reads = self.external_reads.clone();
                 found.push(External::new(name, words.clone(), reads, own));
             }
@@ -224,9 +224,7 @@ impl Bench {
         let mut add = |settings| {
             let made = Writer::new(settings, Arc::clone(sandbox), &access);
             let mut writer = made.or_exit(Exit::Usage)?;
-            for other in &writers {
-                writer.share(other);
-            }
+            writer.share(writers.iter());
             if !writers.iter().any(|other| other.name() == writer.name()) {
                 writers.push(writer);
             }

@@ -144,8 +144,10 @@ pub struct ModelSettings {
     pub silence_seconds: f64,
     pub request_seconds: f64,
     pub answer_mib: u64,
+    pub total_steps: u64,
     pub total_tokens: u64,
     pub total_cost: f64,
+    pub total_seconds: f64,
     pub providers: PathBuf,
     pub prices: PathBuf,
     pub record: bool,
@@ -334,8 +336,11 @@ impl Settings {
                 return Err((key, format!("{value} is out of range (it has to be above 0)")));
             }
         }
-        for (key, value) in [("session.cost", session.cost), ("model.total_cost", model.total_cost)]
-        {
+        for (key, value) in [
+            ("session.cost", session.cost),
+            ("model.total_cost", model.total_cost),
+            ("model.total_seconds", model.total_seconds),
+        ] {
             if !(0.0..1e9).contains(&value) {
                 return Err((key, format!("{value} is out of range (0 is no cap)")));
             }

@@ -1,20 +1,20 @@
-//! What all workers share: the rate of requests, the pause that a provider asked for, the caps on
-//! everything together, and that a quota is used up.
+//! What all workers share: the rate of requests and the caps on everything together, whichever provider
+//! is asked, and for each provider the pause that it asked for, and that its quota is used up.
 
 use std::{
     num::NonZeroU32,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
-use crate::{message::Answer, outcome::Outcome};
+use crate::{config::ModelSettings, message::Answer, outcome::Outcome};
 
 /// The rate of requests over all workers.
 #[derive(Debug)]
 pub struct Pace {
-    limiter: Option<DefaultDirectRateLimiter>,
+    limiter: Option<Arc<DefaultDirectRateLimiter>>,
     held: Mutex<Option<Instant>>,
 }
 
@@ -24,7 +24,13 @@ impl Pace {
         // Without a burst no minute has more requests than allowed, wherever it begins.
         let quota = NonZeroU32::new(per_minute)
             .map(|rate| Quota::per_minute(rate).allow_burst(NonZeroU32::MIN));
-        Self { limiter: quota.map(RateLimiter::direct), held: Mutex::new(None) }
+        let limiter = quota.map(|quota| Arc::new(RateLimiter::direct(quota)));
+        Self { limiter, held: Mutex::new(None) }
+    }
+
+    /// The same rate, for another provider: it is not held by what this one asks for.
+    pub fn beside(&self) -> Self {
+        Self { limiter: self.limiter.clone(), held: Mutex::new(None) }
     }
 
     /// Waits until the next request may be sent.
@@ -52,28 +58,73 @@ impl Pace {
 /// What all sessions together took, and may take.
 #[derive(Debug, Default)]
 pub struct Spent {
-    so_far: Mutex<(u64, f64)>,
+    account: Arc<Account>,
     exhausted: OnceLock<String>,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    caps: Caps,
+    taken: Mutex<Taken>,
+    /// When the first session asked whether it may begin.
+    began: OnceLock<Instant>,
+}
+
+/// Bounds on all sessions together; 0 for none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Caps {
+    /// Answers.
+    pub steps: u64,
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// US dollars.
+    pub cost: f64,
+    /// Wall-clock seconds since the first step.
+    pub seconds: f64,
+}
+
+impl Caps {
+    /// Those of the settings.
+    pub fn of(settings: &ModelSettings) -> Self {
+        Self {
+            steps: settings.total_steps,
+            tokens: settings.total_tokens,
+            cost: settings.total_cost,
+            seconds: settings.total_seconds,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    steps: u64,
     tokens: u64,
     cost: f64,
 }
 
 impl Spent {
-    /// Nothing spent yet, of so many tokens and US dollars; 0 for no bound.
-    pub fn new(tokens: u64, cost: f64) -> Self {
-        Self { tokens, cost, ..Self::default() }
+    /// Nothing spent yet.
+    pub fn new(caps: Caps) -> Self {
+        let account = Arc::new(Account { caps, ..Account::default() });
+        Self { account, exhausted: OnceLock::new() }
+    }
+
+    /// The same account, for another provider: its quota is its own.
+    pub fn beside(&self) -> Self {
+        Self { account: Arc::clone(&self.account), exhausted: OnceLock::new() }
     }
 
     /// Adds an answer.
     pub fn add(&self, answer: &Answer) {
         self.took(answer.usage.total(), answer.cost.unwrap_or(0.0));
+        self.taken().steps += 1;
     }
 
     /// Adds tokens and US dollars.
     pub fn took(&self, tokens: u64, cost: f64) {
-        let mut spent = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.0 = spent.0.saturating_add(tokens);
-        spent.1 += cost;
+        let mut taken = self.taken();
+        taken.tokens = taken.tokens.saturating_add(tokens);
+        taken.cost += cost;
     }
 
     /// Remembers that the provider's quota is used up: no session needs to be told again.
@@ -90,14 +141,24 @@ impl Spent {
         if let Some(message) = self.exhausted.get() {
             return Err(Outcome::Paused { message: message.clone() });
         }
-        let (tokens, cost) = *self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.tokens > 0 && tokens >= self.tokens {
+        let Account { caps, began, .. } = &*self.account;
+        let seconds = began.get_or_init(Instant::now).elapsed().as_secs_f64();
+        let taken = self.taken();
+        if caps.steps > 0 && taken.steps >= caps.steps {
+            Err(Outcome::StepLimit)
+        } else if caps.tokens > 0 && taken.tokens >= caps.tokens {
             Err(Outcome::TokenLimit)
-        } else if self.cost > 0.0 && cost >= self.cost {
+        } else if caps.cost > 0.0 && taken.cost >= caps.cost {
             Err(Outcome::CostLimit)
+        } else if caps.seconds > 0.0 && seconds >= caps.seconds {
+            Err(Outcome::TimeLimit)
         } else {
             Ok(())
         }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.account.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,15 +171,22 @@ mod tests {
     fn caps_hold_over_all_sessions() {
         let usage = Usage { input: 60, ..Usage::default() };
         let answer = Answer { usage, cost: Some(0.25), ..Answer::default() };
-        let check = |tokens, cost, expected: &[Result<(), Outcome>]| {
-            let spent = Spent::new(tokens, cost);
-            for expected in expected {
-                spent.add(&answer);
+        let check = |caps: Caps, expected: &[Result<(), Outcome>]| {
+            let spent = Spent::new(caps);
+            // Another provider's answers count as well, its quota does not.
+            let other = spent.beside();
+            other.exhaust("no money");
+            for (spent_by, expected) in [&other, &spent].into_iter().zip(expected) {
+                spent_by.add(&answer);
                 assert_eq!(spent.check(), *expected);
             }
         };
-        check(0, 0.0, &[Ok(()), Ok(())]);
-        check(100, 0.0, &[Ok(()), Err(Outcome::TokenLimit)]);
-        check(0, 0.5, &[Ok(()), Err(Outcome::CostLimit)]);
+        let none = Caps::default();
+        check(none, &[Ok(()), Ok(())]);
+        check(Caps { steps: 2, ..none }, &[Ok(()), Err(Outcome::StepLimit)]);
+        check(Caps { tokens: 100, ..none }, &[Ok(()), Err(Outcome::TokenLimit)]);
+        check(Caps { cost: 0.5, ..none }, &[Ok(()), Err(Outcome::CostLimit)]);
+        check(Caps { seconds: 1e-9, ..none }, &[Err(Outcome::TimeLimit)]);
+        check(Caps { seconds: 1e9, ..none }, &[Ok(()), Ok(())]);
     }
 }

@@ -1,7 +1,7 @@
 //! Models by the names that settings give them, and what all of them share.
 //!
-//! One supply serves all workers of a process: they keep one rate of requests and one account of what
-//! was spent. Each session has a model of its own.
+//! One supply serves all workers of a process, and supplies share what holds for all of them: one rate
+//! of requests and one account of what was spent. Each session has a model of its own.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use super::{
     filed::Filed,
     human::{Ask, Human},
     openai::{Embeddings, OpenAiChat, OpenAiResponses},
-    pace::{Pace, Spent},
+    pace::{Caps, Pace, Spent},
     prices::Price,
     provider::{Credentials, Protocol, Provider, ProviderError},
     tape::Tape,
@@ -172,6 +172,10 @@ impl ModelSupply {
             return Err(SupplyError::Settings(message));
         }
         let parameters = parameters(&settings.parameters)?;
+        let caps = match kind {
+            Kind::Offline => Caps::default(),
+            _ => Caps::of(settings),
+        };
         Ok(Self {
             name: name.to_owned(),
             settings: settings.clone(),
@@ -181,7 +185,7 @@ impl ModelSupply {
             answer,
             price,
             pace: Arc::new(Pace::new(settings.requests_per_minute)),
-            spent: Arc::new(Spent::new(settings.total_tokens, settings.total_cost)),
+            spent: Arc::new(Spent::new(caps)),
             prompts,
         })
     }
@@ -191,12 +195,21 @@ impl ModelSupply {
         &self.name
     }
 
-    /// Takes part in the rate, the caps and the quota of another supply, where both have one provider.
-    pub fn share(&mut self, other: &Self) {
+    /// Takes part in the rate and the caps of other supplies, which share theirs, and in the pauses and the
+    /// quota of one with the same provider.
+    pub fn share<'a>(&mut self, others: impl Iterator<Item = &'a Self>) {
         let provider = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
-        if provider(&self.name) == provider(&other.name) {
-            self.pace = Arc::clone(&other.pace);
-            self.spent = Arc::clone(&other.spent);
+        let own = provider(&self.name);
+        // The offline model takes nothing that is bounded.
+        let bounded = |supply: &Self| !matches!(supply.kind, Kind::Offline);
+        let mut others = others.filter(|other| bounded(other) && bounded(self)).peekable();
+        let first = others.peek().copied();
+        if let Some(same) = others.find(|other| provider(&other.name) == own) {
+            self.pace = Arc::clone(&same.pace);
+            self.spent = Arc::clone(&same.spent);
+        } else if let Some(other) = first {
+            self.pace = Arc::new(other.pace.beside());
+            self.spent = Arc::new(other.spent.beside());
         }
     }
 

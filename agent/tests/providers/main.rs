@@ -34,6 +34,8 @@ fn access(server: &Server) -> Access {
     let variables = [
         ("OPENAI_BASE_URL", server.address.as_str()),
         ("OPENAI_API_KEY", KEY),
+        ("LITELLM_BASE_URL", server.address.as_str()),
+        ("LITELLM_API_KEY", KEY),
         ("ANTHROPIC_BASE_URL", server.address.as_str()),
         ("ANTHROPIC_API_KEY", KEY),
     ];

@@ -21,6 +21,39 @@ fn all_workers_keep_one_rate() {
 }
 
 #[test]
+fn all_providers_keep_one_rate_and_one_account() {
+    let server = Server::start(vec![hello()]);
+    let sets = ["model.requests_per_minute=1200", "model.total_steps=16"];
+    let one = supply(&server, "openai/x", &sets);
+    let mut other = supply(&server, "litellm/x", &sets);
+    other.share([&one].into_iter());
+    thread::scope(|scope| {
+        for at in 0..16 {
+            let mut model = open(if at % 2 == 0 { &one } else { &other });
+            scope.spawn(move || {
+                assert_eq!(shown(&ask_with(&mut *model, &opening())), "hello");
+            });
+        }
+    });
+    let mut times: Vec<_> = server.seen().iter().map(|seen| seen.at).collect();
+    times.sort();
+    assert!(times[15] - times[0] >= Duration::from_millis(600), "{:?}", times[15] - times[0]);
+    for each in [&one, &other] {
+        assert_eq!(each.spent().check(), Err(Outcome::StepLimit));
+    }
+    // What one provider has no quota for, another may have.
+    let one = supply(&server, "openai/x", &[]);
+    let (mut other, mut third) =
+        (supply(&server, "litellm/x", &[]), supply(&server, "openai/y", &[]));
+    other.share([&one].into_iter());
+    third.share([&other, &one].into_iter());
+    one.spent().exhaust("no money");
+    let paused = Outcome::Paused { message: "no money".to_owned() };
+    assert_eq!(third.spent().check(), Err(paused));
+    assert_eq!(other.spent().check(), Ok(()));
+}
+
+#[test]
 fn recorded_exchanges_are_played_without_a_server() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(vec![Does::Answer(500, "", String::new()), hello()]);
