@@ -30,14 +30,15 @@ use crate::{
     row::Row,
     solver::{AttemptRecord, Solver, TaskContext},
     source_map::SourceMap,
+    sources::Sources,
     store::{self, Record, StoreError},
     task::{Counts, Difficulty, Task},
-    touched::{Sources, Touched},
+    touched::Touched,
 };
 
 /// Name of what is kept of the original in a task's directory.
 const TOUCHED: &str = "touched.json";
-/// Name of the lines that a gist is made of, in an attempt's directory.
+/// Name of where a gist's lines stand in the original, in an attempt's directory.
 const SOURCES: &str = "sources.json";
 
 /// What is benched, and how.
@@ -236,8 +237,8 @@ pub fn read_result(record: &Path) -> Result<TaskResult, StoreError> {
     store::read(&record.join(RESULT))
 }
 
-/// Reads what is kept for whoever looks at an attempt, where it is there: what the command touches, the
-/// lines that the gist is made of, and where they come from.
+/// Reads what is kept for whoever looks at an attempt, where it is there: what the command touches, where
+/// the gist's lines stand in the original, and what its writer says of them.
 pub fn read_shown(record: &Path) -> (Option<Touched>, Option<Sources>, Option<SourceMap>) {
     let map = fs::read(record.join("source-map.json")).ok();
     let map = map.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -407,8 +408,10 @@ fn attempt_and_judge(
         Some(codebase) => codebase,
         None => shared.codebases.get(&repository.fingerprint, &workspace.copy(&repository)?),
     };
-    if let Some(map) = &attempt.source_map {
-        store::write(&record.join(SOURCES), &Sources::of(map, &codebase))?;
+    if let Submission::Written(text) = &submission {
+        let map = attempt.source_map.as_ref();
+        let sources = Sources::keep(spec.directory, text, map, &codebase)?;
+        store::write(&record.join(SOURCES), &sources)?;
     }
     let shown = record.with_file_name(TOUCHED);
     if !shown.exists() {

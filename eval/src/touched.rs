@@ -1,5 +1,5 @@
 //! What is kept of an original for whoever looks at results: the modules that the command touches and how
-//! they import each other, and the lines around those that a gist says it is made of.
+//! they import each other.
 //!
 //! No score depends on it.
 
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use graph::{Graph, Trace};
 use serde::{Deserialize, Serialize};
 
-use crate::{codebase::Codebase, source_map::SourceMap, store::Record};
+use crate::{codebase::Codebase, store::Record};
 
 /// The modules that a command touches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,24 +38,10 @@ impl Record for Touched {
     const VERSION: u32 = 1;
 }
 
-/// Lines of the original, by path and number.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sources {
-    /// Those that a gist is made of, and a few around them.
-    pub files: BTreeMap<String, BTreeMap<u32, String>>,
-}
-
-impl Record for Sources {
-    const VERSION: u32 = 1;
-}
-
 /// Modules that are kept at most: those with the most lines that ran.
 const DRAWN: usize = 200;
 /// Modules up to which those are kept as well that only run while they are imported.
 const FILLED: usize = 40;
-/// Lines that are kept around one.
-const AROUND: u32 = 3;
-
 impl Touched {
     /// The modules of a trace, without how they import each other.
     pub(crate) fn of_trace(trace: &Trace) -> (Self, Vec<String>) {
@@ -97,26 +83,6 @@ impl Touched {
             (from != to).then_some((from, to))
         });
         self.imports = edges.collect::<BTreeSet<_>>().into_iter().collect();
-    }
-}
-
-impl Sources {
-    /// The lines that a gist says it is made of.
-    pub(crate) fn of(map: &SourceMap, codebase: &Codebase) -> Self {
-        let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-        for place in (1..=map.lines.len()).filter_map(|line| map.origin(u32::try_from(line).ok()?))
-        {
-            let lines = wanted.entry(&place.path).or_default();
-            lines.extend(place.line.saturating_sub(AROUND).max(1)..=place.line + AROUND);
-        }
-        let mut files = BTreeMap::new();
-        for (path, lines) in wanted {
-            let Some(file) = codebase.file(path) else { continue };
-            let texts: Vec<&str> = file.text.lines().collect();
-            let text = |line: &u32| Some((*line, (*texts.get(*line as usize - 1)?).to_owned()));
-            files.insert(path.to_owned(), lines.iter().filter_map(text).collect());
-        }
-        Self { files }
     }
 }
 

@@ -117,12 +117,13 @@ fn answer(directory: &Path, request: &Request<Incoming>, local: SocketAddr) -> R
         }
     };
     let script = "text/javascript; charset=utf-8";
-    let task =
-        || path.strip_prefix("data/task-")?.strip_suffix(".js").and_then(|key| pages.task(key));
+    let keyed = |kind: &str| path.strip_prefix("data/")?.strip_prefix(kind)?.strip_suffix(".js");
+    let task = || keyed("task-").and_then(|key| pages.task(key));
+    let source = || keyed("source-").and_then(|key| pages.text(key));
     match path {
         "data/index.js" => respond(StatusCode::OK, script, pages.index()),
         "data/version" => respond(StatusCode::OK, "text/plain", pages.version()),
-        _ => match task() {
+        _ => match task().or_else(source) {
             Some(text) => respond(StatusCode::OK, script, text),
             None => {
                 respond(StatusCode::NOT_FOUND, "text/plain", "there is no such page".to_owned())

@@ -4,8 +4,11 @@
 const gistify = (() => {
   const $ = id => document.getElementById(id), NS = 'http://www.w3.org/2000/svg';
   let index = null, shown = '', findings = [], at = -1;
-  const tasks = new Map(), waiting = new Map();
+  const loaded = new Map(), waiting = new Map();
   const sorting = new Map();
+  // Long tables have the rows near the window only; these are drawn anew when it moves.
+  const MANY = 150, SPARE = 40;
+  let long = [];
 
   const make = (tag, parent, text, name) => {
     const node = document.createElement(tag);
@@ -29,11 +32,30 @@ const gistify = (() => {
 
   // A table whose heads sort it. Columns: name, figure?, key(row), cell(td, row).
   function table(parent, id, columns, rows) {
-    const box = make('div', parent, null, 'scroll'), node = make('table', box), body = make('tbody');
+    const box = make('div', parent, null, 'scroll'), node = make('table', box, null, rows.length > MANY ? 'many' : ''), body = make('tbody');
     const heads = make('tr', make('thead', node));
     node.append(body);
+    let sorted = rows, from = 0, to = 0, height = 26;
+    const draw = (row, at) => {
+      const line = document.createElement('tr');
+      if (rows.length > MANY) line.setAttribute('aria-rowindex', at + 2);
+      for (const column of columns) column.cell(make('td', line, null, column.figure ? 'figure' : column.long ? 'long' : ''), row);
+      return line;
+    };
+    const gap = count => { const line = document.createElement('tr'); line.className = 'gap'; line.setAttribute('aria-hidden', 'true'); const td = make('td', line); td.colSpan = columns.length; td.style.height = count * height + 'px'; return line };
+    // The rows that can be seen, and some more.
+    const near = fresh => {
+      const top = body.getBoundingClientRect().top, clip = at => Math.max(0, Math.min(sorted.length, at));
+      const first = clip(Math.floor(-top / height)), last = clip(Math.ceil((innerHeight - top) / height));
+      if (!fresh && first >= from && last <= to) return;
+      [from, to] = [clip(first - SPARE), clip(last + SPARE)];
+      body.replaceChildren(...[from && gap(from), ...sorted.slice(from, to).map((row, n) => draw(row, from + n)), to < sorted.length && gap(sorted.length - to)].filter(Boolean));
+      const real = body.querySelector('tr:not(.gap)').offsetHeight;
+      if (real && Math.abs(real - height) > .5) { height = real; near(true) }
+    };
     const fill = () => {
-      const order = sorting.get(id), sorted = rows.slice();
+      const order = sorting.get(id);
+      sorted = rows.slice();
       if (order) {
         const key = columns[order[0]].key;
         sorted.sort((a, b) => {
@@ -42,12 +64,7 @@ const gistify = (() => {
           return (x < y ? -1 : x > y ? 1 : 0) * order[1];
         });
       }
-      const lines = sorted.map(row => {
-        const line = document.createElement('tr');
-        for (const column of columns) column.cell(make('td', line, null, column.figure ? 'figure' : column.long ? 'long' : ''), row);
-        return line;
-      });
-      body.replaceChildren(...lines);
+      if (rows.length > MANY) near(true); else body.replaceChildren(...sorted.map(draw));
       [...heads.children].forEach((head, n) => head.setAttribute('aria-sort', order && order[0] === n ? (order[1] > 0 ? 'ascending' : 'descending') : 'none'));
     };
     columns.forEach((column, n) => {
@@ -59,6 +76,12 @@ const gistify = (() => {
       head.onkeydown = event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); turn() } };
     });
     fill();
+    if (rows.length > MANY) {
+      node.setAttribute('aria-rowcount', rows.length + 1);
+      // Columns keep their width, whichever rows are there.
+      for (const head of heads.children) head.style.minWidth = head.offsetWidth + 'px';
+      long.push(near);
+    }
     return node;
   }
   const words = (name, of, long) => ({ name, long, key: of, cell: (td, row) => { td.textContent = of(row) ?? '' } });
@@ -151,21 +174,33 @@ const gistify = (() => {
     }
   }
 
-  function load(key, then) {
-    if (tasks.has(key)) { then(tasks.get(key)); return }
+  // What is loaded when it is asked for: the data of a task, or a file of an original.
+  function load(kind, key, then) {
+    const name = `${kind}-${key}`;
+    if (loaded.has(name)) { then(loaded.get(name)); return }
     if (!/^[0-9a-f]+$/.test(key)) { then(null); return }
-    waiting.set(key, then);
+    if (waiting.has(name)) { waiting.get(name).push(then); return }
+    waiting.set(name, [then]);
     const script = document.createElement('script');
-    script.src = `data/task-${key}.js`;
-    script.onerror = () => then(null);
+    script.src = `data/${name}.js`;
+    script.onload = script.onerror = () => { arrived(name, null); };
     document.head.append(script);
+  }
+  function arrived(name, value) {
+    if (value !== null) loaded.set(name, value);
+    const all = waiting.get(name) || [];
+    waiting.delete(name);
+    for (const then of all) then(value);
   }
 
   const TABS = [['steps', 'Steps'], ['verdict', 'Verdict'], ['gist', 'Gist'], ['modules', 'Modules']];
 
   function task(main, [key, solver, repetition, tab, other]) {
     make('p', main, 'loading', 'dim');
-    load(key, data => {
+    const hash = location.hash;
+    load('task', key, data => {
+      // Who has gone on meanwhile is not called back.
+      if (hash !== location.hash) return;
       main.replaceChildren();
       if (!data) { make('p', main, 'There is no such task.'); return }
       const one = data.attempts.find(a => a.solver === solver && String(a.repetition) === repetition) || data.attempts[0];
@@ -249,22 +284,38 @@ const gistify = (() => {
     const count = name => one.gist.filter(line => line[name]).length;
     make('p', main, `${one.gist.length} lines; ${count('missing')} not in the original, ${count('idle')} not executed`, 'dim');
     const key = make('p', main); make('span', key, '+ in the original  ', 'dim'); make('span', key, '! not in it', 'chip bad'); make('span', key, '  '); make('span', key, '○ not executed', 'chip odd'); make('span', key, '  ● executed, or nothing to execute', 'dim');
-    const code = make('div', main, null, 'code'), left = make('div', code), right = make('div', code), pane = make('div', right, null, 'source');
-    const source = origin => {
-      pane.replaceChildren();
-      const [path, number] = origin, texts = (one.sources || {})[path];
-      make('strong', pane, `${path}:${number}`);
-      if (!texts) { make('p', pane, 'Its text was not kept.', 'dim'); return }
-      const used = new Set(one.gist.filter(line => line.origin && line.origin[0] === path).map(line => line.origin[1]));
-      let last = 0, here = null;
-      for (const at of Object.keys(texts).map(Number).sort((a, b) => a - b)) {
-        if (last && at > last + 1) make('div', pane, `${at - last - 1} lines`, 'gap');
-        const row = make('div', pane, null, 'line' + (used.has(at) ? ' used' : '') + (at === number ? ' here' : ''));
-        make('span', row, at, 'number'); make('span', row, texts[at], 'text');
-        if (at === number) here = row;
-        last = at;
+    if (!one.mapped) make('p', main, 'Its writer did not say where lines come from: they are found by their text and block.', 'dim');
+    const code = make('div', main, null, 'code'), left = make('div', code), right = make('div', code), head = make('strong', right), pane = make('div', right, null, 'source');
+    let open = '', wanted = 0;
+    // The whole file beside the gist, at one line.
+    const source = ([path, number]) => {
+      head.textContent = `${path}:${number}`;
+      wanted = number;
+      if (open !== path) {
+        open = path;
+        pane.replaceChildren();
+        load('source', (one.sources || {})[path] || '', text => { if (open === path) whole(path, text) });
       }
-      if (here) pane.scrollTop = here.offsetTop - pane.clientHeight / 2;
+      show();
+    };
+    const whole = (path, text) => {
+      if (text === null) { make('p', pane, 'Its text was not kept.', 'dim'); return }
+      const used = new Map();
+      one.gist.forEach((line, n) => { if (line.origin && line.origin[0] === path && !used.has(line.origin[1])) used.set(line.origin[1], n) });
+      pane.replaceChildren(...text.replace(/\r?\n$/, '').split(/\r\n|\r|\n/).map((text, n) => {
+        const row = make('div', null, null, 'line' + (used.has(n + 1) ? ' used' : ''));
+        make('span', row, n + 1, 'number'); make('span', row, text, 'text');
+        if (used.has(n + 1)) row.onclick = () => { const there = rows[used.get(n + 1)]; there.click(); there.scrollIntoView({ block: 'center' }) };
+        return row;
+      }));
+      show();
+    };
+    const show = () => {
+      pane.querySelectorAll('.here').forEach(each => each.classList.remove('here'));
+      const row = pane.children[wanted - 1];
+      if (!row || !row.classList.contains('line')) return;
+      row.classList.add('here');
+      pane.scrollTop = row.offsetTop - pane.clientHeight / 2;
     };
     const rows = one.gist.map((line, n) => {
       const row = make('div', null, null, 'line' + (line.missing ? ' missing found' : line.idle ? ' idle found' : ''));
@@ -281,7 +332,7 @@ const gistify = (() => {
     left.append(...rows);
     const first = one.gist.find(line => line.origin);
     if (first) source(first.origin);
-    else make('p', pane, 'Its writer did not say where lines come from.', 'dim');
+    else make('p', pane, 'None of its lines was found in the original.', 'dim');
   }
 
   function modules(main, one, data) {
@@ -347,7 +398,7 @@ const gistify = (() => {
     const parts = path.split('/').map(text => { try { return decodeURIComponent(text) } catch { return text } });
     const main = $('main'), hash = location.hash;
     if (hash !== shown) scrollTo(0, 0);
-    shown = hash; main.replaceChildren(); findings = []; at = -1; $('state').textContent = '';
+    shown = hash; main.replaceChildren(); findings = []; long = []; at = -1; $('state').textContent = '';
     document.title = 'gistify: ' + index.name;
     if (parts[0] === 'task') task(main, parts.slice(1));
     else if (parts[0] === 'tasks') matrix(main, query === undefined ? '' : decodeURIComponent(query));
@@ -369,13 +420,14 @@ const gistify = (() => {
   });
   let typing = 0;
   $('search').addEventListener('input', event => { clearTimeout(typing); const text = event.target.value; typing = setTimeout(() => { history.replaceState(null, '', '#/tasks?' + part(text)); route() }, 120) });
+  for (const what of ['scroll', 'resize']) addEventListener(what, () => long.forEach(near => near(false)), { passive: true });
   addEventListener('hashchange', () => { $('search').blur(); route() });
 
   // A page that is served asks for what is new.
   if (location.protocol.startsWith('http')) setInterval(() => {
     fetch('data/version').then(answer => answer.text()).then(version => {
       if (!index || version === index.version) return;
-      tasks.clear();
+      for (const name of loaded.keys()) if (name.startsWith('task-')) loaded.delete(name);
       const script = document.createElement('script');
       script.src = 'data/index.js?' + part(version);
       document.head.append(script);
@@ -384,6 +436,7 @@ const gistify = (() => {
 
   return {
     index: value => { const fresh = !index; index = value; if (fresh || !location.hash.startsWith('#/task/')) route() },
-    task: (key, value) => { tasks.set(key, value); const then = waiting.get(key); waiting.delete(key); if (then) then(value) },
+    task: (key, value) => arrived(`task-${key}`, value),
+    source: (key, value) => arrived(`source-${key}`, value),
   };
 })();

@@ -21,6 +21,8 @@ pub struct Shown {
     pub command: Option<String>,
     /// What the command touches.
     pub touched: Option<Touched>,
+    /// Keys of the files that the gist's lines stand in.
+    pub texts: Vec<String>,
     /// The rest.
     pub data: Value,
 }
@@ -53,15 +55,17 @@ pub fn attempt(record: &Path, row: &Row) -> Shown {
         "different": judged.as_ref().and_then(|judged| Some(judged.fidelity.as_ref()?.different)),
         "violations": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.violations)),
         "notes": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.notes)),
-        "gist": gist(record, judged.as_deref(), map.as_ref()),
+        "gist": gist(record, judged.as_deref(), map.as_ref(), sources.as_ref()),
+        "mapped": map.is_some(),
         "judged_execution": judged.as_ref().is_some_and(|judged| judged.execution.is_some()),
-        "sources": sources.map(|Sources { files }| files),
+        "sources": sources.as_ref().map(|sources| &sources.files),
     });
     if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
         data.extend(more);
     }
+    let texts = sources.map(|sources| sources.files.into_values().collect()).unwrap_or_default();
     let command = judged.map(|judged| judged.command.clone()).or(started);
-    Shown { command, touched, data }
+    Shown { command, touched, texts, data }
 }
 
 fn differences(judged: Option<&Evaluation>) -> Vec<Value> {
@@ -80,7 +84,12 @@ fn differences(judged: Option<&Evaluation>) -> Vec<Value> {
 }
 
 /// The gist's lines: text, origin, and what each scorer has against it.
-fn gist(record: &Path, judged: Option<&Evaluation>, map: Option<&SourceMap>) -> Option<Vec<Value>> {
+fn gist(
+    record: &Path,
+    judged: Option<&Evaluation>,
+    map: Option<&SourceMap>,
+    sources: Option<&Sources>,
+) -> Option<Vec<Value>> {
     let text = fs::read_to_string(record.join(tools::GIST_NAME)).ok()?;
     let words = |reason: Value| reason.as_str().unwrap_or_default().replace('_', " ");
     let missing: BTreeMap<u32, String> = judged
@@ -100,11 +109,11 @@ fn gist(record: &Path, judged: Option<&Evaluation>, map: Option<&SourceMap>) -> 
     let line = |(at, text): (usize, &str)| {
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
         let known = map.and_then(|map| map.lines.get(at)).map(|line| &line.origin);
-        let (origin, glue) = match known {
-            Some(Origin::Source(place)) => (Some(json!([place.path, place.line])), None),
-            Some(Origin::Glue(why)) => (None, Some(why)),
-            None => (None, None),
+        let glue = match known {
+            Some(Origin::Glue(why)) => Some(why),
+            Some(Origin::Source(_)) | None => None,
         };
+        let origin = sources.and_then(|sources| sources.lines.get(at)).cloned().flatten();
         json!({
             "text": cut(text),
             "origin": origin,

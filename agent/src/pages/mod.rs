@@ -6,11 +6,12 @@
 mod attempt;
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use eval::{Index, IndexError, Plan, Row, StoreError, TableName, summarize};
+use eval::{Index, IndexError, Plan, Row, StoreError, TableName, read_text, summarize};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -89,8 +90,16 @@ impl Pages {
             write(name, text)?;
         }
         // One task at a time: a bench may have more than fits into memory.
+        let mut texts = BTreeSet::new();
         for (_, _, key) in &self.tasks {
-            write(&format!("data/task-{key}.js"), &self.task(key).unwrap_or_default())?;
+            let Some((text, own)) = self.loaded(key) else { continue };
+            write(&format!("data/task-{key}.js"), &text)?;
+            texts.extend(own);
+        }
+        for key in texts {
+            if let Some(text) = self.text(&key) {
+                write(&format!("data/source-{key}.js"), &text)?;
+            }
         }
         write("data/index.js", &self.index())
     }
@@ -150,14 +159,26 @@ impl Pages {
 
     /// The script of one task; nothing where there is none of this key.
     pub fn task(&self, key: &str) -> Option<String> {
+        self.loaded(key).map(|(text, _)| text)
+    }
+
+    /// The script of one file of an original; nothing where there is none of this key.
+    pub fn text(&self, key: &str) -> Option<String> {
+        let text = read_text(&self.directory, key)?;
+        Some(format!("gistify.source(\"{key}\", {});\n", script(&text)))
+    }
+
+    /// The script of one task, and the keys of the files that it shows.
+    fn loaded(&self, key: &str) -> Option<(String, Vec<String>)> {
         let (suite, task, _) = self.tasks.iter().find(|(_, _, other)| other == key)?;
         let own = self.rows.iter().filter(|row| row.suite == *suite && row.task == *task);
-        let mut attempts = Vec::new();
+        let (mut attempts, mut texts) = (Vec::new(), Vec::new());
         let (mut command, mut touched) = (None, None);
         for row in own {
             let made = attempt(&self.directory.join(&row.place), row);
             command = command.or(made.command);
             touched = touched.or(made.touched);
+            texts.extend(made.texts);
             attempts.push(made.data);
         }
         let data = json!({
@@ -168,7 +189,7 @@ impl Pages {
             "touched": touched,
             "attempts": attempts,
         });
-        Some(format!("gistify.task(\"{key}\", {});\n", script(&data)))
+        Some((format!("gistify.task(\"{key}\", {});\n", script(&data)), texts))
     }
 }
 

@@ -197,12 +197,29 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
                 if tab == "gist" && kind == "good" && !evil {
                     // The line beside its source.
                     browser.run("[...document.querySelectorAll('.code .line')].find(line => line.textContent.includes('value * FACTOR')).click()");
-                    let pane = browser.run("return document.querySelector('.source').innerText");
-                    assert!(pane.as_str().unwrap().contains("calc/numbers.py"), "{pane}");
+                    browser.wait("return document.querySelectorAll('.source .line').length > 0");
+                    let beside = browser.run(
+                        "const pane = document.querySelector('.source'); return \
+                         [pane.previousElementSibling.textContent, pane.innerText]",
+                    );
+                    assert!(
+                        beside[0].as_str().unwrap().starts_with("calc/numbers.py:"),
+                        "{beside}"
+                    );
+                    // All of it, what the gist leaves out too.
+                    assert!(beside[1].as_str().unwrap().contains("def halve"), "{beside}");
+                    let back = "document.querySelector('.source .used').click(); return \
+                                document.querySelectorAll('.code > div:first-child .here').length";
+                    assert_eq!(browser.run(back), 1);
                     assert_eq!(
                         browser.run("return document.querySelectorAll('.source .here').length"),
                         1
                     );
+                }
+                if tab == "gist" && kind == "bad" && !evil {
+                    // Whoever wrote it said nothing of where its lines come from.
+                    has("found by their text");
+                    browser.wait("return document.querySelectorAll('.source .used').length > 3");
                 }
                 if tab == "modules" {
                     assert!(
@@ -249,6 +266,7 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
         browser.press("3");
         browser.wait("return document.querySelector('.code') !== null");
         browser.picture(&format!("gist-{name}"));
+        assert_eq!(browser.run(wide), true, "the gist, {name}, scrolls sideways");
         let color = browser.run("return getComputedStyle(document.body).backgroundColor");
         assert_eq!(color == "rgb(20, 24, 29)", dark, "{color}");
     }
@@ -285,7 +303,36 @@ fn a_thousand_tasks_open_at_once() {
          dispatchEvent(new HashChangeEvent('hashchange')); document.body.offsetHeight; \
          return [performance.now() - began, document.querySelectorAll('main tbody tr').length]",
     );
-    assert_eq!(matrix[1], 1000);
+    // Of all rows only those near the window are there, wherever it stands.
+    let rows = matrix[1].as_u64().unwrap();
+    assert!((20..200).contains(&rows), "{rows} rows");
+    assert_eq!(browser.run("return document.querySelector('main table').ariaRowCount"), "1001");
+    let texts = |browser: &Browser| {
+        let script = "return [...document.querySelectorAll('main tbody tr:not(.gap)')].map(row => \
+                      row.children[1].textContent)";
+        let texts = browser.run(script).as_array().unwrap().clone();
+        texts.into_iter().map(|text| text.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (first, all) = (texts(&browser), "document.documentElement.scrollHeight");
+    assert_eq!(first[0], "small::double");
+    for (place, name) in [("half", format!("{all} / 2")), ("end", all.to_owned())] {
+        browser.run(&format!("scrollTo(0, {name})"));
+        browser.wait("return document.querySelector('main tbody tr').className === 'gap'");
+        let shown = texts(&browser);
+        assert!(shown.len() < 200 && !shown.contains(&first[0]), "{place}: {shown:?}");
+        if place == "end" {
+            assert_eq!(shown.last().unwrap(), "small::task 998");
+            let seen = "const rows = [...document.querySelectorAll('main tbody tr')]; const last = \
+                        rows.at(-1).getBoundingClientRect(); return last.bottom <= innerHeight && \
+                        last.height < 60";
+            assert_eq!(browser.run(seen), true);
+        }
+    }
+    browser.picture("matrix-end");
+    // Sorted the other way round.
+    browser.run("scrollTo(0, 0); const head = document.querySelectorAll('main th')[1]; head.click(); head.click()");
+    browser.wait("return document.querySelector('main tbody tr').className !== 'gap'");
+    assert_eq!(texts(&browser)[0], "small::task 998");
     eprintln!(
         "1,000 tasks: pages written in {wrote:.1?}, opened in {opened} ms, matrix in {} ms",
         matrix[0]
