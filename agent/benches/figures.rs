@@ -20,11 +20,14 @@ use graph::{BuildOptions, GraphCache};
 use serde_json::json;
 use tools::Toolset;
 
+mod figure;
 #[path = "../tests/outcomes/puppet.rs"]
 mod puppet;
 #[path = "../tests/providers/server.rs"]
 #[allow(dead_code, reason = "most of what it does is for tests")]
 mod server;
+
+use figure::{figure, median, memory, ratio};
 
 /// Steps of the session whose CPU and memory are measured.
 const STEPS: usize = 500;
@@ -57,21 +60,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a figure and its bound; whether it is within it.
-fn figure(name: &str, value: f64, bound: f64, detail: &str) -> bool {
-    let kept = value <= bound;
-    let verdict = if kept { "within" } else { "ABOVE" };
-    println!("{name}: {value:.2}, {verdict} {bound} ({detail})");
-    kept
-}
-
-/// The middle one of several times of something.
-fn median(times: usize, mut once: impl FnMut() -> Duration) -> Duration {
-    let mut all: Vec<Duration> = (0..times).map(|_| once()).collect();
-    all.sort();
-    all[times / 2]
-}
-
 fn start() -> bool {
     let run = |program: &str, args: &[&str]| {
         let began = Instant::now();
@@ -95,13 +83,13 @@ fn steps() -> [bool; 2] {
     let mut model = (0..STEPS).fold(Scripted::new(), |model, _| {
         model.call("submit", json!({ "do": "tell", "lines": 40 }))
     });
-    let (memory, settled) = std::sync::mpsc::channel();
+    let (sizes, settled) = std::sync::mpsc::channel();
     let mut seen = 0;
     let watch = move |record: &gistify::Record| {
         if matches!(record, gistify::Record::Message { message: gistify::Message::Tool(_), .. }) {
             seen += 1;
             if seen == SETTLED || seen == STEPS {
-                let _ = memory.send(resident());
+                let _ = sizes.send(memory("self", "VmRSS").expect("its memory"));
             }
         }
     };
@@ -179,10 +167,6 @@ fn first_request(repository: &Path, python: &str) -> bool {
     figure("start to first request, times reading the cache", ratio(ours, reading), 3.0, &detail)
 }
 
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64()
-}
-
 /// CPU time of this process so far.
 fn cpu() -> Duration {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -191,11 +175,4 @@ fn cpu() -> Duration {
         Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
     };
     time(usage.ru_utime) + time(usage.ru_stime)
-}
-
-/// Resident memory of this process in KiB.
-fn resident() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").expect("this process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{GIST_OF_SMALL, SMALL, User, collecting::MIXED, python, read};
+use super::{GIST_OF_SMALL, Ran, SMALL, User, collecting::MIXED, python, read};
 
 /// Answers with a gist at once; a wrong one where the command says so.
 pub const MODEL: &str = r#"
@@ -219,48 +219,57 @@ fn d01_a_bench_that_is_killed_again_and_again_loses_nothing() {
     let Some(python) = python() else { return };
     let user = User::new();
     user.repository("mixed", MIXED);
-    const TASKS: usize = 6;
-    suite(&user, "s.toml", &python, TASKS);
+    suite(&user, "s.toml", &python, 6);
+    loses_nothing(&user, &["s.toml"], 6, 12, 4_001);
+}
+
+/// A bench of so many tasks, killed so often after at most so many milliseconds, and resumed each time.
+pub fn loses_nothing(user: &User, what: &[&str], tasks: usize, kills: u64, longest: u64) {
+    let bench = |quiet: &[&str], how: &str, run: &str, more: &[&str]| {
+        let args = [quiet, &["bench"], what, &[how, run, "-w", "2"], more].concat();
+        args.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
     let run = user.here().join("run");
-    // As often as the promise says in full runs, less often in quick ones.
-    let kills = if super::packages::wanted() { 50 } else { 12 };
+    let read_all = || -> Vec<(PathBuf, String)> {
+        finished(&run).into_iter().map(|path| (path.clone(), read(&path))).collect()
+    };
+    // A bench that was killed before it had a plan is begun again.
+    let next = || match run.join("plan.json").exists() {
+        true => "--resume",
+        false => {
+            let _ = fs::remove_dir_all(&run);
+            "--run-dir"
+        }
+    };
     let mut made = 0;
     for kill in 0..kills {
-        let before: Vec<(PathBuf, String)> =
-            finished(&run).into_iter().map(|path| (path.clone(), read(&path))).collect();
-        if before.len() == TASKS {
+        let mut before = read_all();
+        if before.len() == tasks {
             // All is done: from the beginning, so that kills meet every point.
             fs::remove_dir_all(&run).unwrap();
+            before.clear();
             made += 1;
         }
-        let how = if run.join("plan.json").exists() { "--resume" } else { "--run-dir" };
-        if how == "--run-dir" {
-            // Killed before there was a plan.
-            let _ = fs::remove_dir_all(&run);
-        }
-        let mut child = start(&user, &["-q", "bench", "s.toml", how, "run", "-w", "2"]);
+        let args = bench(&["-q"], next(), "run", &[]);
+        let mut child = start(user, &args.iter().map(String::as_str).collect::<Vec<_>>());
         // No test depends on where the kills fall; they only fall all over.
-        let pause = Duration::from_millis(u64::from(kill * 7_919 % 4_001_u32));
-        std::thread::sleep(pause);
+        std::thread::sleep(Duration::from_millis(kill * 7_919 % longest));
         child.kill().unwrap();
         child.wait().unwrap();
-        if how == "--resume" {
-            let now: Vec<(PathBuf, String)> =
-                finished(&run).into_iter().map(|path| (path.clone(), read(&path))).collect();
-            assert!(before.iter().all(|one| now.contains(one)), "a finished result was lost");
-        }
+        let now = read_all();
+        assert!(before.iter().all(|one| now.contains(one)), "a finished result was lost");
         let tables = user.gistify(&["tables", "run"]);
         assert!(!run.join("plan.json").exists() || tables.code == 0, "{}", tables.err);
     }
-    let how = if run.join("plan.json").exists() { "--resume" } else { "--run-dir" };
-    if how == "--run-dir" {
-        let _ = fs::remove_dir_all(&run);
-    }
-    let ran = user.gistify(&["bench", "s.toml", how, "run", "--json"]);
+    let finish = |how: &str, run: &str| {
+        let args = bench(&[], how, run, &["--json"]);
+        user.gistify(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let ran = finish(next(), "run");
     assert_eq!(ran.code, 0, "{}{} after {made} whole benches", ran.out, ran.err);
-    assert_eq!(finished(&run).len(), TASKS);
+    assert_eq!(finished(&run).len(), tasks);
     // The same tables as a bench that nobody killed, but for what a clock measures.
-    let whole = user.gistify(&["bench", "s.toml", "--run-dir", "whole", "--json"]);
+    let whole = finish("--run-dir", "whole");
     let timeless = |text: &str| -> Value {
         let mut summary: Value = serde_json::from_str(text).unwrap();
         for row in summary["suites"].as_array_mut().unwrap() {
@@ -270,6 +279,123 @@ fn d01_a_bench_that_is_killed_again_and_again_loses_nothing() {
         summary
     };
     assert_eq!(timeless(&ran.out), timeless(&whole.out));
+    eprintln!("{kills} kills, {made} benches that came to their end between them: nothing lost");
+}
+
+#[test]
+fn d04_a_bench_on_a_full_disk_ends_in_order_and_goes_on_elsewhere() {
+    let Some(python) = python() else { return };
+    for kib in [64, 256] {
+        let user = User::new();
+        user.repository("mixed", MIXED);
+        suite(&user, "s.toml", &python, 6);
+        let full = user.here().join("full");
+        fs::create_dir(&full).unwrap();
+        // A namespace of its own, in which the directory is small; what is in it is saved at the end.
+        let mut inside = Command::new("bwrap");
+        let size = (kib << 10).to_string();
+        inside.args(["--dev-bind", "/", "/", "--size", &size, "--tmpfs"]).arg(&full);
+        inside.args([
+            "sh",
+            "-c",
+            "\"$@\"; code=$?; cp -a full/run saved || exit 99; exit $code",
+            "-",
+        ]);
+        let command = user.command(&["bench", "s.toml", "--run-dir", "full/run"]);
+        inside.arg(command.get_program()).args(command.get_args()).current_dir(user.here());
+        inside.env_clear();
+        for (name, value) in command.get_envs() {
+            inside.env(name, value.unwrap_or_default());
+        }
+        let ran = match inside.output() {
+            Ok(output) => Ran::of(output, &user),
+            Err(error) => return eprintln!("skipped: no bwrap ({error})"),
+        };
+        if ran.err.contains("bwrap:") {
+            return eprintln!("skipped: {}", ran.err);
+        }
+        assert_eq!(ran.code, 5, "{kib} KiB: {}{}", ran.out, ran.err);
+        let told = ran.told().contains("No space left") || ran.told().contains("disk is full");
+        assert!(told && !ran.err.contains("panicked"), "{kib} KiB: {}", ran.err);
+        assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+        // Elsewhere it is finished, and what was whole stays as it is.
+        let saved = user.here().join("saved");
+        let whole = |path: &PathBuf| read(path).contains("\"judged\"");
+        let before: Vec<_> = finished(&saved).into_iter().filter(whole).collect();
+        let before: Vec<_> = before.into_iter().map(|path| (path.clone(), read(&path))).collect();
+        eprintln!("{kib} KiB held {} of 6 results: {}", before.len(), ran.told());
+        let how = if saved.join("plan.json").exists() { "--resume" } else { "--run-dir" };
+        if how == "--run-dir" {
+            fs::remove_dir_all(&saved).unwrap();
+        }
+        let ran = user.gistify(&["bench", "s.toml", how, "saved"]);
+        assert_eq!(ran.code, 0, "{kib} KiB: {}{}", ran.out, ran.err);
+        assert_eq!(finished(&saved).len(), 6);
+        assert!(before.iter().all(|(path, text)| read(path) == *text), "a result was lost");
+    }
+}
+
+/// A wall clock that is a day early and a day late by turns; all other clocks go as they do.
+const CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static long turn(void) {
+  struct timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return now.tv_sec % 2 ? 86400 : -86400;
+}
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  int failed = syscall(SYS_clock_gettime, clock, time);
+  if (!failed && clock == CLOCK_REALTIME) time->tv_sec += turn();
+  return failed;
+}
+int gettimeofday(struct timeval *time, void *zone) {
+  struct timespec now;
+  int failed = clock_gettime(CLOCK_REALTIME, &now);
+  if (!failed && time) { time->tv_sec = now.tv_sec; time->tv_usec = now.tv_nsec / 1000; }
+  return failed;
+}
+time_t time(time_t *out) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (out) *out = now.tv_sec;
+  return now.tv_sec;
+}
+"#;
+
+#[test]
+fn d10_a_wall_clock_that_jumps_by_days_changes_nothing() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 4);
+    let (source, library) = (user.here().join("clock.c"), user.here().join("clock.so"));
+    fs::write(&source, CLOCK).unwrap();
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    if !made.is_ok_and(|made| made.success()) {
+        return eprintln!("skipped: no C compiler");
+    }
+    // Bounds that a jump of a day would exceed many times over.
+    let bounds = ["--set", "session.seconds=3000", "--set", "model.total_seconds=3000"];
+    let args = ["bench", "s.toml", "--run-dir", "run", "-w", "2", "--json"];
+    let mut command = user.command(&[&args[..], &bounds].concat());
+    let ran = Ran::of(command.env("LD_PRELOAD", &library).output().unwrap(), &user);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let summary: Value = serde_json::from_str(&ran.out).unwrap();
+    let suite = &summary["suites"][0];
+    assert_eq!((&suite["scored"], &suite["fidelity"]), (&4.into(), &1.0.into()), "{suite}");
+    for path in finished(&user.here().join("run")) {
+        let result: Value = serde_json::from_str(&read(&path)).unwrap();
+        let wall = &result["attempt"]["effort"]["wall_seconds"];
+        for seconds in [&result["seconds"], wall] {
+            assert!((0.0..3_000.0).contains(&seconds.as_f64().unwrap()), "{result}");
+        }
+    }
 }
 
 #[test]

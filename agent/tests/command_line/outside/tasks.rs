@@ -3,8 +3,10 @@
 
 use serde_json::json;
 
-use super::*;
+use super::{super::benching::loses_nothing, *};
 
+/// A suite whose tasks are small.
+const SUITE: &str = "requests";
 /// A task that is small enough for any scaffold.
 const TASK: &str = "pypi:requests==2.34.2";
 const COMMAND: [&str; 3] = ["--", "pytest", "tests/test_utils.py::TestSuperLen::test_io_streams"];
@@ -91,4 +93,23 @@ fn every_scaffold_comes_to_its_end_on_a_real_task() {
             serde_json::from_str(trajectory.lines().last().unwrap()).unwrap();
         assert_eq!(end["outcome"], json!({ "kind": "submitted" }), "{name}");
     }
+}
+
+#[test]
+fn d01_a_bench_of_real_tasks_that_is_killed_again_and_again_loses_nothing() {
+    if !wanted() {
+        eprintln!("skipped: GISTIFY_TEST_OUTSIDE is not set");
+        return;
+    }
+    let user = User::new();
+    // What is fetched is fetched once, before anything is killed.
+    let cache = format!("environment.cache={}", user.home.path().join("cache").display());
+    let what = [SUITE, "--first", "4", "--set", &cache];
+    let ran = user.gistify(&[&["bench"], &what[..], &["--run-dir", "first"]].concat());
+    if ran.code == 5 {
+        eprintln!("skipped: {}", ran.told());
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    loses_nothing(&user, &what, 4, 50, 8_009);
 }
