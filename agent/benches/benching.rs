@@ -22,9 +22,9 @@ use figure::{figure, median, memory, ratio};
 /// Times that all is run; the middle one counts.
 const TIMES: usize = 3;
 /// Tasks of the bench whose memory is looked at.
-const MANY: usize = 150;
+const MANY: usize = 100;
 /// Tasks after which everything that is made once has been made.
-const SETTLED: usize = 30;
+const SETTLED: usize = 25;
 
 fn main() -> ExitCode {
     // `cargo bench` adds this to what is given.

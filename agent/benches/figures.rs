@@ -2,8 +2,8 @@
 //! one that does nothing, the way to the first request beside reading the cached graph, and CPU and
 //! memory of the loop with a model and a tool that take none.
 //!
-//! `figures [--python PYTHON] [DIRECTORY]`, where DIRECTORY is a large repository with a file
-//! `tests/test_nothing.py` or any other name of a test: nothing of it is run before the first request.
+//! `figures [--python PYTHON] [DIRECTORY]`, where DIRECTORY is a large repository. It is copied and given a
+//! test; nothing of it is run before the first request.
 //! Prints one line for each figure and its bound, and fails where one is above it.
 
 use std::{
@@ -136,6 +136,12 @@ fn steps() -> [bool; 2] {
 /// From the start of the program to its first request, beside reading the graph from the cache.
 fn first_request(repository: &Path, python: &str) -> bool {
     let home = tempfile::tempdir().expect("a directory");
+    let copy = home.path().join("repository");
+    let copied = Command::new("cp").arg("-r").arg(repository).arg(&copy).status();
+    assert!(copied.is_ok_and(|copied| copied.success()), "{} is copied", repository.display());
+    fs::create_dir_all(copy.join("tests")).expect("a directory");
+    fs::write(copy.join("tests/test_nothing.py"), "def test_nothing(): pass\n").expect("a file");
+    let repository = copy.as_path();
     let down = server::Does::Answer(401, server::JSON, "{}".to_owned());
     let cache = home.path().join(".cache/gistify/graphs");
     let once = || {

@@ -85,6 +85,10 @@ fn solvers_are_compared_on_the_tasks_of_both() {
     assert_eq!((fidelity.paired.tasks, fidelity.better, fidelity.worse), (3, 2, 0));
     assert!((fidelity.paired.difference - 2.0 / 3.0).abs() < 1e-12);
     assert_eq!(fidelity.paired.p, 0.5);
+    let told = |row: &Vec<String>| row[..4].join(" ");
+    let ablation = &summary.tables(&[TableName::Ablation])[0];
+    let told: Vec<_> = ablation.rows.iter().map(told).collect();
+    assert_eq!(told, ["y 3 33.3 -", "x 3 100.0 +66.7"]);
     let backwards: Vec<Row> = rows.iter().rev().cloned().collect();
     assert_eq!(summarize(&backwards, &["y", "x"]), summary);
 }

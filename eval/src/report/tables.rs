@@ -14,8 +14,10 @@ pub enum TableName {
     Main,
     /// Error categories (table 2), and what was not scored.
     Errors,
-    /// Each solver against the first (table 3).
+    /// Each solver against the first, with intervals.
     Comparison,
+    /// The same at a glance: what each way of working adds or takes away (table 3).
+    Ablation,
     /// Pass rate and test score (table 6).
     Tests,
     /// Use of tools (table 7).
@@ -34,9 +36,10 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Main,
         Self::Comparison,
+        Self::Ablation,
         Self::Errors,
         Self::Tests,
         Self::Tools,
@@ -56,6 +59,7 @@ impl TableName {
             TableName::Main => "main",
             TableName::Errors => "errors",
             TableName::Comparison => "comparison",
+            TableName::Ablation => "ablation",
             TableName::Tests => "tests",
             TableName::Tools => "tools",
             TableName::Lengths => "lengths",
@@ -72,6 +76,7 @@ impl TableName {
             TableName::Main => "Main results",
             TableName::Errors => "Errors, and what was not scored",
             TableName::Comparison => "Compared on the same tasks",
+            TableName::Ablation => "Ablation (* where p is below 0.05)",
             TableName::Tests => "Pass rate and test score",
             TableName::Tools => "Use of tools",
             TableName::Lengths => "Fidelity by what the command does",
@@ -136,6 +141,7 @@ fn table(summary: &Summary, name: TableName) -> Table {
         TableName::Hard => main(name, &summary.hard),
         TableName::Errors => errors(rows),
         TableName::Comparison => comparison(&summary.comparisons),
+        TableName::Ablation => ablation(&summary.comparisons),
         TableName::Tests => each(
             name,
             rows,
@@ -300,10 +306,6 @@ fn comparison(rows: &[Comparison]) -> Table {
             (false, Measure::Seconds) => number(Some(value), 2),
             (false, _) => number(Some(value), 0),
         };
-        let signed = |shown: String| match shown.starts_with('-') {
-            true => shown,
-            false => format!("+{shown}"),
-        };
         vec![
             row.second.clone(),
             row.first.clone(),
@@ -321,6 +323,39 @@ fn comparison(rows: &[Comparison]) -> Table {
     let figures = ["tasks", "mean", "of the other", "difference", "95%", "p", "better", "worse"];
     let words = ["solver", "against", "measure"];
     Table::new(TableName::Comparison, &words, &figures, rows.collect())
+}
+
+/// A row for the solver that all are compared with, and one for each other.
+fn ablation(rows: &[Comparison]) -> Table {
+    let by_solver: Vec<&[Comparison]> = rows.chunk_by(|a, b| a.second == b.second).collect();
+    let measures = [Measure::Fidelity, Measure::Existence, Measure::Execution, Measure::Test];
+    let of = |rows: &[Comparison], cells: &dyn Fn(&Comparison) -> [String; 2]| {
+        let found = |measure| rows.iter().find(|row| row.measure == measure);
+        let cells = |measure| found(measure).map_or(["-".to_owned(), "-".to_owned()], cells);
+        measures.into_iter().flat_map(cells).collect::<Vec<_>>()
+    };
+    let tasks = |rows: &[Comparison]| {
+        rows.iter().map(|row| row.paired.tasks).max().unwrap_or(0).to_string()
+    };
+    let mut made = Vec::new();
+    if let Some((rows, first)) = by_solver.first().and_then(|rows| Some((*rows, rows.first()?))) {
+        let mut cells = vec![first.first.clone(), tasks(rows)];
+        cells.extend(of(rows, &|row| [percent(Some(row.paired.first)), "-".to_owned()]));
+        made.push(cells);
+    }
+    for rows in by_solver {
+        let mut cells = vec![rows[0].second.clone(), tasks(rows)];
+        cells.extend(of(rows, &|row| {
+            let star = if row.paired.p < 0.05 { "*" } else { "" };
+            let difference = signed(percent(Some(row.paired.difference)));
+            [percent(Some(row.paired.second)), difference + star]
+        }));
+        made.push(cells);
+    }
+    let names = measures.map(Measure::name);
+    let mut figures = vec!["tasks"];
+    figures.extend(names.into_iter().flat_map(|name| [name, "difference"]));
+    Table::new(TableName::Ablation, &["solver"], &figures, made)
 }
 
 fn tools(rows: &[SuiteRow]) -> Table {
@@ -356,6 +391,11 @@ fn attempts(rows: &[TaskRow]) -> Vec<Vec<String>> {
 
 fn percent(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}", value * 100.0))
+}
+
+/// A difference, with its sign.
+fn signed(shown: String) -> String {
+    if shown.starts_with('-') { shown } else { format!("+{shown}") }
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
