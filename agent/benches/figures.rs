@@ -27,7 +27,7 @@ mod puppet;
 #[allow(dead_code, reason = "most of what it does is for tests")]
 mod server;
 
-use figure::{figure, median, memory, ratio};
+use figure::{figure, memory, ratio};
 
 /// Steps of the session whose CPU and memory are measured.
 const STEPS: usize = 500;
@@ -58,6 +58,13 @@ fn main() -> ExitCode {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }
+}
+
+/// The middle one of several times of something.
+fn median(times: usize, mut once: impl FnMut() -> Duration) -> Duration {
+    let mut all: Vec<Duration> = (0..times).map(|_| once()).collect();
+    all.sort();
+    all[times / 2]
 }
 
 fn start() -> bool {

@@ -1,9 +1,6 @@
 //! When a session has to end although nobody ended it.
 
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::{future::Future, time::Duration};
 
 use tools::Session;
 
@@ -46,7 +43,7 @@ pub fn check(
 pub fn check_time(session: &Session) -> Step {
     if session.interrupt.is_triggered() {
         Err(Outcome::Interrupted)
-    } else if Instant::now() >= session.deadline {
+    } else if session.interrupt.now() >= session.deadline {
         Err(Outcome::TimeLimit)
     } else {
         Ok(())

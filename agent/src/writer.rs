@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
@@ -319,7 +319,7 @@ pub fn session(
         hash_seed: 0,
         variables: BTreeMap::new(),
         interrupt: context.interrupt.clone(),
-        deadline: Instant::now() + Duration::from_secs_f64(settings.session.seconds),
+        deadline: context.interrupt.now() + Duration::from_secs_f64(settings.session.seconds),
         graphs,
         findings: Findings::default(),
     })

@@ -52,7 +52,7 @@ pub use relate::{Relation, relation};
 pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
 pub use sandbox::{
     Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,
-    Promise, Request, Sandbox, SandboxError, Status,
+    Promise, Request, STOP_SIGNAL, Sandbox, SandboxError, Status, stand_still,
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};

@@ -114,7 +114,7 @@ impl Session {
     /// The bounds of one run, cut to what is left of the session's time, but never to less than a
     /// second: a run that cannot start tells nothing.
     pub fn limits(&self) -> Limits {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.deadline.saturating_duration_since(self.interrupt.now());
         let wall = self.limits.wall.min(left.max(Duration::from_secs(1)));
         Limits { wall, ..self.limits }
     }

@@ -10,13 +10,6 @@ pub fn figure(name: &str, value: f64, bound: f64, detail: &str) -> bool {
     kept
 }
 
-/// The middle one of several times of something.
-pub fn median(times: usize, mut once: impl FnMut() -> Duration) -> Duration {
-    let mut all: Vec<Duration> = (0..times).map(|_| once()).collect();
-    all.sort();
-    all[times / 2]
-}
-
 /// How often one time goes into another.
 pub fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_secs_f64() / b.as_secs_f64()

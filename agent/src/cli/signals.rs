@@ -2,12 +2,13 @@
 //!
 //! Each INT asks for more: a bench first ends what it has begun and begins nothing more; then, and for
 //! everything else at once, what runs is stopped, so that nothing is left behind; one more ends the
-//! process. TERM and HUP leave out the first.
+//! process. TERM and HUP leave out the first. TSTP stops the process, and when it is continued no bound has
+//! moved: what it had started went on, or ended, meanwhile.
 
 use std::{io, thread};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tools::Interrupt;
+use tools::{Interrupt, STOP_SIGNAL, stand_still};
 
 use super::Exit;
 
@@ -17,19 +18,26 @@ use super::Exit;
 /// The system refuses a thread or a signal's handler.
 pub fn watch(wishes: Vec<Interrupt>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let stop = SignalKind::from_raw(STOP_SIGNAL);
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup(), stop];
     let signals = {
         let _inside = runtime.enter();
         kinds.into_iter().map(signal).collect::<Result<Vec<_>, _>>()?
     };
     let wait = move || {
-        let Ok([mut int, mut term, mut hup]) = <[Signal; 3]>::try_from(signals) else { return };
+        let Ok([mut int, mut term, mut hup, mut stop]) = <[Signal; 4]>::try_from(signals) else {
+            return;
+        };
         runtime.block_on(async {
             loop {
                 let gently = tokio::select! {
                     _ = int.recv() => true,
                     _ = term.recv() => false,
                     _ = hup.recv() => false,
+                    _ = stop.recv() => {
+                        stand_still(&wishes);
+                        continue;
+                    }
                 };
                 let open: Vec<&Interrupt> =
                     wishes.iter().filter(|wish| !wish.is_triggered()).collect();

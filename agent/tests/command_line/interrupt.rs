@@ -73,6 +73,47 @@ fn an_interrupt_leaves_nothing_but_the_record() {
 }
 
 #[test]
+fn d09_a_run_that_is_stopped_goes_on_when_it_is_continued() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let args = ["bench", "s.toml", "--run-dir", "run"];
+    let task = |at: usize| {
+        let test = "tests/test_numbers.py::test_double";
+        format!("[[task]]\nid = 'task {at}'\ntest = '{test}'\ncommand = 'pytest {test}'\n")
+    };
+    let head = format!("source = '{}'\npython = '{python}'\n", user.here().join("small").display());
+    fs::write(user.here().join("s.toml"), head + &task(0) + &task(1)).unwrap();
+    let child = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !user.here().join("run/plan.json").exists() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // At several points, one after the other.
+    for _ in 0..3 {
+        signal(&child, libc::SIGTSTP);
+        // It may have come to its end before.
+        while !['T', 'Z'].contains(&state(child.id())) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(300));
+        signal(&child, libc::SIGCONT);
+        while state(child.id()) == 'T' {
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    let ran = Ran::of(child.wait_with_output().unwrap(), &user);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// The state of a process as the kernel calls it: `T` where it is stopped, `Z` where it has ended.
+fn state(pid: u32) -> char {
+    let stat = read(Path::new(&format!("/proc/{pid}/stat")));
+    stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()).unwrap()
+}
+
+#[test]
 fn d02_a_killed_run_leaves_a_record_that_can_be_read() {
     let Some(python) = python() else { return };
     let user = User::new();

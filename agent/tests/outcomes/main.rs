@@ -113,6 +113,13 @@ fn time_limit_while_a_tool_works() {
 }
 
 #[test]
+fn d09_time_in_which_the_program_stands_still_is_nobodys() {
+    let model = Scripted::new().call("submit", act("stand still")).call("submit", act("submit"));
+    let limits = SessionLimits { seconds: 0.2, ..limits() };
+    check(model, &limits, Outcome::Submitted, 2);
+}
+
+#[test]
 fn time_limit_while_the_model_thinks() {
     check(Silent, &SessionLimits { seconds: 0.2, ..limits() }, Outcome::TimeLimit, 0);
 }

@@ -44,6 +44,11 @@ impl Tool for Puppet {
                 std::thread::sleep(session.deadline.saturating_duration_since(Instant::now()));
                 Reply::of(&json!("slept"))
             }
+            Some("stand still") => {
+                std::thread::sleep(session.deadline.saturating_duration_since(Instant::now()));
+                session.interrupt.stood_still(Duration::from_secs(3_600));
+                Reply::of(&json!("went on"))
+            }
             Some("tell") => {
                 // A reply as tools give it: numbered lines of code.
                 let lines = 1..=arguments["lines"].as_u64().unwrap_or(0);

@@ -190,7 +190,7 @@ impl Sandbox for DockerSandbox {
     }
 
     fn run(&self, request: &Request) -> Result<Finished, SandboxError> {
-        let started = Instant::now();
+        let started = self.0.interrupt.now();
         let start =
             |source: io::Error| SandboxError::Start { program: request.program.clone(), source };
         if self.0.interrupt.is_triggered() {
@@ -287,7 +287,7 @@ impl Engine {
                 Ok(Some(Ok(other))) => stdout.push(&other.into_bytes()),
                 Err(_) => {}
             }
-            let now = Instant::now();
+            let now = self.interrupt.now();
             if let Some((_, since)) = stopped {
                 if now.duration_since(since) > GRACE {
                     break;
@@ -313,7 +313,7 @@ impl Engine {
             }
         }
         let mut used = told.lock().map(|used| *used).unwrap_or_default();
-        let wall = started.elapsed();
+        let wall = self.interrupt.now().saturating_duration_since(started);
         let state = self.docker.inspect_container(name, None::<InspectContainerOptions>).await?;
         let state = state.state.unwrap_or_default();
         let mut stderr = stderr.finish();

@@ -1,17 +1,38 @@
-//! A flag that asks everything that runs to stop.
+//! What all that runs hears of the user: the wish to stop, and for how long the program itself stood still.
 //!
-//! It only carries the wish; who sets it (a signal handler of the command line) and what is undone
+//! It only carries these; who sets them (a signal handler of the command line) and what is undone
 //! afterwards are not its concern.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 /// Asks all running requests, on every thread, to end as
-/// [`Status::Interrupted`](crate::Status::Interrupted). Clones share one flag.
+/// [`Status::Interrupted`](crate::Status::Interrupted), and tells them the time that counts. Clones share
+/// one flag.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Arc<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    triggered: AtomicBool,
+    clock: Mutex<Clock>,
+}
+
+/// How far a clock that stands while the program does is behind.
+#[derive(Debug, Default)]
+struct Clock {
+    behind: Duration,
+    /// Since when the program stands still; other threads may go on before the one that knows how long.
+    still: Option<Instant>,
+}
+
+/// The signal by which a terminal asks a program to stand still.
+pub const STOP_SIGNAL: i32 = libc::SIGTSTP;
 
 impl Interrupt {
     /// A flag that is not set.
@@ -21,11 +42,43 @@ impl Interrupt {
 
     /// Asks everything to stop; safe to call from a signal handler and more than once.
     pub fn trigger(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.triggered.store(true, Ordering::SeqCst);
     }
 
     /// Whether something asked to stop.
     pub fn is_triggered(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.triggered.load(Ordering::SeqCst)
+    }
+
+    /// Leaves out of all bounds a time in which the program stood still.
+    pub fn stood_still(&self, time: Duration) {
+        self.clock().behind += time;
+    }
+
+    /// Now, by a clock that stands while the program does: what bounds on wall-clock time are held to.
+    pub fn now(&self) -> Instant {
+        let Clock { behind, still } = *self.clock();
+        let now = still.unwrap_or_else(Instant::now);
+        now.checked_sub(behind).unwrap_or(now)
+    }
+
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.0.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops this process, and the clocks of these flags with it, until somebody continues it.
+pub fn stand_still(flags: &[Interrupt]) {
+    let began = Instant::now();
+    for flag in flags {
+        flag.clock().still = Some(began);
+    }
+    // SAFETY: it has no conditions.
+    unsafe { libc::raise(libc::SIGSTOP) };
+    let took = began.elapsed();
+    for flag in flags {
+        let mut clock = flag.clock();
+        clock.still = None;
+        clock.behind += took;
     }
 }

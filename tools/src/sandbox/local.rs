@@ -188,7 +188,7 @@ impl Sandbox for LocalSandbox {
     }
 
     fn run(&self, request: &Request) -> Result<Finished, SandboxError> {
-        let started = Instant::now();
+        let started = self.interrupt.now();
         if self.interrupt.is_triggered() {
             return Ok(Finished {
                 status: Status::Interrupted,
@@ -361,7 +361,7 @@ impl<'a> Watch<'a> {
             started,
             stopped: None,
             peak: 0,
-            next_look: Instant::now() + TICK,
+            next_look: interrupt.now() + TICK,
             groups,
         })
     }
@@ -383,7 +383,7 @@ impl<'a> Watch<'a> {
             self.look()?;
         }
         let report = self.supervisor.read_report()?;
-        let wall = self.started.elapsed();
+        let wall = self.interrupt.now().saturating_duration_since(self.started);
         while self.stdout.read(&mut buffer)? {}
         while self.stderr.read(&mut buffer)? {}
         let Some(mut report) = report else {
@@ -446,7 +446,7 @@ impl<'a> Watch<'a> {
 
     /// Kills the tree when a limit is passed.
     fn look(&mut self) -> io::Result<()> {
-        let now = Instant::now();
+        let now = self.interrupt.now();
         if let Some((_, since)) = self.stopped {
             if now.duration_since(since) > GRACE {
                 return Err(io::Error::other("killed processes do not end"));

@@ -22,7 +22,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub use docker::{DockerOptions, DockerSandbox};
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, STOP_SIGNAL, stand_still};
 pub use local::LocalSandbox;
 
 /// Runs requests, one at a time per call, from any thread.
