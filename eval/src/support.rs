@@ -40,8 +40,11 @@ pub struct Support<'a> {
 
 /// Statements of test support that differ from the original's.
 pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
-    let files: Vec<&CodeFile> =
-        support.codebase.files().iter().filter(|file| support.files.contains(&file.path)).collect();
+    // What never ran lends its names to nothing that did.
+    let ran = |file: &&CodeFile| {
+        support.files.contains(&file.path) && !support.executed.lines(&file.path).is_empty()
+    };
+    let files: Vec<&CodeFile> = support.codebase.files().iter().filter(ran).collect();
     let bound = bound_names(support, &files);
     let given = given_names(support, &files);
     let mut blocks: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
@@ -336,6 +339,26 @@ mod tests {
         ] {
             let plain = without_aliases(text, &Outline::of(text), attributes);
             assert_eq!(plain.lines[1].text, expected);
+        }
+    }
+
+    #[test]
+    fn only_tests_that_ran_lend_their_names() {
+        let text = "import types\nlinalg = types.ModuleType(\"pkg.linalg\")\n";
+        let module = "from scipy import linalg\n\ndef test_a():\n    linalg.norm(1)\n";
+        let path = "tests/test_a.py";
+        let codebase = Codebase::of_texts([(path, module)]);
+        for (ran, expected) in [(vec![1, 3, 4], 1), (Vec::new(), 0)] {
+            let found = changed_support(&Support {
+                text,
+                gist: &Outline::of(text),
+                codebase: &codebase,
+                files: &BTreeSet::from([path.to_owned()]),
+                executed: &Executed::new([(path.to_owned(), ran)]),
+                tests: &[],
+                is_internal: &|_| false,
+            });
+            assert_eq!(found.len(), expected, "{found:?}");
         }
     }
 }
