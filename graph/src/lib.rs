@@ -47,7 +47,8 @@ pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
-    Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, SliceError, Sliceable,
+    Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, Reduction,
+    SliceError, Sliceable,
 };
 pub use source::{Source, SourceError};
 pub use syntax::{Syntax, with_deep_stack};

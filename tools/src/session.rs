@@ -71,6 +71,19 @@ pub struct GistRun {
     pub learned: Option<Learned>,
 }
 
+/// A copy of the repository, gone with this value, and which of its files a gist replaces.
+pub(crate) struct Pristine<'s> {
+    workspace: &'s Workspace,
+    directory: PathBuf,
+    pub(crate) internal: Internal,
+}
+
+impl Drop for Pristine<'_> {
+    fn drop(&mut self) {
+        self.workspace.discard(&self.directory);
+    }
+}
+
 /// What the tools of a session found out.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -282,12 +295,31 @@ impl Session {
             }
             _ => None,
         };
-        let original = self.workspace.copy(&self.repository)?;
+        let pristine = self.pristine(&trace)?;
+        self.run_on(&pristine, &gist, probed, self.limits.wall)
+    }
+
+    /// A copy of the repository as it is, for any number of gists to take their places in.
+    pub(crate) fn pristine(&self, trace: &Trace) -> Result<Pristine<'_>, ToolError> {
+        let directory = self.workspace.copy(&self.repository)?;
+        let (workspace, internal) = (&self.workspace, Internal::default());
+        let mut pristine = Pristine { workspace, directory, internal };
+        pristine.internal = Internal::of(trace, &pristine.directory, &self.command)?;
+        Ok(pristine)
+    }
+
+    /// What the command does on a gist, within so much time.
+    pub(crate) fn run_on(
+        &self,
+        pristine: &Pristine<'_>,
+        gist: &Gist,
+        probed: Option<Probed>,
+        wall: Duration,
+    ) -> Result<GistRun, ToolError> {
         let into = self.workspace.directory("gist")?;
         let scratch = self.workspace.directory("scratch")?;
-        let internal = Internal::of(&trace, &original, &self.command)?;
-        let result = self.run_candidate(&gist, probed, &internal, &original, &into, &scratch);
-        for directory in [&original, &into, &scratch] {
+        let result = self.run_candidate(pristine, gist, probed, wall, &into, &scratch);
+        for directory in [&into, &scratch] {
             self.workspace.discard(directory);
         }
         let run = result?;
@@ -299,13 +331,14 @@ impl Session {
 
     fn run_candidate(
         &self,
+        pristine: &Pristine<'_>,
         gist: &Gist,
         probed: Option<Probed>,
-        internal: &Internal,
-        original: &Path,
+        wall: Duration,
         into: &Path,
         scratch: &Path,
     ) -> Result<GistRun, ToolError> {
+        let Pristine { directory: original, internal, .. } = pristine;
         let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text);
         let (place, command) = (self.place, &self.command);
         let candidate =
@@ -318,6 +351,7 @@ impl Session {
         let spec = RunSpec {
             variables: &variables,
             absent: &candidate.absent,
+            limits: Limits { wall: wall.min(self.limits().wall), ..self.limits },
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
         // The original was traced with the same interpreter.

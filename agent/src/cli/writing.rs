@@ -16,6 +16,10 @@ pub struct Writing {
     /// Tools besides the scaffold's, such as trace,slice,execute.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     with: Vec<String>,
+    /// How small a gist of the slicer is made: `learned`, as one run of it teaches, or `full`, until no
+    /// statement can go by itself, at a run for each one.
+    #[arg(long, value_name = "HOW")]
+    minimize: Option<String>,
     /// What it is told to do first: base, reading or tracing.
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
@@ -27,6 +31,7 @@ impl Writing {
         flags.text("--model", "writer.model", self.model.as_deref());
         flags.text("--scaffold", "writer.scaffold", self.scaffold.as_deref());
         flags.names("--with", "writer.with", &self.with);
+        flags.text("--minimize", "writer.minimize", self.minimize.as_deref());
         flags.text("--strategy", "writer.strategy", self.strategy.as_deref());
     }
 }

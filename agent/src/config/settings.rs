@@ -46,6 +46,7 @@ pub struct WriterSettings {
     pub scaffold: String,
     pub tools: Vec<String>,
     pub with: Vec<String>,
+    pub minimize: Minimize,
     pub guide: String,
     pub strategy: Strategy,
     pub opening: Opening,
@@ -59,13 +60,24 @@ impl WriterSettings {
     /// The tools, those added among them: the last one is what ends a session.
     pub fn all_tools(&self) -> Vec<String> {
         let mut tools = self.tools.clone();
-        for name in &self.with {
+        let minimize = (self.minimize == Minimize::Full).then(|| "minimize".to_owned());
+        for name in self.with.iter().chain(&minimize) {
             if !tools.contains(name) {
                 tools.insert(tools.len().saturating_sub(1), name.clone());
             }
         }
         tools
     }
+}
+
+/// How small a gist is made that the slicer wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Minimize {
+    /// As small as one run of it teaches.
+    Learned,
+    /// Until no statement of it can go by itself, at a run for each that is tried.
+    Full,
 }
 
 /// What a writer is told to do first (Gistify, section 3.3).

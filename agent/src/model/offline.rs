@@ -2,8 +2,9 @@
 //! other.
 //!
 //! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
-//! `execute` advises until it advises nothing new, go back to the best gist seen, and submit. It
-//! keeps no state, reads no file and cannot see the session.
+//! `execute` advises until it advises nothing new, go back to the best gist seen, minimize it where it may
+//! and that gist does what it should, and submit. It keeps no state, reads no file and cannot see the
+//! session.
 
 use serde_json::{Value, json};
 
@@ -20,7 +21,8 @@ impl Model for Offline {
     }
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
-        let next = next(&events(request.messages));
+        let minimizes = request.tools.iter().any(|tool| tool.name == "minimize");
+        let next = next(&events(request.messages), minimizes);
         Box::pin(async { next })
     }
 }
@@ -57,30 +59,37 @@ fn events(messages: &[Message]) -> Vec<Event<'_>> {
         .collect()
 }
 
-fn next(events: &[Event<'_>]) -> Result<Answer, ModelError> {
+/// `minimizes` tells whether there is a tool for that.
+fn next(events: &[Event<'_>], minimizes: bool) -> Result<Answer, ModelError> {
     let Some(last) = events.last() else { return call(events, "trace", json!({})) };
     let attempts = attempts(events);
+    let settle = || settle(events, &attempts, minimizes);
     match (last.call.tool.as_str(), last.reply.refused) {
         ("trace", false) => call(events, "slice", json!({})),
         ("slice", false) => {
             let known = attempts.iter().any(|attempt| *attempt.request == last.call.arguments);
-            let (tool, arguments) = (if known { "submit" } else { "execute" }, json!({}));
-            call(events, tool, arguments)
+            if known { settle() } else { call(events, "execute", json!({})) }
         }
         ("execute", false) => match attempts.last().map(|attempt| &attempt.advice) {
             Some(advice) if !advice.is_null() && !tried(events, advice) => {
                 call(events, "slice", advice.clone())
             }
-            _ => settle(events, &attempts),
+            _ => settle(),
         },
+        // Whatever it came to, the gist is no worse than before.
+        ("minimize", _) => call(events, "submit", json!({})),
         // An advice that does not work leaves what worked before.
-        ("slice" | "execute", true) if !attempts.is_empty() => settle(events, &attempts),
+        ("slice" | "execute", true) if !attempts.is_empty() => settle(),
         _ => Err(ModelError::Failed(last.reply.content.clone())),
     }
 }
 
-/// Submits the best gist, once it is the one that stands.
-fn settle(events: &[Event<'_>], attempts: &[Attempt<'_>]) -> Result<Answer, ModelError> {
+/// Submits the best gist, once it is the one that stands and as small as was asked for.
+fn settle(
+    events: &[Event<'_>],
+    attempts: &[Attempt<'_>],
+    minimizes: bool,
+) -> Result<Answer, ModelError> {
     // Of equals the latest: each step of advice makes a gist smaller, or else repairs it.
     let best = attempts.iter().max_by_key(|attempt| (attempt.same, attempt.agreeing));
     let standing =
@@ -89,6 +98,7 @@ fn settle(events: &[Event<'_>], attempts: &[Attempt<'_>]) -> Result<Answer, Mode
         (Some(best), Some(standing)) if *best.request != standing.call.arguments => {
             call(events, "slice", best.request.clone())
         }
+        (Some(best), _) if best.same && minimizes => call(events, "minimize", json!({})),
         _ => call(events, "submit", json!({})),
     }
 }
@@ -131,10 +141,11 @@ mod tests {
     /// Plays replies (tool, content, refused) and says what is called, in order.
     #[track_caller]
     fn check(replies: &[(&str, Value, bool)], expected: &[&str]) {
+        let minimizes = expected.contains(&"minimize {}");
         let mut messages = Vec::new();
         let mut called = Vec::new();
         for turn in 0..=replies.len() {
-            let answer = match next(&events(&messages)) {
+            let answer = match next(&events(&messages), minimizes) {
                 Ok(answer) => answer,
                 Err(error) => {
                     called.push(format!("fails: {error}"));
@@ -167,6 +178,22 @@ mod tests {
                 ("slice", json!({}), false),
                 ("execute", json!({"same": true, "agreeing": 2, "advice": null}), false),
             ],
+            &["trace {}", "slice {}", "execute {}", "submit {}"],
+        );
+    }
+
+    #[test]
+    fn minimizes_what_agrees_where_it_may() {
+        let begin = [("trace", json!({}), false), ("slice", json!({}), false)];
+        let agreeing = json!({"same": true, "agreeing": 1, "advice": null});
+        let runs = [("execute", agreeing, false), ("minimize", json!({}), false)];
+        check(
+            &[begin.clone(), runs].concat(),
+            &["trace {}", "slice {}", "execute {}", "minimize {}", "submit {}"],
+        );
+        let differing = json!({"same": false, "agreeing": 0, "advice": null});
+        check(
+            &[&begin[..], &[("execute", differing, false)]].concat(),
             &["trace {}", "slice {}", "execute {}", "submit {}"],
         );
     }

@@ -55,6 +55,51 @@ fn a_gist_is_written_judged_and_recorded() {
 }
 
 #[test]
+fn nothing_can_go_from_a_gist_that_was_minimized() {
+    // Lines of `work` run and change nothing; one of the test's helper does not either, but nobody may
+    // touch that.
+    const NEEDLESS: &str = "\
+#- pkg/__init__.py
+#- pkg/work.py
+SEEN = []
+def work(value):
+    SEEN.append(value)
+    if value > 1:
+        unused = value * 3
+    return value + 1
+#- tests/test_work.py
+from pkg.work import work
+def helper(value):
+    kept = value
+    return value
+def test_work():
+    assert work(helper(2)) == 3
+";
+    const MINIMAL: &str = "\
+def work(value):
+    return value + 1
+def helper(value):
+    kept = value
+    return value
+def test_work():
+    assert work(helper(2)) == 3
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("needless", NEEDLESS);
+    let lines = |text: &str| {
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (minimize, minimal) in [("learned", false), ("full", true)] {
+        let args = ["run", "needless", "--force", "--minimize", minimize, "--python", &python];
+        let ran = user.gistify(&[&args[..], &["--", "pytest", "tests/test_work.py"]].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let gist = read(&user.here().join("concise.py"));
+        assert_eq!(lines(&gist) == lines(MINIMAL), minimal, "{gist}");
+    }
+}
+
+#[test]
 fn what_runs_sees_nothing_of_the_users() {
     const CURIOUS: &str = "\
 #- test_sees.py

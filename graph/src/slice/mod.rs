@@ -12,6 +12,7 @@ mod program;
 mod prune;
 mod purity;
 mod ran;
+mod reduce;
 mod render;
 mod scan;
 mod select;
@@ -31,6 +32,7 @@ use crate::{
 pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
 use program::{Program, module_name};
 use ran::Ran;
+pub use reduce::Reduction;
 
 /// How a slice deviates from the default: what a failed or a probing run taught.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 mod edit_execute;
 mod execute;
+mod minimize;
 mod outcomes;
 mod slice;
 mod submit;
@@ -47,7 +48,7 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 13] = [
+const TOOLS: [(&str, Make); 14] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
@@ -60,6 +61,7 @@ const TOOLS: [(&str, Make); 13] = [
     ("verify", || Box::new(VerifyTool)),
     ("bash", || Box::new(BashTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
+    ("minimize", || Box::new(minimize::MinimizeTool)),
     ("submit", || Box::new(submit::SubmitTool)),
 ];
 
