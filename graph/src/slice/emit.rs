@@ -61,6 +61,13 @@ pub(crate) fn emit(
         lines.glue(0, &glue.text, &glue.reason);
         items.push((glue.moment, lines));
     }
+    for (module, flat) in &naming.objects {
+        if let Some(text) = place_of(selection, gist_path, module, flat) {
+            let mut lines = Lines::default();
+            lines.glue(0, &text, "code asks where this module's file is");
+            items.push((Moment::START.after(1), lines));
+        }
+    }
     let mut head = Head::new(selection, naming, adjustments);
     imports(selection, naming, &head, &mut items);
     items.sort_by(|(left, one), (right, other)| {
@@ -313,6 +320,22 @@ fn special_names(
     }
 }
 
+/// Tells the object that stands for a module where that module's file is, where code asks for that.
+fn place_of(
+    selection: &Selection<'_>,
+    gist_path: &str,
+    module: &str,
+    flat: &Name,
+) -> Option<String> {
+    let modules = selection.program.modules;
+    let found = modules.find(module).filter(|_| selection.placed.contains(module));
+    let module = modules.get(found?);
+    let file = file_expression(gist_path, module.path());
+    let directory = module.path().strip_suffix("/__init__.py").filter(|_| module.is_package);
+    let path = directory.map(|path| format!(", __path__=[{}]", file_expression(gist_path, path)));
+    Some(format!("vars({flat}).update(__file__={file}{})", path.unwrap_or_default()))
+}
+
 /// Whether a place is inside an f-string in double quotes, where older interpreters take no others.
 fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
     struct Finder(TextRange, bool);
@@ -335,7 +358,12 @@ fn file_expression(gist: &str, path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let shared = base.iter().zip(&parts).take_while(|(left, right)| left == right).count();
     let up = base.len() - shared + 1;
-    format!("__file__.rsplit('/', {up})[0] + '/{}'", parts[shared..].join("/"))
+    let above = format!("__file__.rsplit('/', {up})[0]");
+    match parts[shared..].join("/") {
+        // A directory that the gist is in.
+        rest if rest.is_empty() => above,
+        rest => format!("{above} + '/{rest}'"),
+    }
 }
 
 fn inner_by_module(naming: &Naming) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<String>>> {

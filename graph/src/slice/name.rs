@@ -66,6 +66,8 @@ pub(crate) struct Naming {
     pub(crate) needs_types: bool,
     /// Modules that are objects of their own.
     pub(crate) namespaces: BTreeSet<String>,
+    /// What those are called in the gist.
+    pub(crate) objects: BTreeMap<String, Name>,
     /// Names that mean something in the gist.
     pub(crate) taken: FxHashSet<Name>,
 }

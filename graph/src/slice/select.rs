@@ -50,6 +50,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) dotted: FxHashSet<(String, Name)>,
     /// Internal modules whose dotted name is a string of kept code.
     pub(crate) named: FxHashSet<String>,
+    /// Those whose place in the file system is asked for.
+    pub(crate) placed: FxHashSet<String>,
     /// Names that may be asked of the object of a module, which is then one of its own.
     pub(crate) asked: FxHashSet<(String, Name)>,
     /// External submodules reached by attributes of a module.
@@ -70,6 +72,8 @@ pub(crate) fn select<'a>(
     adjustments: &Adjustments,
 ) -> Selection<'a> {
     let named = named_tests(&program, tests);
+    let methods = tests.iter().filter_map(|(_, names)| names.get(1..)?.last());
+    let methods: FxHashSet<Name> = methods.map(Name::new).collect();
     let examples = examples(&program, tests);
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
@@ -96,6 +100,7 @@ pub(crate) fn select<'a>(
                 registered: adjustments.register.iter().cloned().collect(),
                 dotted: FxHashSet::default(),
                 named: adjustments.namespaces.iter().cloned().collect(),
+                placed: FxHashSet::default(),
                 asked: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
@@ -114,6 +119,7 @@ pub(crate) fn select<'a>(
             class_locals: FxHashSet::default(),
             asking: FxHashSet::default(),
             imports_by_name,
+            methods: &methods,
         };
         search.roots(&named, &examples);
         search.foreign(data);
@@ -127,35 +133,22 @@ pub(crate) fn select<'a>(
     }
 }
 
-/// Test functions and classes of the command: (module, first line of the function, top-level name).
+/// Top-level names of the command's tests: (module, name, whether a definition has it). A call may make a
+/// test class, too.
 fn named_tests(
     program: &Program<'_>,
     tests: &[(String, Vec<String>)],
-) -> Vec<(ModuleId, u32, Name)> {
+) -> Vec<(ModuleId, Name, bool)> {
     let mut found = Vec::new();
     for (path, names) in tests {
-        let Some((id, module)) = program.modules.iter().find(|(_, module)| module.path() == path)
-        else {
-            continue;
-        };
-        let mut body = module.syntax.body();
-        let Some(top) = names.first() else { continue };
-        for name in names {
-            let Some(stmt) = body.iter().rev().find(|stmt| defines(stmt, name)) else { break };
-            match stmt {
-                Stmt::ClassDef(class) => {
-                    let line = module.syntax.source().line(stmt.start());
-                    found.push((id, line, Name::new(top)));
-                    body = &class.body;
-                }
-                _ => {
-                    let line = module.syntax.source().line(stmt.start());
-                    found.push((id, line, Name::new(top)));
-                    break;
-                }
-            }
+        let module = program.modules.iter().find(|(_, module)| module.path() == path);
+        if let (Some((id, module)), Some(top)) = (module, names.first()) {
+            let defined = module.syntax.body().iter().any(|stmt| defines(stmt, top));
+            found.push((id, Name::new(top), defined));
         }
     }
+    found.sort_unstable();
+    found.dedup();
     found
 }
 
@@ -190,6 +183,9 @@ pub(crate) fn has_future(body: &[Stmt]) -> bool {
     })
 }
 
+/// Imports from here tell the compiler something; what they bind nobody asks for.
+const COMPILER: &str = "__future__";
+
 struct Search<'a, 's> {
     selection: Selection<'a>,
     adjustments: &'s Adjustments,
@@ -205,6 +201,8 @@ struct Search<'a, 's> {
     asking: FxHashSet<ModuleId>,
     /// Whether something imports modules by strings.
     imports_by_name: bool,
+    /// Names of methods that are tests of the command, whether or not they were entered.
+    methods: &'s FxHashSet<Name>,
 }
 
 impl<'a> Search<'a, '_> {
@@ -395,6 +393,12 @@ impl<'a> Search<'a, '_> {
                     return;
                 }
                 Some(Target::Builtin(_)) => return,
+                None if matches!(attribute.as_str(), "__file__" | "__path__") => {
+                    // The gist has a place of its own.
+                    self.selection.named.insert(current.clone());
+                    self.selection.placed.insert(current.clone());
+                    break;
+                }
                 None => {
                     // A module's own `__getattr__` may answer.
                     let getattr = Name::new_static("__getattr__");
@@ -523,6 +527,7 @@ impl<'a> Search<'a, '_> {
                 self.require(home, &own, Reason::Demanded(module.to_owned(), name.to_string()));
                 self.selection.dotted.insert((module.to_owned(), name.clone()));
             }
+            Some(Target::External(from, _)) if from == COMPILER => {}
             Some(Target::External(..)) => {
                 if let Some(home) = self.program().modules.find(module)
                     && let Some((home, name)) = self.program().resolver.home(home, name)
@@ -559,6 +564,7 @@ impl<'a> Search<'a, '_> {
                     self.selection.named.insert(inner.clone());
                     self.selection.escaped.insert(inner);
                 }
+                Some(Target::External(from, _)) if from == COMPILER => continue,
                 Some(Target::External(..)) => {
                     // Without a statement that binds it, its own code put it there.
                     if self.program().resolver.home(id, &name).is_none() {

@@ -603,3 +603,133 @@ holds pkg.one Inner class pkg.one:Inner
 "#,
     );
 }
+
+#[test]
+fn a_test_may_be_made_by_a_call() {
+    check(
+        "
+--- lib.py
++class Base:
+*    def run(self):
+*        return 1
++def make(name):
++    return type(name, (Base,), {'test_one': lambda self: None})
+--- test_it.py
++import lib
++UNUSED = lib.make('Unused')
++TestMade = lib.make('TestMade')
+",
+        "test_it.py::TestMade::test_one",
+        "
++import sys
++lib = sys.modules.get(__name__)
+ class Base:
+     def run(self):
+         return 1
+ def make(name):
+     return type(name, (Base,), {'test_one': lambda self: None})
+ TestMade = lib.make('TestMade')
+",
+    );
+}
+
+#[test]
+fn a_test_that_is_not_entered_is_among_those_of_the_command() {
+    check(
+        "
+--- test_it.py
++import unittest
++class Base(unittest.TestCase):
++    def setUp(self):
+*        raise ValueError
++    def test_one(self):
+-        self.fail()
++    def test_two(self):
+-        self.fail()
++class TestIt(Base):
++    pass
+",
+        "test_it.py::TestIt::test_one",
+        "
+ import unittest
+ class Base(unittest.TestCase):
+     def setUp(self):
+         raise ValueError
+     def test_one(self):
+         self.fail()
+ class TestIt(Base):
+     pass
+",
+    );
+}
+
+#[test]
+fn a_module_whose_place_is_asked_for_has_its_own() {
+    check(
+        "
+--- pkg/__init__.py
++LIMIT = 3
++OTHER = 4
+--- pkg/tests/helper.py
++import os
++import pkg
++ROOT = os.path.dirname(pkg.__file__)
+--- pkg/tests/test_it.py
++import pkg
++from pkg.tests.helper import ROOT
++def test_f():
+*    assert ROOT and pkg.LIMIT
+",
+        "pkg/tests/test_it.py::test_f",
+        r#"
++import types
++pkg = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 2)[0] + '/__init__.py', __path__=[__file__.rsplit('/', 2)[0]])
+ LIMIT = 3
++vars(pkg).update(LIMIT=LIMIT)
+ import os
+ ROOT = os.path.dirname(pkg.__file__)
+ def test_f():
+     assert ROOT and pkg.LIMIT
+"#,
+    );
+}
+
+#[test]
+fn what_a_compiler_is_told_is_no_attribute_of_a_module() {
+    check(
+        "
+--- trace
+holds pkg.space annotations other _Feature
+holds pkg.space LIMIT other int
+--- pkg/__init__.py
+--- pkg/space.py
++from __future__ import annotations
++LIMIT = 3
+--- test_it.py
++from pkg import space
++KNOWN = {'pkg.space'}
++def choose():
+*    return space
++def test_f():
+*    found = choose()
+*    assert found.LIMIT and found.__name__ in KNOWN and 'annotations'
+",
+        "test_it.py::test_f",
+        r#"
+ from __future__ import annotations
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++space = types.ModuleType("pkg.space")
+ LIMIT = 3
++vars(space).update(LIMIT=LIMIT)
+ KNOWN = {'pkg.space'}
+ def choose():
+     return space
+ def test_f():
+     found = choose()
+     assert found.LIMIT and found.__name__ in KNOWN and 'annotations'
+"#,
+    );
+}

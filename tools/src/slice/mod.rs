@@ -20,8 +20,6 @@ use serde::{Deserialize, Serialize};
 pub use advise::{Attempt, Difference, advise, difference};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
-use crate::command::Command;
-
 /// What a caller asks of a slice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -66,14 +64,15 @@ pub enum SlicerError {
 }
 
 impl Slicer {
-    /// Reads and parses what a trace names, from the original's directory.
+    /// Reads and parses what a trace names, from the original's directory. `tests` are the path and the
+    /// names of each test, without names for all of a file.
     ///
     /// # Errors
     /// When a file that ran cannot be read, decoded or parsed.
     pub fn new(
         trace: Arc<Trace>,
         original: &Path,
-        command: &Command,
+        tests: Vec<(String, Vec<String>)>,
         gist_path: impl Into<String>,
     ) -> Result<Self, SlicerError> {
         let mut sources = Vec::with_capacity(trace.files.len());
@@ -83,8 +82,6 @@ impl Slicer {
                 std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
             sources.push(Source::decode(file.path.as_str(), &bytes)?);
         }
-        let tests: Vec<(String, Vec<String>)> =
-            command.tests().into_iter().map(|test| (test.path, test.names)).collect();
         let sliceable = Sliceable::parse(&trace, sources, &tests)?;
         Ok(Self {
             sliceable,

@@ -1,6 +1,6 @@
 //! The tool that writes a gist from the trace.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use graph::{Gist, Plan, Reason};
 use serde::Serialize;
@@ -55,7 +55,7 @@ impl Tool for SliceTool {
         };
         if session.findings.slicer.is_none() {
             let root = &session.repository.root;
-            let slicer = Slicer::new(trace, root, &session.command, session.gist_path());
+            let slicer = Slicer::new(trace, root, tests(session), session.gist_path());
             let mut slicer = slicer.map_err(|error| Problem::Failed.because(error))?;
             slicer.need(session.needs_of_extensions()?);
             session.findings.slicer = Some(slicer);
@@ -73,6 +73,26 @@ impl Tool for SliceTool {
         (findings.plan, findings.gist, findings.request) = (Some(plan), Some(gist), request);
         reply
     }
+}
+
+/// Path and names of the command's tests; of a file that it names as a whole also of each case that was
+/// collected there, which may have been skipped, or be no definition of the file's.
+fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
+    let named: Vec<_> =
+        session.command.tests().into_iter().map(|test| (test.path, test.names)).collect();
+    let cases = session.findings.original.iter().flat_map(|original| &original.cases);
+    let collected: BTreeSet<Vec<String>> = cases
+        .map(|case| {
+            let id = case.id.split('[').next().unwrap_or_default();
+            id.split("::").skip(1).map(str::to_owned).collect()
+        })
+        .filter(|names: &Vec<String>| !names.is_empty())
+        .collect();
+    let whole = named.iter().filter(|(_, names)| names.is_empty());
+    let found =
+        whole.flat_map(|(path, _)| collected.iter().map(|names| (path.clone(), names.clone())));
+    let found: Vec<_> = found.collect();
+    named.into_iter().chain(found).collect()
 }
 
 fn report(plan: &Plan, gist: &Gist) -> Result<Reply, ToolError> {

@@ -73,9 +73,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             } else {
                 thing_of(own)
             };
-            let looked_up =
-                matches!(chosen.reason, Reason::Fixture | Reason::Test | Reason::Configuration)
-                    && matches!(unit.stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+            let looked_up = match chosen.reason {
+                Reason::Test => true,
+                Reason::Fixture | Reason::Configuration => is_definition(unit.stmt),
+                _ => false,
+            };
             book.taken.insert(name.clone());
             let nested = nested && matches!(thing, Thing::External(..));
             if nested {

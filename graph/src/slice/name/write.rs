@@ -273,6 +273,7 @@ impl Namer<'_, '_> {
             let flat = flats.swap_remove(0);
             let reason = format!("`{module}` is used as an object of its own");
             self.redirect_globals(module, &flat);
+            self.naming.objects.insert(module.clone(), flat.clone());
             self.naming.needs_types = true;
             self.glue(
                 Moment::START,

@@ -5,7 +5,7 @@
 use super::*;
 
 impl Search<'_, '_> {
-    pub(super) fn roots(&mut self, named: &[(ModuleId, u32, Name)], examples: &[(String, Name)]) {
+    pub(super) fn roots(&mut self, named: &[(ModuleId, Name, bool)], examples: &[(String, Name)]) {
         for id in self.program().unit_ids() {
             if let Some(reason) = self.root(id, named) {
                 self.keep(id, reason);
@@ -48,7 +48,7 @@ impl Search<'_, '_> {
         self.strings.extend(generated.names);
     }
 
-    fn root(&mut self, id: UnitId, named: &[(ModuleId, u32, Name)]) -> Option<Reason> {
+    fn root(&mut self, id: UnitId, named: &[(ModuleId, Name, bool)]) -> Option<Reason> {
         let program = self.program();
         let unit = program.get(id);
         let place = self.place(id);
@@ -58,8 +58,9 @@ impl Search<'_, '_> {
         if self.adjustments.keep.contains(&place) {
             return Some(Reason::Asked);
         }
-        if named.iter().any(|(module, _, top)| {
-            *module == unit.module && unit.binds.contains(top) && is_definition(unit.stmt)
+        if named.iter().any(|(module, top, defined)| {
+            let fits = !defined || is_definition(unit.stmt);
+            *module == unit.module && unit.binds.contains(top) && fits
         }) {
             return Some(Reason::Test);
         }
