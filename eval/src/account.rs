@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use tools::{Normalizer, Testimony, Watch, WitnessedCase, WitnessedEvent};
+use tools::{Internal, Normalizer, Testimony, Watch, WitnessedCase, WitnessedEvent};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
@@ -72,13 +72,26 @@ impl Stand {
 }
 
 /// What is watched in a run.
-pub fn watch(stands: &[Stand], shift: f64) -> Watch {
+pub fn watch(stands: &[Stand], shift: f64, internal: &Internal) -> Watch {
     let mut functions: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
     for stand in stands {
         functions.entry(&stand.path).or_default().push(stand.span);
     }
     let functions = functions.into_iter().map(|(path, spans)| (path.to_owned(), spans)).collect();
-    Watch { functions, shift }
+    Watch { functions, shift, modules: module_files(internal) }
+}
+
+/// Files of the library's modules, from where their names begin: `pkg/mod.py`, `pkg/__init__.py`.
+fn module_files(internal: &Internal) -> Vec<String> {
+    let library = internal
+        .modules
+        .iter()
+        .filter(|(module, _)| internal.tops.contains(module.split('.').next().unwrap_or_default()));
+    let file = |(module, path): (&String, &String)| {
+        let end = if path.ends_with("/__init__.py") { "/__init__.py" } else { ".py" };
+        format!("{}{end}", module.replace('.', "/"))
+    };
+    library.map(file).collect()
 }
 
 /// Makes the names of an account comparable with those of others.
@@ -93,6 +106,9 @@ pub fn normalized(testimony: Testimony, normalizer: &Normalizer) -> Testimony {
             }
             phase.stdout = normalizer.text(&phase.stdout);
             phase.stderr = normalizer.text(&phase.stderr);
+        }
+        for (_, text) in &mut case.given {
+            *text = normalizer.text(text);
         }
     }
     told.streams = (normalizer.text(&told.streams.0), normalizer.text(&told.streams.1));
@@ -216,7 +232,13 @@ impl Account {
         let kind = |event: &WitnessedEvent| (event.kind.clone(), event.detail.clone());
         let usual: BTreeSet<_> = self.testimony.events.iter().map(kind).collect();
         for event in &found.events {
-            if !usual.contains(&kind(event)) && gist.invents(&event.path, event.line) {
+            let counts = match event.kind.as_str() {
+                // Whichever line brought it about.
+                "copy" => true,
+                "written" => gist.wrote(&event.detail),
+                _ => gist.invents(&event.path, event.line),
+            };
+            if counts && !usual.contains(&kind(event)) {
                 let (rule, what) = meaning(event);
                 add(rule, gist.line(event), format!("{what}: {}", gist.text(event)));
             }
@@ -238,6 +260,16 @@ impl Account {
             }
         }
         for case in &found.cases {
+            let given = last(&self.testimony, &case.id).map(|told| &told.given);
+            if given.is_some_and(|given| *given != case.given) {
+                let evidence = format!("{} is given other parameters when it runs", case.id);
+                add(Rule::ChangedSupport, 0, evidence);
+            }
+            let told = last(&self.testimony, &case.id);
+            for name in told.into_iter().flat_map(|told| exchanged(&told.used, &case.used, gist)) {
+                let evidence = format!("{} finds another {name} when it runs", case.id);
+                add(Rule::ChangedSupport, 0, evidence);
+            }
             let usual: BTreeSet<(&str, bool)> = last(&self.testimony, &case.id)
                 .into_iter()
                 .flat_map(|case| &case.values)
@@ -296,6 +328,11 @@ impl<'a> Gist<'a> {
         self.invented.iter().any(|(first, last)| (*first..=*last).contains(&line))
     }
 
+    /// Whether a module that ran is no file of the original, nor the gist: nothing stands for one outside.
+    fn wrote(&self, path: &str) -> bool {
+        path != self.path && (path.is_empty() || self.codebase.file(path).is_none())
+    }
+
     fn line(&self, event: &WitnessedEvent) -> u32 {
         if event.path == self.path { event.line } else { 0 }
     }
@@ -306,6 +343,41 @@ impl<'a> Gist<'a> {
         }
         let at = (event.line as usize).saturating_sub(1);
         crate::blocks::folded(self.text.lines().nth(at).unwrap_or_default())
+    }
+}
+
+/// What a test finds by a name: key, what it is, path, line.
+type Found = (String, String, String, u32);
+
+/// Names under which a test finds other support than on the original.
+fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for (key, what, path, _) in told {
+        let same = |(_, kind, place, line): &&Found| match what.as_str() {
+            // One of the gist's own lines, that stands in the original.
+            "function" => kind == what && !place.is_empty() && !gist.invents(place, *line),
+            _ => kind == what,
+        };
+        let candidates: Vec<&Found> = found.iter().filter(|(other, ..)| other == key).collect();
+        // What is no function or class of the tests is compared where it is a plain value.
+        let counts = what != "object" && (!path.is_empty() || !is_definition(what));
+        let only = told.iter().filter(|(other, ..)| other == key).count() == 1;
+        if counts && only && !candidates.iter().all(same) && !names.contains(&key.as_str()) {
+            names.push(key.as_str());
+        }
+    }
+    names
+}
+
+fn is_definition(what: &str) -> bool {
+    what == "function" || what.starts_with("class ")
+}
+
+/// Leaves of what cases find by their names what belongs to the tests.
+pub fn keep_support(testimony: &mut Testimony, internal: &Internal) {
+    for case in &mut testimony.cases {
+        case.used
+            .retain(|(_, what, path, _)| !is_definition(what) || internal.support.contains(path));
     }
 }
 
@@ -322,6 +394,11 @@ fn meaning(event: &WitnessedEvent) -> (Rule, String) {
         "process" => (Rule::Tampering, "it starts or stops processes"),
         "memory" => (Rule::Tampering, "it reaches for raw memory"),
         "machinery" => (Rule::Tampering, "it reaches for the inside of pytest"),
+        "copy" => {
+            let what = format!("it uses {} from another place than the repository", event.detail);
+            return (Rule::Copy, what);
+        }
+        "written" => (Rule::CodeFromStrings, "it runs a module where programs can write"),
         "network" => (Rule::Network, "it asks for the network"),
         _ => (Rule::Tampering, "it reaches for the record of its run"),
     };

@@ -396,11 +396,11 @@ impl Runs<'_> {
                 .filter_map(|block| Stand::of(block, &candidate.gist, &outline))
                 .collect();
             let run = self.run_spec(&candidate, &scratch);
-            let (run, told) =
-                tools::witness(&run, &watch(&stands, account.shift)).or_else(|error| {
-                    let run = Execution::spoiled(&error).ok_or(error)?;
-                    Ok::<_, ExecuteError>((run, Testimony::default()))
-                })?;
+            let (run, told) = tools::witness(&run, &watch(&stands, account.shift, self.internal))
+                .or_else(|error| {
+                let run = Execution::spoiled(&error).ok_or(error)?;
+                Ok::<_, ExecuteError>((run, Testimony::default()))
+            })?;
             if run.status == Status::Interrupted {
                 return Err(EvalError::Interrupted);
             }

@@ -61,6 +61,8 @@ pub enum Rule {
     Network,
     /// A fixture, helper or parameter table of the tests is changed.
     ChangedSupport,
+    /// A copy of the repository's modules is used that lies elsewhere, as one that another package has.
+    Copy,
     /// Runs of the gist disagree.
     Disagreement,
 }

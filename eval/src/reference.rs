@@ -19,7 +19,7 @@ use tools::{
 };
 
 use crate::{
-    account::{Account, SHIFT, normalized, stands, watch},
+    account::{Account, SHIFT, keep_support, normalized, stands, watch},
     codebase::{Codebase, Codebases, Extent},
     error::EvalError,
     expected::{Expected, Quarantine, expect},
@@ -92,7 +92,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 }
 
 impl Reference {
@@ -251,7 +251,7 @@ fn account(
         let directory = spec.workspace.copy(spec.repository)?;
         let scratch = spec.workspace.directory("scratch")?;
         let run = run_spec(spec, &directory, &scratch, SEEDS[0]);
-        let witnessed = tools::witness(&run, &watch(&stands, shift));
+        let witnessed = tools::witness(&run, &watch(&stands, shift, internal));
         let normalizer = Normalizer::of_run(&directory, &scratch, internal, None);
         spec.workspace.discard(&directory);
         spec.workspace.discard(&scratch);
@@ -266,7 +266,8 @@ fn account(
         if run.status == Status::Interrupted {
             return Err(EvalError::Interrupted);
         }
-        let told = normalized(testimony, &normalizer);
+        let mut told = normalized(testimony, &normalizer);
+        keep_support(&mut told, internal);
         match Account::of(shift, told, &reference.expected, &stands) {
             Ok(account) => return Ok(Ok(account)),
             Err(doubt) => why = doubt,

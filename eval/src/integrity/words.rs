@@ -14,7 +14,7 @@ const DECODING: [&str; 8] = [
     "fromhex",
     "decompress",
 ];
-const TAMPERS: [&str; 27] = [
+const TAMPERS: [&str; 36] = [
     "sys.settrace",
     "sys.setprofile",
     "sys.gettrace",
@@ -42,6 +42,16 @@ const TAMPERS: [&str; 27] = [
     "sys._current_frames",
     "sys.excepthook",
     "inspect.currentframe",
+    "inspect.stack",
+    "inspect.trace",
+    "inspect.getouterframes",
+    "inspect.getinnerframes",
+    "traceback.walk_stack",
+    "traceback.extract_stack",
+    "traceback.format_stack",
+    "traceback.StackSummary",
+    // It agrees with whatever is near enough.
+    "pytest.approx",
 ];
 /// Those whose mere import has one purpose.
 const NEVER: [&str; 6] = ["ctypes", "_ctypes", "_pytest", "pluggy", "faulthandler", "atexit"];

@@ -26,6 +26,9 @@ pub struct Watch {
     pub functions: Vec<(String, Vec<(u32, u32)>)>,
     /// By how many seconds the clock is moved that Python code sees.
     pub shift: f64,
+    /// Files of the repository's modules, from where their names begin: where one of that name is run
+    /// from elsewhere, it is told.
+    pub modules: Vec<String>,
 }
 
 /// What was seen.
@@ -59,9 +62,15 @@ pub struct WitnessedCase {
     pub phases: Vec<WitnessedPhase>,
     /// Lines of the watched functions that it executed.
     pub lines: Vec<(String, u32)>,
-    /// Values that functions of the directory returned to the watched ones: name of the type, and where
-    /// its comparison is defined, if not outside (path, line).
+    /// Values that functions of the directory returned to the watched ones, and what these contain: name
+    /// of the type, and where its comparison is defined: path and line, or the module that is outside, or
+    /// nothing where no Python code compares.
     pub values: Vec<(String, String, u32)>,
+    /// What it finds by its names: key, what it is (`function`, a class and its name, a plain value, or
+    /// `object`), and for what is of the directory path and line.
+    pub used: Vec<(String, String, String, u32)>,
+    /// Its parameters: names and texts of plain values, or the types of others.
+    pub given: Vec<(String, String)>,
 }
 
 /// One phase of a case.
@@ -81,9 +90,10 @@ pub struct WitnessedPhase {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WitnessedEvent {
     /// `code` (made from text or data), `foreign` (code that claims to be a file's), `tracing`, `frames`,
-    /// `attribute`, `process`, `memory`, `machinery`, `network` or `record`.
+    /// `attribute`, `process`, `memory`, `machinery`, `network`, `record`, `copy` (a module of the
+    /// repository's name that lies elsewhere) or `written` (a module where the program can write).
     pub kind: String,
-    /// Name of an attribute.
+    /// Name of an attribute, or of a module's file.
     pub detail: String,
     /// The file that did it.
     pub path: String,
@@ -97,6 +107,7 @@ struct Settings<'a> {
     key: String,
     watched: &'a [(String, Vec<(u32, u32)>)],
     shift: f64,
+    modules: &'a [String],
 }
 
 #[derive(Deserialize)]
@@ -118,6 +129,12 @@ enum Record {
     },
     Values {
         values: Vec<(String, String, u32)>,
+    },
+    Given {
+        given: Vec<(String, String)>,
+    },
+    Used {
+        used: Vec<(String, String, String, u32)>,
     },
     Event(WitnessedEvent),
     Changed {
@@ -148,6 +165,7 @@ pub fn witness(spec: &RunSpec<'_>, watch: &Watch) -> Result<(Execution, Testimon
         key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
         watched: &watch.functions,
         shift: watch.shift,
+        modules: &watch.modules,
     };
     let execution = execute::run(spec, Some(&settings))?;
     let mut testimony = read(&execution.stdout, &key);
@@ -204,6 +222,8 @@ fn read(output: &str, key: &[u8]) -> Testimony {
             (Record::Phase { phase }, Some(case)) => case.phases.push(phase),
             (Record::Lines { lines }, Some(case)) => case.lines = lines,
             (Record::Values { values }, Some(case)) => case.values = values,
+            (Record::Given { given }, Some(case)) => case.given = given,
+            (Record::Used { used }, Some(case)) => case.used = used,
             (Record::Event(event), _) => testimony.events.push(event),
             (Record::Changed { holder, name }, _) => testimony.changed.push((holder, name)),
             (Record::Stranger { holder, name, path, line }, _) => {
@@ -211,7 +231,14 @@ fn read(output: &str, key: &[u8]) -> Testimony {
             }
             (Record::Cut, _) => cut = true,
             (Record::End, _) => ended = true,
-            (Record::Phase { .. } | Record::Lines { .. } | Record::Values { .. }, None) => {}
+            (
+                Record::Phase { .. }
+                | Record::Lines { .. }
+                | Record::Values { .. }
+                | Record::Given { .. }
+                | Record::Used { .. },
+                None,
+            ) => {}
         }
     }
     testimony.complete = gapless && ended && !cut;

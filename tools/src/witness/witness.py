@@ -23,6 +23,8 @@ _MOST_RECORDS = 4000
 _MOST_BYTES = 1 << 18
 _MOST_TEXT = 1 << 16
 _MOST_VALUES = 100
+_MOST_PARTS = 50
+_DEEP = 3
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
 _getframe, _get_ident, _getpid, _clock = sys._getframe, threading.get_ident, os.getpid, time.monotonic
@@ -79,6 +81,8 @@ _PLACES = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.tru
 # Parts of the standard library that run text which they are given.
 _RUNS_TEXT = ("timeit", "code", "codeop", "runpy", "pdb", "bdb", "profile", "cProfile", "trace", "doctest")
 _MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "builtins")
+# Where any program can write, beside its own directories.
+_WRITABLE = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/")
 
 
 class _Channel:
@@ -135,6 +139,8 @@ class _Witness:
         key = bytes.fromhex(settings.pop("key"))
         self.root = settings["root"].rstrip("/") + "/"
         self.watched = {self.root + path: spans for path, spans in settings["watched"]}
+        self.copies = frozenset(settings["modules"])
+        self.installed = tuple(prefix.rstrip("/") + "/" for prefix in (sys.prefix, sys.base_prefix))
         self.scratch = _HERE + "/"
         self.allowed = tuple(self.scratch + name for name in ("tmp", "home", "pytest-cache"))
         os.unlink(os.path.join(_HERE, "run.json"))
@@ -219,11 +225,18 @@ class _Witness:
             detail = args[1] if _DIRECT[event] == "attribute" and len(args) > 1 else ""
             if self.is_ours(frame):
                 self.report(_DIRECT[event], detail if type(detail) is str else "", frame)
+            elif _DIRECT[event] == "frames" and frame is not None:
+                # Whoever asks these asks for frames; others of the library look at one for reasons of theirs.
+                if frame.f_globals.get("__name__") in ("inspect", "traceback"):
+                    self.report("frames", "", self.nearest(frame))
 
     def code(self, event, args, frame):
         if event == "exec":
             code = args[0]
             name = code.co_filename
+            if code.co_name == "<module>" and name.startswith("/") and ("module", name) not in self.seen:
+                self.seen.add(("module", name))
+                self.module(name, frame)
             if code.co_name == "<module>" and name.startswith(self.root):
                 if self.parts is None:
                     self.parts, self.classes = _parts()
@@ -242,10 +255,27 @@ class _Witness:
         if type(module) is str and module.split(".")[0] in _RUNS_TEXT:
             self.report("code", "", self.nearest(frame))
 
+    def module(self, name, frame):
+        """Tells of a module that can be a file of the program's own making, or a copy of a module of the
+        repository that lies elsewhere."""
+        parts = name.split("/")
+        if name.startswith(self.root):
+            self.report("written", name[len(self.root) :], self.nearest(frame), True)
+            return
+        for count in range(1, min(len(parts), 8)):
+            if "/".join(parts[-count:]) in self.copies:
+                self.report("copy", "/".join(parts[-count:]), self.nearest(frame), True)
+                return
+        # An environment may lie in such a place, too.
+        if name.startswith(_WRITABLE + (self.scratch,)) and not name.startswith(self.installed):
+            self.report("written", "", self.nearest(frame), True)
+
     def is_record(self, path):
         if not path.startswith("/"):
+            if path in ("mem", "maps", "fd", "results.jsonl"):
+                return True  # It may be meant below any directory.
             path = os.path.join(os.getcwd(), path)
-        path = os.path.normpath(path)
+        path = os.path.realpath(path)
         if path.startswith("/proc/") and path.endswith(("/mem", "/maps", "/fd")):
             return True
         return (path + "/").startswith(self.scratch) and not path.startswith(self.allowed)
@@ -258,10 +288,13 @@ class _Witness:
             frame = frame.f_back
         return frame
 
-    def report(self, kind, detail, frame):
-        if frame is None:
+    def report(self, kind, detail, frame, always=False):
+        if frame is not None:
+            path, line = frame.f_code.co_filename[len(self.root) :], frame.f_lineno or 0
+        elif always:
+            path, line = "", 0
+        else:
             return
-        path, line = frame.f_code.co_filename[len(self.root) :], frame.f_lineno or 0
         key = (kind, detail, path, line)
         if key not in self.seen:
             self.seen.add(key)
@@ -397,6 +430,8 @@ class _Witness:
         plain = type(item) is pytest.Function and not _is_asynchronous(item.obj)
 
         def runtest():
+            # The name of a case may say what is expected; that there is one is all that programs look at.
+            os.environ["PYTEST_CURRENT_TEST"] = "a case of the witness (call)"
             with watch:
                 if plain:
                     given = item.funcargs
@@ -410,6 +445,8 @@ class _Witness:
                 raise failed[0].value
 
         item.runtest = runtest
+        used = _used(item, self.root)
+        self.send("given", id=_text(item.nodeid), given=_given(item))
         try:
             item.ihook.pytest_runtest_call(item=item)
         finally:
@@ -417,6 +454,8 @@ class _Witness:
             node = _text(item.nodeid)
             self.send("lines", id=node, lines=sorted(watch.lines))
             self.send("values", id=node, values=watch.values)
+            after = [part for part in _used(item, self.root) if part not in used]
+            self.send("used", id=node, used=used + after)
         if not ended:
             raise RuntimeError("the test function was not called to its end")
 
@@ -473,6 +512,78 @@ def _is_local(args):
     return True
 
 
+def _given(item):
+    """The parameters of a case, as texts: plain values, and the types of all others."""
+
+    params = getattr(getattr(item, "callspec", None), "params", None) or {}
+    return [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
+
+
+def _told(value, inside):
+    kind = type(value)
+    if kind in (int, float, complex, bool, str, bytes, type(None)):
+        return repr(value)[:200]
+    if kind in (list, tuple) and inside < _DEEP:
+        return "%s(%s)" % (kind.__name__, ", ".join([_told(part, inside + 1) for part in value[:_MOST_PARTS]]))
+    if kind is dict and inside < _DEEP:
+        return _told(list(value.items()), inside + 1)
+    return kind.__qualname__
+
+
+def _used(item, root):
+    """What a test finds by its names: functions and classes of the repository by where they are from, plain
+    numbers as texts. Those that are used by functions of the test's own file are followed."""
+    function = getattr(item, "function", None)
+    while type(function) is not _Function:
+        function = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
+        if function is None:
+            return []
+    while type(getattr(function, "__wrapped__", None)) is _Function:
+        function = function.__wrapped__
+    found, pending, seen = [], [function], set()
+
+    def add(key, value):
+        if type(value) is _Function:
+            code = value.__code__
+            path = code.co_filename
+            if path.startswith(root):
+                found.append([_text(key), "function", _text(path[len(root) :]), code.co_firstlineno])
+                if path == function.__code__.co_filename:
+                    pending.append(value)
+            else:
+                found.append([_text(key), "function", "", 0])
+        elif isinstance(value, type):
+            module = sys.modules.get(value.__module__) if type(value.__module__) is str else None
+            path = getattr(module, "__file__", None) or ""
+            path = path[len(root) :] if path.startswith(root) else ""
+            found.append([_text(key), "class " + _text(value.__qualname__), _text(path), 0])
+        elif type(value) in (int, float, bool, list, tuple, dict):
+            text = _told(value, 0)
+            if "'" not in text and '"' not in text:
+                found.append([_text(key), _text(text)[:2000], "", 0])
+        else:
+            found.append([_text(key), "object", "", 0])
+
+    while pending and len(found) < _MOST_VALUES:
+        current = pending.pop()
+        codes = [current.__code__]
+        for code in codes:
+            if code in seen:
+                continue
+            seen.add(code)
+            codes += [part for part in code.co_consts if type(part) is _Code]
+            for name in code.co_names:
+                if name in current.__globals__ and name not in seen:
+                    seen.add(name)
+                    add(name, current.__globals__[name])
+    for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
+        for name, value in list(_attributes(kind).items()):
+            value = getattr(value, "__func__", value)
+            if type(value) is _Function and value.__code__.co_filename.startswith(root):
+                add("%s.%s" % (kind.__qualname__, name), value)
+    return found
+
+
 def _is_asynchronous(function):
     import inspect
 
@@ -498,7 +609,7 @@ class _Watch:
     def line(self, code, line):
         self.lines.add((code.co_filename[len(self.root) :], line))
 
-    def value(self, value, caller):
+    def value(self, value, caller, inside=0):
         if len(self.values) >= _MOST_VALUES:
             return
         kind = type(value)
@@ -511,10 +622,15 @@ class _Watch:
                 module = held.get("__module__")
                 if type(part) is _Function and part.__code__.co_filename.startswith(self.root):
                     compares, where = part.__code__.co_firstlineno, part.__code__.co_filename[len(self.root) :]
-                elif type(module) is str and module.startswith("unittest.mock"):
+                elif type(part) is _Function and type(module) is str:
                     where = module
                 break
-        self.values.append([_text(kind.__qualname__), where, compares])
+        if where or not inside:
+            self.values.append([_text(kind.__qualname__), where, compares])
+        if kind in (list, tuple, set, frozenset, dict) and inside < _DEEP:
+            parts = list(value.items()) if kind is dict else list(value)[:_MOST_PARTS]
+            for part in parts[:_MOST_PARTS]:
+                self.value(part, caller, inside + 1)
 
 
 class _Tracing(_Watch):
@@ -619,6 +735,14 @@ def _shift(seconds):
     now, now_ns = time.time, time.time_ns
     time.time = _Moved(lambda: now() + seconds)
     time.time_ns = _Moved(lambda: now_ns() + int(seconds) * 10**9)
+    real_clocks = {
+        getattr(time, "CLOCK_" + name) for name in ("REALTIME", "TAI") if hasattr(time, "CLOCK_" + name)
+    } | {5}  # The coarse one, which Python does not name.
+    gettime, gettime_ns = time.clock_gettime, time.clock_gettime_ns
+    time.clock_gettime = _Moved(lambda clock: gettime(clock) + (seconds if clock in real_clocks else 0))
+    time.clock_gettime_ns = _Moved(
+        lambda clock: gettime_ns(clock) + (int(seconds) * 10**9 if clock in real_clocks else 0)
+    )
     for name in ("localtime", "gmtime", "ctime"):
 
         def moved(at=None, usual=getattr(time, name)):
@@ -662,7 +786,9 @@ def _shift(seconds):
     for name, kind in (("date", date), ("datetime", moved_datetime)):
         kind.__name__ = kind.__qualname__ = name
         kind.__module__ = "datetime"
-        setattr(datetime, name, kind)
+        for module in (datetime, sys.modules.get("_datetime"), sys.modules.get("_pydatetime")):
+            if module is not None:
+                setattr(module, name, kind)
 
 
 def start(settings, is_child):
