@@ -25,6 +25,7 @@ mod explain;
 mod export;
 mod flags;
 mod graphs;
+mod image;
 mod man;
 mod mcp;
 mod predictions;
@@ -135,6 +136,8 @@ enum Action {
     Config(config::Config),
     /// Show what this machine can do, and what the sandbox promises here.
     Doctor(doctor::Doctor),
+    /// Make an image for the Docker sandbox of a repository's environment.
+    Image(image::Image),
     /// List what is kept on disk, or delete it.
     Cache(cache::Cache),
     /// Print a completion script for a shell.
@@ -179,6 +182,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Trace(trace) => trace.flags(),
         Action::Prompt(prompt) => prompt.flags(),
         Action::Mcp(mcp) => mcp.flags(),
+        Action::Image(image) => image.flags(),
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
@@ -214,6 +218,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Prompt(prompt) => prompt.act(&around),
         Action::Config(config) => config.act(&around),
         Action::Doctor(doctor) => doctor.act(&around),
+        Action::Image(image) => image.act(&around),
         Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),

@@ -258,6 +258,25 @@ impl Surroundings {
         })
     }
 
+    /// The engine of the settings with an image, or with this machine's own files where that is empty.
+    ///
+    /// # Errors
+    /// It cannot be had here; the error says what to do.
+    pub fn docker(&self, image: &str) -> Result<DockerSandbox, SandboxError> {
+        let settings = &self.settings.sandbox;
+        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let options = DockerOptions {
+            host: given(&settings.docker_host).or_else(|| self.docker_host.clone()),
+            image: given(image),
+            runtime: given(&settings.docker_runtime),
+        };
+        let scratch = self.scratch().map_err(|failure| SandboxError::Unavailable {
+            program: PathBuf::from("docker"),
+            reason: failure.told(),
+        })?;
+        DockerSandbox::connect(options, &scratch, self.interrupt.clone())
+    }
+
     /// The sandbox of a kind.
     ///
     /// # Errors
@@ -265,23 +284,11 @@ impl Surroundings {
     pub fn sandbox_of(&self, kind: SandboxKind) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let (host, interrupt) = (&self.host, self.interrupt.clone());
         let settings = &self.settings.sandbox;
-        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         Ok(match kind {
             SandboxKind::Local => Arc::new(LocalSandbox::isolated(host, interrupt)?),
             SandboxKind::Bubblewrap => Arc::new(LocalSandbox::by_bubblewrap(host, interrupt)?),
             SandboxKind::Namespaces => Arc::new(LocalSandbox::by_namespaces(interrupt)?),
-            SandboxKind::Docker => {
-                let options = DockerOptions {
-                    host: given(&settings.docker_host).or_else(|| self.docker_host.clone()),
-                    image: given(&settings.docker_image),
-                    runtime: given(&settings.docker_runtime),
-                };
-                let scratch = self.scratch().map_err(|failure| SandboxError::Unavailable {
-                    program: PathBuf::from("docker"),
-                    reason: failure.told(),
-                })?;
-                Arc::new(DockerSandbox::connect(options, &scratch, interrupt)?)
-            }
+            SandboxKind::Docker => Arc::new(self.docker(&settings.docker_image)?),
             SandboxKind::None => Arc::new(LocalSandbox::new(interrupt)),
         })
     }

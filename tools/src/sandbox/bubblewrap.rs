@@ -1,7 +1,6 @@
 //! Says to bubblewrap what a request means. It starts nothing itself.
 
 use std::{
-    collections::BTreeMap,
     ffi::CString,
     fs::File,
     io::{self, Seek, Write},
@@ -9,13 +8,13 @@ use std::{
         fd::{FromRawFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use super::{
     Network, Request,
     supervise::{Boxed, FIRST_EXTRA, LAST_TEXT, MOST_EXTRAS, STATUS},
-    view::{KERNEL, MEMORY_FILES, Seen, USER, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, Seen, USER, View, memory_bytes},
 };
 
 /// The last file that bubblewrap makes; while it does, all directories in memory are there.
@@ -24,7 +23,7 @@ const LAST_FILE: &str = "/etc/sandbox";
 /// Bubblewrap's arguments for a request, and the descriptors that they name.
 pub(super) fn arguments(
     request: &Request,
-    view: &BTreeMap<PathBuf, Seen>,
+    view: &View,
     filters: &[Vec<u8>],
 ) -> io::Result<(Vec<CString>, Boxed)> {
     let mut words = Words::default();

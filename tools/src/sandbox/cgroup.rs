@@ -100,6 +100,17 @@ impl Groups {
         self.directories.iter().map(open).collect()
     }
 
+    /// The directory of the only group there is, where children can be born in it: moving a process later
+    /// takes a lock that all CPUs have to consent to.
+    pub(super) fn birthplace(&self) -> io::Result<Option<OwnedFd>> {
+        match &self.directories[..] {
+            [directory] if directory.join("cgroup.type").exists() => {
+                Ok(Some(File::open(directory)?.into()))
+            }
+            _ => Ok(None),
+        }
+    }
+
     pub(super) fn paths(&self) -> impl Iterator<Item = &[u8]> {
         self.directories.iter().map(|directory| directory.as_os_str().as_bytes())
     }

@@ -5,8 +5,9 @@
 //! to it: an engine elsewhere is refused, not served with less.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    fs, io,
+    collections::{BTreeMap, HashMap},
+    fs,
+    io::{self, Read, Seek},
     os::unix::fs::{MetadataExt, lchown},
     path::{Path, PathBuf},
     sync::{
@@ -14,7 +15,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
         mpsc,
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bollard::{
@@ -38,8 +39,10 @@ use super::{
     Status,
     capture::Capture,
     disk::Disk,
-    filter, status_of_code,
-    view::{MEMORY_FILES, Seen, USER, memory_bytes, view},
+    filter, image,
+    image::{root_of, user},
+    status_of_code,
+    view::{MEMORY_FILES, Seen, View, memory_bytes, view},
 };
 
 /// Where the engine is, and what containers are made of.
@@ -67,6 +70,8 @@ struct Engine {
     /// Tells containers of this process from those of others.
     owner: String,
     profile: String,
+    /// What the image of the options holds of this machine's files.
+    held: Vec<PathBuf>,
     /// Held while an image is looked for and made.
     images: tokio::sync::Mutex<()>,
 }
@@ -77,7 +82,13 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// On every container; its value names the process that made it.
 const LABEL: &str = "gistify.owner";
 const REPOSITORY: &str = "gistify-sandbox";
+/// Images of environments, and their label for the paths that they hold.
+const ENVIRONMENTS: &str = "gistify-environment";
+const HOLDS: &str = "gistify.holds";
+const CHUNK: usize = 1 << 20;
 const TICK: Duration = Duration::from_millis(50);
+/// Containers of other boots that ended so long ago are nobody's.
+const LONG_AGO: Duration = Duration::from_secs(3600);
 /// How long a killed container may take to end.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -122,8 +133,13 @@ impl DockerSandbox {
                     "no engine answers: {error} (start one, or name one by DOCKER_HOST)"
                 ))
             })?;
+        let held = match &options.image {
+            Some(image) => runtime.block_on(held(&docker, image))?,
+            None => Vec::new(),
+        };
         let engine = Engine {
             docker,
+            held,
             runtime: Some(runtime),
             options,
             interrupt,
@@ -135,6 +151,36 @@ impl DockerSandbox {
         let sandbox = DockerSandbox(Arc::new(engine));
         sandbox.try_out(scratch)?;
         Ok(sandbox)
+    }
+
+    /// Makes an image of what an environment reads and of the programs and libraries of this machine, so
+    /// that it can run without them; gives its name. The paths must tell nothing that programs of the
+    /// environment may not see.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the engine does not take the image.
+    pub fn make_image(&self, readable: &[PathBuf], scratch: &Path) -> Result<String, SandboxError> {
+        let request = looking(readable);
+        let finished = self.run(&request)?;
+        let printed = finished.stdout.text();
+        if finished.status != Status::Exited(0) || finished.stdout.dropped > 0 {
+            let reason = format!("{:?} {}", finished.status, finished.stderr.text().trim());
+            return Err(unavailable(&format!("look for libraries: {reason}")));
+        }
+        let failed = |error: io::Error| unavailable(&format!("make an image: {error}"));
+        let mut paths = readable.to_vec();
+        paths.extend(image::needed(&printed).map(Path::to_path_buf));
+        let nothing = Request { readable: Vec::new(), ..request };
+        let view = view(&nothing).map_err(failed)?;
+        let mut file = tempfile::tempfile_in(scratch).map_err(failed)?;
+        let tag = image::write(&paths, &view, &file).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let held: Option<Vec<&str>> = readable.iter().map(|path| path.to_str()).collect();
+        let held =
+            held.filter(|held| !held.iter().any(|path| path.contains([':', '"', '\\', '$'])));
+        let held = held.ok_or_else(|| unavailable(&"a path cannot be told to an engine"))?;
+        let label = format!("LABEL {HOLDS}=\"{}\"", held.join(":"));
+        self.0.executor().block_on(self.0.import(file, &tag, &label)).map_err(|e| unavailable(&e))
     }
 
     fn try_out(&self, scratch: &Path) -> Result<(), SandboxError> {
@@ -183,6 +229,7 @@ impl Sandbox for DockerSandbox {
             "dangerous system calls are refused",
             "the kernel refuses too many processes",
             "the kernel limits the memory of all processes together",
+            "what a run may hold on disk is limited, all its files together",
             "files in memory are limited in number",
         ]
         .map(|what| Promise { what, holds: true })
@@ -235,7 +282,7 @@ impl Engine {
     async fn run(
         &self,
         request: &Request,
-        view: &BTreeMap<PathBuf, Seen>,
+        view: &View,
         started: Instant,
     ) -> Result<Finished, bollard::errors::Error> {
         let image = match &self.options.image {
@@ -333,7 +380,7 @@ impl Engine {
     fn container(
         &self,
         request: &Request,
-        view: &BTreeMap<PathBuf, Seen>,
+        view: &View,
         image: String,
         mark: &str,
     ) -> ContainerCreateBody {
@@ -352,7 +399,9 @@ impl Engine {
         for (place, seen) in view {
             match seen {
                 // An image has the system's files itself.
-                Seen::ReadOnly if self.options.image.is_some() && !asked(place) => {}
+                Seen::ReadOnly
+                    if self.options.image.is_some()
+                        && (!asked(place) || self.held.contains(place)) => {}
                 Seen::ReadOnly | Seen::Writable => mounts.push(Mount {
                     source: Some(text(&place.canonicalize().unwrap_or_else(|_| place.clone()))),
                     target: Some(text(place)),
@@ -426,10 +475,7 @@ impl Engine {
     }
 
     /// An image with the links and texts of a view, imported where it is not there yet.
-    async fn image_of(
-        &self,
-        view: &BTreeMap<PathBuf, Seen>,
-    ) -> Result<String, bollard::errors::Error> {
+    async fn image_of(&self, view: &View) -> Result<String, bollard::errors::Error> {
         let archive = root_of(view)?;
         let tag = blake3::hash(&archive).to_hex()[..16].to_owned();
         let name = format!("{REPOSITORY}:{tag}");
@@ -447,18 +493,51 @@ impl Engine {
         Ok(name)
     }
 
-    /// Removes the containers whose processes are gone.
+    /// Imports an archive as an image with a label, where it is not there yet.
+    async fn import(
+        &self,
+        file: fs::File,
+        tag: &str,
+        label: &str,
+    ) -> Result<String, bollard::errors::Error> {
+        let name = format!("{ENVIRONMENTS}:{tag}");
+        if self.docker.inspect_image(&name).await.is_ok() {
+            return Ok(name);
+        }
+        let chunks = futures_util::stream::unfold(file, |mut file| async move {
+            let mut chunk = vec![0; CHUNK];
+            // What cannot be read ends the archive, which the engine then refuses.
+            let count = file.read(&mut chunk).unwrap_or(0);
+            chunk.truncate(count);
+            (count > 0).then_some((chunk, file))
+        });
+        let body = bollard::body_stream(chunks.map(Into::into));
+        let options = CreateImageOptionsBuilder::new();
+        let options = options.from_src("-").repo(ENVIRONMENTS).tag(tag);
+        let options = options.changes(vec![label.to_owned()]).build();
+        let mut told = Box::pin(self.docker.create_image(Some(options), Some(body), None));
+        while let Some(step) = told.next().await {
+            step?;
+        }
+        Ok(name)
+    }
+
+    /// Removes the containers whose processes are gone: those of this boot whose process is no more, and
+    /// those of other boots that ended long ago. One that runs may belong to another machine, and one that
+    /// was made just now may be about to.
     async fn reap(&self) -> Result<(), bollard::errors::Error> {
         let filters = HashMap::from([("label", vec![LABEL])]);
         let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = now.as_secs();
         for container in self.docker.list_containers(Some(options)).await? {
             let labels = container.labels.unwrap_or_default();
             let (Some(name), Some(made_by)) = (container.id, labels.get(LABEL)) else { continue };
-            // `boot pid start`; another machine's processes are not ours to judge.
-            let mut parts = made_by.split(' ');
-            let same_boot = parts.next() == self.owner.split(' ').next();
-            let pid = parts.next().and_then(|pid| pid.parse().ok());
-            if !same_boot || pid.and_then(owner).as_ref() == Some(made_by) {
+            use bollard::models::ContainerSummaryStateEnum::{CREATED, DEAD, EXITED};
+            let runs = !matches!(container.state, Some(CREATED | EXITED | DEAD));
+            let made = container.created.and_then(|made| u64::try_from(made).ok()).unwrap_or(now);
+            let age = Duration::from_secs(now.saturating_sub(made));
+            if !is_orphan(made_by, &self.owner, owner, runs, age) {
                 continue;
             }
             let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
@@ -517,54 +596,6 @@ impl Used {
     }
 }
 
-/// The root of a view without what is mounted there, as an archive.
-fn root_of(view: &BTreeMap<PathBuf, Seen>) -> io::Result<Vec<u8>> {
-    let mut archive = tar::Builder::new(Vec::new());
-    let mut header = tar::Header::new_gnu();
-    header.set_mtime(0);
-    let (user, group) = user();
-    // An engine gives directories that it makes itself to nobody but root.
-    let above: BTreeSet<&Path> = view.keys().flat_map(|place| place.ancestors().skip(1)).collect();
-    for place in above {
-        let Ok(inside) = place.strip_prefix("/") else { continue };
-        let hidden = place.ancestors().any(|above| view.contains_key(above));
-        if !inside.as_os_str().is_empty() && !hidden {
-            header.set_entry_type(tar::EntryType::Directory);
-            header.set_mode(0o755);
-            header.set_size(0);
-            archive.append_data(&mut header, inside, io::empty())?;
-        }
-    }
-    for (place, seen) in view {
-        let Ok(inside) = place.strip_prefix("/") else { continue };
-        match seen {
-            Seen::Link(target) => {
-                header.set_entry_type(tar::EntryType::Symlink);
-                header.set_mode(0o777);
-                header.set_size(0);
-                archive.append_link(&mut header, inside, target)?;
-            }
-            Seen::Text(text) => {
-                let own = format!(":{user}:{group}:");
-                let text = text.replace(&format!(":{USER}:{USER}:"), &own);
-                header.set_entry_type(tar::EntryType::Regular);
-                header.set_mode(0o644);
-                header.set_size(text.len() as u64);
-                archive.append_data(&mut header, inside, text.as_bytes())?;
-            }
-            // What is mounted there takes the mode of what it hides.
-            Seen::Memory => {
-                header.set_entry_type(tar::EntryType::Directory);
-                header.set_mode(0o1777);
-                header.set_size(0);
-                archive.append_data(&mut header, inside, io::empty())?;
-            }
-            Seen::ReadOnly | Seen::Writable => {}
-        }
-    }
-    archive.into_inner()
-}
-
 /// Takes what our first process told at the end of a stream off it: the time of its children.
 fn take_times(stderr: &mut Captured, mark: &str) -> Option<Duration> {
     let mark = format!("\n{mark}\n");
@@ -578,15 +609,6 @@ fn take_times(stderr: &mut Captured, mark: &str) -> Option<Duration> {
     };
     let children = times.lines().nth(1)?.split_whitespace().filter_map(seconds).sum::<f64>();
     Duration::try_from_secs_f64(children).ok()
-}
-
-/// User and group of the program: nobody special, but one who owns what is written.
-fn user() -> (u32, u32) {
-    // SAFETY: neither has preconditions.
-    match unsafe { (libc::geteuid(), libc::getegid()) } {
-        (0, _) => (USER, USER),
-        own => own,
-    }
 }
 
 /// Makes the program's user the owner of what it may write, where that is another.
@@ -612,6 +634,59 @@ fn give_away(writable: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
+/// A look for what an environment needs of the system.
+fn looking(readable: &[PathBuf]) -> Request {
+    let mut args: Vec<std::ffi::OsString> = vec!["-c".into(), image::LOOK.into(), "sh".into()];
+    args.extend(readable.iter().map(|path| path.clone().into_os_string()));
+    let variables = [("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"), ("LC_ALL", "C")];
+    Request {
+        program: PathBuf::from("/bin/sh"),
+        args,
+        cwd: PathBuf::from("/"),
+        env: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        readable: readable.to_vec(),
+        writable: vec![],
+        network: Network::Loopback,
+        limits: Limits {
+            wall: Duration::from_secs(600),
+            cpu: Duration::from_secs(600),
+            memory: 1 << 30,
+            processes: 64,
+            output: 64 << 20,
+            file: 1 << 20,
+            disk: 1 << 20,
+        },
+    }
+}
+
+/// What an image holds of this machine's files, where it is one of ours.
+async fn held(docker: &Docker, image: &str) -> Result<Vec<PathBuf>, SandboxError> {
+    let found = docker.inspect_image(image).await.map_err(|error| {
+        unavailable(&format!("image {image}: {error} (make one with `gistify image`, or pull it)"))
+    })?;
+    let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
+    let held = labels.get(HOLDS).map(|held| held.split(':').map(PathBuf::from).collect());
+    Ok(held.unwrap_or_default())
+}
+
+/// Whether nobody waits for a container any more: `made_by` and `own` are [owners](owner), `living` tells
+/// who has a process's number now.
+fn is_orphan(
+    made_by: &str,
+    own: &str,
+    living: impl Fn(u32) -> Option<String>,
+    runs: bool,
+    age: Duration,
+) -> bool {
+    let mut parts = made_by.split(' ');
+    let same_boot = parts.next() == own.split(' ').next();
+    let pid = parts.next().and_then(|pid| pid.parse().ok());
+    match same_boot {
+        true => pid.and_then(living).as_deref() != Some(made_by),
+        false => !runs && age > LONG_AGO,
+    }
+}
+
 /// A process of this machine, told from all others that ever had its number.
 fn owner(pid: u32) -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -634,4 +709,30 @@ fn interrupted() -> Finished {
 
 fn unavailable(reason: &dyn std::fmt::Display) -> SandboxError {
     SandboxError::Unavailable { program: PathBuf::from("docker"), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orphans_of_this_boot_and_of_earlier_ones() {
+        let living = |pid: u32| (pid == 7).then(|| "boot 7 100".to_owned());
+        let (now, before) = (Duration::from_secs(60), Duration::from_secs(7200));
+        for (made_by, runs, age, expected) in [
+            ("boot 7 100", true, before, false),
+            ("boot 7 100", false, before, false),
+            // The number is another process's now.
+            ("boot 7 99", true, now, true),
+            ("boot 8 100", true, now, true),
+            // Ended with the machine, or with another that runs now.
+            ("other 7 100", false, before, true),
+            ("other 7 100", false, now, false),
+            ("other 7 100", true, before, false),
+            ("", false, before, true),
+        ] {
+            let found = is_orphan(made_by, "boot 9 200", living, runs, age);
+            assert_eq!(found, expected, "{made_by} {runs} {age:?}");
+        }
+    }
 }

@@ -178,6 +178,7 @@ impl Sandbox for LocalSandbox {
             ("dangerous system calls are refused", walls.is_some()),
             ("the kernel refuses too many processes", counted),
             ("the kernel limits the memory of all processes together", groups.is_some()),
+            ("what a run may hold on disk is limited, all its files together", true),
             (
                 "files in memory are limited in number",
                 walls.is_some_and(|walls| walls.limits_files),
@@ -251,6 +252,7 @@ fn run_in(
     let mut launch = launch.map_err(start_error)?;
     if let Some(groups) = &groups {
         launch.groups = groups.doors().map_err(|source| io_error(request, source))?;
+        launch.birthplace = groups.birthplace().map_err(|source| io_error(request, source))?;
         launch.group_paths = groups.paths().filter_map(|path| CString::new(path).ok()).collect();
     }
     let supervisor = supervise::start(&launch).map_err(|error| match error {
@@ -548,6 +550,7 @@ fn launch(request: &Request) -> io::Result<Launch> {
         cwd: absolute(&request.cwd)?,
         rlimits: rlimits(&request.limits),
         groups: Vec::new(),
+        birthplace: None,
         group_paths: Vec::new(),
         boxed: None,
         walls: None,

@@ -9,6 +9,7 @@ mod cgroup;
 mod disk;
 mod docker;
 mod filter;
+mod image;
 mod interrupt;
 mod landlock;
 mod local;

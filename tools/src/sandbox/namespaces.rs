@@ -6,7 +6,7 @@
 //! no panic. Which limits there are is not decided here.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ffi::{CStr, CString, c_int},
     fs, io, mem,
     os::unix::ffi::OsStrExt,
@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     Network, Request, landlock,
-    view::{KERNEL, MEMORY_FILES, Seen, USER, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, Seen, USER, View, memory_bytes},
 };
 
 /// Everything that makes the walls of one request.
@@ -86,7 +86,7 @@ impl Walls {
     /// The walls of a request.
     pub(super) fn new(
         request: &Request,
-        view: &BTreeMap<PathBuf, Seen>,
+        view: &View,
         filters: &[Vec<u8>],
         landlock: landlock::Version,
     ) -> io::Result<Walls> {
@@ -146,21 +146,17 @@ impl Walls {
         }
     }
 
-    /// Forks into new namespaces, as `fork` does: the child is the first process there, and has
+    /// Flags of `clone` for the namespaces; who is forked into them is the first process there, and has
     /// entered nothing else yet.
-    ///
-    /// # Safety
-    /// In a process with one thread.
-    pub(super) unsafe fn fork(&self) -> i32 {
-        // SAFETY: without a stack of its own the child goes on with a copy of ours.
-        unsafe { libc::syscall(libc::SYS_clone, self.flags | libc::SIGCHLD, 0, 0, 0, 0) as i32 }
+    pub(super) fn namespaces(&self) -> c_int {
+        self.flags
     }
 
     /// Builds what the program will see, and makes it all that is seen. What is left then is to start
     /// a process and [confine](Walls::confine) it.
     ///
     /// # Safety
-    /// In a process just forked by [`Walls::fork`].
+    /// In a process just forked into the [namespaces](Walls::namespaces).
     pub(super) unsafe fn enter(&self) -> Result<(), Failed> {
         unsafe {
             // Whoever has the same user inside could look into a copy of our memory.

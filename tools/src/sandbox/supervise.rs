@@ -33,6 +33,9 @@ pub(super) struct Launch {
     pub(super) rlimits: Vec<(u32, u64)>,
     /// Files in which the program writes a `0` to enter a control group, before it starts.
     pub(super) groups: Vec<OwnedFd>,
+    /// The directory of a group in which the program is born, where the kernel can do that; else it
+    /// enters by the files.
+    pub(super) birthplace: Option<OwnedFd>,
     /// Directories of those groups, removed here when nobody else is left to do so.
     pub(super) group_paths: Vec<CString>,
     /// For bubblewrap as the program.
@@ -136,6 +139,9 @@ pub(super) fn start(launch: &Launch) -> Result<Supervisor, StartError> {
     for (place, file) in (FIRST_GROUP..).zip(&launch.groups) {
         put(place, file.as_raw_fd());
     }
+    if let Some(directory) = &launch.birthplace {
+        put(BIRTHPLACE, directory.as_raw_fd());
+    }
     let plan = Plan { launch, args: &pointers(&launch.args), env: &pointers(&launch.env), places };
     let pid = plan.fork_supervisor()?;
     drop((stdout_write, stderr_write, report_write, control_read, started_write, pipes));
@@ -208,6 +214,8 @@ const STATUS_READ: RawFd = 6;
 const TEXT_WRITE: RawFd = 7;
 /// Where control groups are entered.
 const FIRST_GROUP: RawFd = 8;
+/// The group in which the program is born.
+const BIRTHPLACE: RawFd = 10;
 /// The first descriptor that bubblewrap inherits.
 const FIRST_INHERITED: RawFd = 11;
 /// Bubblewrap tells here how it goes.
@@ -282,14 +290,18 @@ impl Plan<'_> {
                 fail(STEP_SUPERVISOR);
             }
             let supervisor = libc::getpid();
-            let program = match &self.launch.walls {
-                None => libc::fork(),
-                Some(walls) => walls.fork(),
-            };
+            let namespaces = self.launch.walls.as_ref().map_or(0, Walls::namespaces);
+            let mut born_inside = self.launch.birthplace.is_some();
+            let mut program =
+                if born_inside { fork_into(namespaces, Some(BIRTHPLACE)) } else { -1 };
+            if program < 0 {
+                born_inside = false;
+                program = fork_into(namespaces, None);
+            }
             if program == 0 {
                 match &self.launch.walls {
-                    None => self.become_program(supervisor),
-                    Some(walls) => self.become_first(walls),
+                    None => self.become_program(supervisor, born_inside),
+                    Some(walls) => self.become_first(walls, born_inside),
                 }
             }
             if program < 0 {
@@ -385,7 +397,7 @@ impl Plan<'_> {
     }
 
     /// The program's process, up to the point where it is replaced.
-    unsafe fn become_program(&self, supervisor: i32) -> ! {
+    unsafe fn become_program(&self, supervisor: i32, born_inside: bool) -> ! {
         unsafe {
             libc::setsid();
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -394,7 +406,9 @@ impl Plan<'_> {
             }
             libc::close(REPORT);
             libc::close(CONTROL);
-            self.enter_groups();
+            if !born_inside {
+                self.enter_groups();
+            }
             prefer_for_the_kernels_killer();
             self.execute()
         }
@@ -402,7 +416,7 @@ impl Plan<'_> {
 
     /// The first process behind our walls: it makes them, starts the program and outlives it. When it
     /// ends, the kernel kills all others there.
-    unsafe fn become_first(&self, walls: &Walls) -> ! {
+    unsafe fn become_first(&self, walls: &Walls, born_inside: bool) -> ! {
         unsafe {
             libc::setsid();
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -414,7 +428,9 @@ impl Plan<'_> {
             }
             libc::close(REPORT);
             libc::close(CONTROL);
-            self.enter_groups();
+            if !born_inside {
+                self.enter_groups();
+            }
             prefer_for_the_kernels_killer();
             libc::umask(0o022);
             if let Err(Failed(what)) = walls.enter() {
@@ -474,6 +490,29 @@ impl Plan<'_> {
             libc::execve(self.launch.program.as_ptr(), self.args.as_ptr(), self.env.as_ptr());
             fail(STEP_PROGRAM)
         }
+    }
+}
+
+/// `CLONE_INTO_CGROUP` of <linux/sched.h>.
+const INTO_GROUP: u64 = 0x2_0000_0000;
+
+/// Forks into new namespaces, as `fork` does, and into a group where a directory of one is given: by
+/// `clone3` then, which kernels before 5.7 do not have.
+///
+/// # Safety
+/// In a process with one thread.
+unsafe fn fork_into(namespaces: c_int, group: Option<RawFd>) -> i32 {
+    unsafe {
+        let Some(group) = group else {
+            // Without a stack of its own the child goes on with a copy of ours.
+            return libc::syscall(libc::SYS_clone, namespaces | libc::SIGCHLD, 0, 0, 0, 0) as i32;
+        };
+        let mut wanted: libc::clone_args = mem::zeroed();
+        wanted.flags = namespaces as u64 | INTO_GROUP;
+        wanted.exit_signal = libc::SIGCHLD as u64;
+        wanted.cgroup = group as u64;
+        let size = mem::size_of_val(&wanted);
+        libc::syscall(libc::SYS_clone3, &raw const wanted, size) as i32
     }
 }
 
@@ -744,3 +783,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
         Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
     }
 }
+
+#[cfg(test)]
+#[path = "supervise_tests.rs"]
+mod tests;

@@ -25,6 +25,9 @@ pub(super) enum Seen {
     Memory,
 }
 
+/// What is seen, by place.
+pub(super) type View = BTreeMap<PathBuf, Seen>;
+
 /// Directories in memory. Each may be filled with so many bytes and so many files.
 const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 pub(super) const MEMORY_FILES: u64 = 65_536;
@@ -41,8 +44,8 @@ pub(super) fn memory_bytes(request: &Request) -> u64 {
 }
 
 /// Everything that is seen, each place after those above it.
-pub(super) fn view(request: &Request) -> io::Result<BTreeMap<PathBuf, Seen>> {
-    let mut view = BTreeMap::new();
+pub(super) fn view(request: &Request) -> io::Result<View> {
+    let mut view = View::new();
     for place in ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"] {
         add_system(Path::new(place), &mut view);
     }
@@ -90,7 +93,7 @@ pub(super) fn view(request: &Request) -> io::Result<BTreeMap<PathBuf, Seen>> {
 
 /// What is to be readable, without what lies in something that is: a link whose target is seen too
 /// stays a link.
-fn readable(wanted: &[PathBuf], system: &BTreeMap<PathBuf, Seen>) -> Vec<(PathBuf, Seen)> {
+fn readable(wanted: &[PathBuf], system: &View) -> Vec<(PathBuf, Seen)> {
     let mut paths: Vec<&PathBuf> =
         wanted.iter().filter(|path| path.is_absolute() && path.exists()).collect();
     paths.sort();
@@ -144,7 +147,7 @@ const SETTINGS: &[&str] = &[
     "timezone",
 ];
 
-fn add_system(place: &Path, view: &mut BTreeMap<PathBuf, Seen>) {
+fn add_system(place: &Path, view: &mut View) {
     match fs::read_link(place) {
         // A link into a directory that is seen anyway stays a link.
         Ok(target) if target.starts_with("usr") || target.starts_with("/usr") => {

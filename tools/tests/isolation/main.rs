@@ -14,8 +14,8 @@ use std::{
 };
 
 use gistify_tools::{
-    DockerOptions, DockerSandbox, Finished, Host, Interrupt, Limits, LocalSandbox, Network,
-    Request, Sandbox, SandboxError, Status,
+    DockerOptions, DockerSandbox, Environment, Finished, Host, Interrupt, Limits, LocalSandbox,
+    Network, Request, Sandbox, SandboxError, Status,
 };
 
 mod rows;
@@ -180,6 +180,40 @@ fn tries(expressions: &[&str]) -> String {
         );
     }
     script
+}
+
+/// An image that was made of an environment has all that it needs: nothing of the system is shown to its
+/// containers.
+#[test]
+fn images_are_made_of_environments() {
+    let Some(attack) = Attack::by("docker") else { return };
+    let options = |image: Option<String>| DockerOptions {
+        host: std::env::var("DOCKER_HOST").ok(),
+        image,
+        ..DockerOptions::default()
+    };
+    let place = attack.directory();
+    let connect =
+        |image| DockerSandbox::connect(options(image), &place, Interrupt::new()).map(boxed);
+    let engine = DockerSandbox::connect(options(None), &place, Interrupt::new()).unwrap();
+    let environment = Environment::of_interpreter(&attack.python, &place, &engine).unwrap();
+    let readable = environment.readable.clone();
+    let image = engine.make_image(&readable, &place).unwrap();
+    assert_eq!(engine.make_image(&readable, &place).unwrap(), image);
+    let made = Attack { sandbox: connect(Some(image)).unwrap(), ..attack };
+    let script = "import ctypes, getpass, json, os, socket, sqlite3, ssl, subprocess, sys, zlib\n\
+         mounts = [line.split()[4] for line in open('/proc/self/mountinfo')]\n\
+         print([m for m in mounts if m.startswith(('/usr', '/lib', '/bin', '/etc/ssl', sys.prefix))])\n\
+         print(subprocess.run(['sh', '-c', 'echo child | grep child'], capture_output=True, text=True).stdout.strip())\n\
+         print(getpass.getuser(), socket.gethostname(), os.path.exists('/usr/share/doc'))\n\
+         open('result', 'w').write('written')\n";
+    let request = Request { readable, ..made.request(script) };
+    let finished = made.run(&request);
+    let told = format!("{}{}", finished.stdout.text(), finished.stderr.text());
+    assert_eq!(told, "[]\nchild\nuser sandbox False\n");
+    assert_eq!(fs::read_to_string(made.directory().join("result")).unwrap(), "written");
+    let error = connect(Some("gistify-environment:none".to_owned())).err().unwrap();
+    assert!(error.to_string().contains("make one with `gistify image`"), "{error}");
 }
 
 #[test]

@@ -252,7 +252,8 @@ pub fn s10_whole_tree_kill(attack: &Attack) {
     );
     for (wait, status) in [("0", Status::Exited(0)), ("1000", Status::TimedOut)] {
         request.env.insert("WAIT".to_owned(), wait.to_owned());
-        request.limits.wall = Duration::from_secs(if wait == "0" { 60 } else { 1 });
+        // A container may take seconds to start on a busy machine.
+        request.limits.wall = Duration::from_secs(if wait == "0" { 60 } else { 8 });
         let finished = attack.run(&request);
         assert_eq!((finished.status, finished.stdout.text().as_str()), (status, "up\n"));
         assert_eq!(processes_in(&attack.directory()), 0);
@@ -480,7 +481,8 @@ pub fn many_at_once_leave_nothing(attack: &Attack) {
     }
     assert!(attack.sandbox.promises().iter().filter(|promise| promise.holds).count() >= 3);
     let bare = LocalSandbox::new(Interrupt::new()).promises();
-    assert!(bare.iter().all(|promise| !promise.holds));
+    // Room on disk is looked at from outside, walls or not.
+    assert!(bare.iter().all(|promise| !promise.holds || promise.what.contains("disk")));
     let request = attack.request("import os; os.fork(); print(1)");
     thread::scope(|scope| {
         let runs: Vec<_> = (0..32).map(|_| scope.spawn(|| attack.run(&request))).collect();

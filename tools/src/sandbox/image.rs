@@ -1,0 +1,297 @@
+//! What an image of an environment holds: the interpreter and its packages, the libraries and programs that
+//! they need, and the settings that every program sees, each at the place where it is on this machine. It
+//! reads files and writes one archive; what an engine does with that is not known here.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use super::view::{Seen, USER, View};
+
+/// Prints where the programs are that tests expect, and what the dynamic linker loads for each program and
+/// library below some places.
+pub(super) const LOOK: &str = r#"
+all() {
+  for name in awk basename bash cat chmod cmp cp cut date dd df diff dirname du echo env expr false find \
+    getconf git grep gzip head hostname id kill ln ls make mkdir mktemp mv nproc od patch printf ps pwd \
+    readlink rm rmdir sed seq sh sleep sort stat stty tail tar tee test touch tr true tty uname uniq wc \
+    which xargs; do
+    command -v "$name"
+  done | grep '^/'
+  for place in "$@" /usr/lib/git-core; do
+    find "$place" -type f \( -name '*.so' -o -name '*.so.*' -o -perm -100 ! -name '*.py' \)
+  done
+}
+all "$@" 2>/dev/null | while read -r file; do
+  printf 'program %s\n' "$file"
+  ldd "$file"
+done 2>/dev/null
+true
+"#;
+
+/// Files of the system that programs open without being linked to them.
+const SYSTEM: &[&str] = &[
+    "/usr/lib/git-core",
+    "/usr/lib/locale",
+    "/usr/lib/ssl",
+    "/usr/share/ca-certificates",
+    "/usr/share/git-core/templates",
+    "/usr/share/terminfo",
+    "/usr/share/zoneinfo",
+];
+
+/// The paths in what [`LOOK`] printed.
+pub(super) fn needed(printed: &str) -> impl Iterator<Item = &Path> {
+    printed.lines().filter_map(|line| {
+        let path = match line.strip_prefix("program ") {
+            Some(path) => path,
+            // `name => path (address)`, or `path (address)` for the linker itself.
+            None => {
+                let place = line.rsplit_once(" (0x")?.0;
+                place.rsplit_once(" => ").map_or(place, |(_, path)| path).trim()
+            }
+        };
+        path.starts_with('/').then(|| Path::new(path))
+    })
+}
+
+/// Writes an archive of these paths, of what they are links to, and of what every program sees; gives the
+/// digest of what was written.
+///
+/// # Errors
+/// A file cannot be read, or the archive not written; with its path.
+pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<String> {
+    let mut places = Places::default();
+    for path in paths.iter().map(PathBuf::as_path).chain(SYSTEM.iter().map(Path::new)) {
+        places.add(path)?;
+    }
+    for (place, seen) in view {
+        // Directories such as `/usr` are there in parts.
+        if *seen == Seen::ReadOnly && place.starts_with("/etc") {
+            places.add(place)?;
+        }
+    }
+    let mut archive = tar::Builder::new(Hashing { into, hasher: blake3::Hasher::new() });
+    let shown: View = view
+        .iter()
+        .filter(|(place, seen)| **seen != Seen::ReadOnly && !places.found.contains(*place))
+        .map(|(place, seen)| (place.clone(), seen.clone()))
+        .collect();
+    append_view(&mut archive, &shown, &places.found)?;
+    for place in &places.found {
+        append(&mut archive, place).map_err(|error| {
+            io::Error::new(error.kind(), format!("read {}: {error}", place.display()))
+        })?;
+    }
+    let written = archive.into_inner()?;
+    Ok(written.hasher.finalize().to_hex()[..16].to_owned())
+}
+
+/// The root of a view without what is mounted there, as an archive.
+pub(super) fn root_of(view: &View) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    append_view(&mut archive, view, &BTreeSet::new())?;
+    archive.into_inner()
+}
+
+/// Appends what a view says, where nothing else is appended.
+fn append_view(
+    archive: &mut tar::Builder<impl Write>,
+    view: &View,
+    others: &BTreeSet<PathBuf>,
+) -> io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_mtime(0);
+    let (user, group) = user();
+    // An engine gives directories that it makes itself to nobody but root.
+    let above: BTreeSet<&Path> = view.keys().flat_map(|place| place.ancestors().skip(1)).collect();
+    for place in above {
+        let Ok(inside) = place.strip_prefix("/") else { continue };
+        let hidden = place.ancestors().any(|above| view.contains_key(above));
+        if !inside.as_os_str().is_empty() && !hidden && !others.contains(place) {
+            header.set_entry_type(tar::EntryType::Directory);
+            header.set_mode(0o755);
+            header.set_size(0);
+            archive.append_data(&mut header, inside, io::empty())?;
+        }
+    }
+    for (place, seen) in view {
+        let Ok(inside) = place.strip_prefix("/") else { continue };
+        match seen {
+            Seen::Link(target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                header.set_mode(0o777);
+                header.set_size(0);
+                archive.append_link(&mut header, inside, target)?;
+            }
+            Seen::Text(text) => {
+                let own = format!(":{user}:{group}:");
+                let text = text.replace(&format!(":{USER}:{USER}:"), &own);
+                header.set_entry_type(tar::EntryType::Regular);
+                header.set_mode(0o644);
+                header.set_size(text.len() as u64);
+                archive.append_data(&mut header, inside, text.as_bytes())?;
+            }
+            // What is mounted there takes the mode of what it hides.
+            Seen::Memory => {
+                header.set_entry_type(tar::EntryType::Directory);
+                header.set_mode(0o1777);
+                header.set_size(0);
+                archive.append_data(&mut header, inside, io::empty())?;
+            }
+            Seen::ReadOnly | Seen::Writable => {}
+        }
+    }
+    Ok(())
+}
+
+/// User and group of the program: nobody special, but one who owns what is written.
+pub(super) fn user() -> (u32, u32) {
+    // SAFETY: neither has preconditions.
+    match unsafe { (libc::geteuid(), libc::getegid()) } {
+        (0, _) => (USER, USER),
+        own => own,
+    }
+}
+
+/// Where files are when no link is followed on the way.
+#[derive(Default)]
+struct Places {
+    found: BTreeSet<PathBuf>,
+}
+
+impl Places {
+    /// A path with the links on the way to it, all that is below it, and what links in it lead to.
+    fn add(&mut self, path: &Path) -> io::Result<()> {
+        let mut pending = vec![path.to_path_buf()];
+        while let Some(path) = pending.pop() {
+            let Some((above, name)) = path.parent().zip(path.file_name()) else { continue };
+            // What a link leads to may not be there.
+            let Ok(above_really) = above.canonicalize() else { continue };
+            let place = above_really.join(name);
+            let Ok(there) = place.symlink_metadata() else { continue };
+            for link in above.ancestors().filter(|above| above.is_symlink()) {
+                if let Some((above, name)) = link.parent().zip(link.file_name()) {
+                    self.found.insert(above.canonicalize()?.join(name));
+                }
+            }
+            if !self.found.insert(place.clone()) {
+                continue;
+            }
+            if there.is_symlink() {
+                pending.push(above_really.join(fs::read_link(&place)?));
+            } else if there.is_dir() {
+                for entry in fs::read_dir(&place)? {
+                    pending.push(entry?.path());
+                }
+            }
+            // Directories above are there for what is below them.
+            self.found.extend(
+                place
+                    .ancestors()
+                    .skip(1)
+                    .filter(|above| above.parent().is_some())
+                    .map(Path::to_path_buf),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn append(archive: &mut tar::Builder<impl Write>, place: &Path) -> io::Result<()> {
+    let there = place.symlink_metadata()?;
+    let inside = place.strip_prefix("/").unwrap_or(place);
+    let mut header = tar::Header::new_gnu();
+    // Compiled modules are told to be current by this time.
+    header.set_mtime(u64::try_from(there.mtime()).unwrap_or(0));
+    header.set_size(0);
+    if there.is_symlink() {
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_mode(0o777);
+        return archive.append_link(&mut header, inside, fs::read_link(place)?);
+    }
+    // Whoever runs there is another user than the one whose files they are.
+    let runs = there.is_dir() || there.permissions().mode() & 0o111 != 0;
+    header.set_mode(if runs { 0o755 } else { 0o644 });
+    if there.is_dir() {
+        header.set_entry_type(tar::EntryType::Directory);
+        return archive.append_data(&mut header, inside, io::empty());
+    }
+    if there.is_file() {
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(there.len());
+        return archive.append_data(&mut header, inside, File::open(place)?);
+    }
+    Ok(())
+}
+
+struct Hashing<'a> {
+    into: &'a File,
+    hasher: blake3::Hasher,
+}
+
+impl Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.into.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_linker_tells_is_read() {
+        let printed = "program /usr/bin/env\n\tlinux-vdso.so.1 (0x1)\n\
+            \tlibc.so.6 => /lib/x/libc.so.6 (0x2)\n\t/lib64/ld.so.2 (0x3)\n\
+            \tlibgone.so => not found\n\tstatically linked\n";
+        let found: Vec<&Path> = needed(printed).collect();
+        assert_eq!(found, ["/usr/bin/env", "/lib/x/libc.so.6", "/lib64/ld.so.2"].map(Path::new));
+    }
+
+    #[test]
+    fn links_are_followed_and_kept() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("real/bin")).unwrap();
+        fs::create_dir(root.join("other")).unwrap();
+        fs::write(root.join("real/bin/python"), "x").unwrap();
+        fs::write(root.join("other/file"), "x").unwrap();
+        fs::write(root.join("beside"), "x").unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, root.join(at)).unwrap();
+        link("real", "named");
+        link("../../other/file", "real/bin/link");
+        link("nowhere", "real/bin/broken");
+        link(".", "real/bin/here");
+        let mut places = Places::default();
+        places.add(&root.join("named/bin")).unwrap();
+        let found: Vec<String> = places
+            .found
+            .iter()
+            .filter_map(|place| Some(place.strip_prefix(&root).ok()?.to_str()?.to_owned()))
+            .filter(|place| !place.is_empty())
+            .collect();
+        let expected = [
+            "named",
+            "other",
+            "other/file",
+            "real",
+            "real/bin",
+            "real/bin/broken",
+            "real/bin/here",
+            "real/bin/link",
+            "real/bin/python",
+        ];
+        assert_eq!(found, expected);
+    }
+}
