@@ -60,12 +60,25 @@ fn p03_encodings_give_a_graph_or_a_reason() {
     write("wrong.py", b"def h(): '\xe9'\n");
     write("null.py", b"def i(): pass\n\0");
     write("bogus.py", b"# coding: bogus\ndef j(): pass\n");
+    write("utf7.py", b"# coding: utf-7\ndef k(): pass\n");
     let graph = Graph::build(directory.path(), &BuildOptions::default());
-    for name in ["f", "g", "h", "i", "j"] {
+    for name in ["f", "g", "h", "i", "j", "k"] {
         assert!(graph.entities.iter().any(|entity| entity.name == name), "{name}");
     }
     let skipped: Vec<&str> = graph.skipped.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(skipped, ["bogus.py", "null.py", "wrong.py"]);
+    assert_eq!(skipped, ["bogus.py", "null.py", "utf7.py", "wrong.py"]);
+}
+
+/// Where CPython 3.13's `ast` has them.
+#[test]
+fn p04_newlines_count_as_pythons() {
+    let graph = built(
+        "x = 1\rdef a(): pass\r\ndef b(): pass\n\x0c\ndef c():\n\treturn 1\r\r\n\
+         def d(): pass\ny = '\u{2028}\u{85}\x1c'\ndef e():\n  if x:\n    \treturn 2\n",
+    );
+    let lines: Vec<(&str, u32)> =
+        graph.entities.iter().skip(1).map(|entity| (entity.name.as_str(), entity.line)).collect();
+    assert_eq!(lines, [("a", 2), ("b", 3), ("c", 5), ("d", 8), ("e", 10)]);
 }
 
 #[cfg(unix)]
@@ -94,6 +107,23 @@ fn p06_odd_files_are_reported() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn p06_what_may_not_be_read_is_reported() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("shut.py");
+    fs::write(&path, "def f(): pass\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&path).is_ok() {
+        println!("skipped: this user may read everything");
+        return;
+    }
+    let graph = Graph::build(directory.path(), &BuildOptions::default());
+    assert!(graph.modules.is_empty());
+    assert!(matches!(graph.skipped[0].reason, SkipReason::Unreadable(_)), "{:?}", graph.skipped);
+}
+
 #[test]
 fn p07_large_files_are_reported() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,6 +149,27 @@ fn p08_cycles_and_namespaces_resolve() {
         .map(|edge| format!("{} {}", graph.qualified(edge.caller), graph.qualified(edge.callee)))
         .collect();
     assert_eq!(calls, ["a.f b.g", "b.g a.f", "star a.f", "use ns.inner.h"]);
+}
+
+/// Names are one where Python says that they are, and a module may be called like a keyword.
+#[test]
+fn p08_names_are_as_python_reads_them() {
+    let graph = Graph::of_sources([
+        ("class.py", "def k(): pass\n"),
+        (
+            "n.py",
+            "def \u{fb01}x(): pass\ndef use(): fix()\nclass C:\n    def \u{2167}(self): self.VIII()\n",
+        ),
+        ("o.py", "from n import fix as g, \u{fb01}x as h\ng(); h()\n"),
+    ]);
+    let names: Vec<String> = graph.modules.iter().map(|module| module.name.to_string()).collect();
+    assert_eq!(names, ["class", "n", "o"]);
+    let calls: Vec<String> = graph
+        .calls
+        .iter()
+        .map(|edge| format!("{} {}", graph.qualified(edge.caller), graph.qualified(edge.callee)))
+        .collect();
+    assert_eq!(calls, ["n.use n.fix", "n.C.VIII n.C.VIII", "o n.fix"]);
 }
 
 #[test]

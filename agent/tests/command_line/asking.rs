@@ -1,0 +1,105 @@
+//! What the questions to a repository's graphs print.
+
+use super::*;
+
+const SMALL: &str = r#"
+#- pkg/__init__.py
+"""A package."""
+#- pkg/high.py
+from pkg.low import base
+
+
+def top(items):
+    """Adds up."""
+    return base(items) + 1
+
+
+class Box:
+    def open(self):
+        return top([1])
+#- pkg/low.py
+def base(items):
+    total = 0
+    for item in items:
+        if item:
+            total += item
+    return total
+
+
+def pair(x):
+    return base(x), other(x)
+
+
+def other(x):
+    return x
+"#;
+
+#[test]
+fn answers_are_lines() {
+    let user = User::new();
+    user.repository("small", SMALL.trim_start());
+    let check = |args: &[&str], expected: &str| {
+        let ran = user.gistify(&[&["-q"], args].concat());
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, expected, ""), "{args:?}");
+    };
+    let refs = ["refs", "small", "pkg.low.base"];
+    let with = |more: &[&'static str]| [&refs[..], more].concat();
+    check(&refs, " 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n");
+    check(
+        &with(&["--hops", "1"]),
+        " 0  pkg.low.base  pkg/low.py:1\n 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n",
+    );
+    check(
+        &with(&["--hops", "2"]),
+        " 0  pkg.low.base  pkg/low.py:1\n 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n 2  pkg.high.top  pkg/high.py:4\n 2  pkg.low.pair  pkg/low.py:9\n 2  pkg.low.other  pkg/low.py:13\n",
+    );
+    // Along the first chain to its end, before the second begins.
+    check(
+        &with(&["--hops", "2", "--depth-first"]),
+        " 0  pkg.low.base  pkg/low.py:1\n 1  pkg.high.top  pkg/high.py:6\n 2  pkg.high.top  pkg/high.py:4\n 1  pkg.low.pair  pkg/low.py:10\n 2  pkg.low.pair  pkg/low.py:9\n 2  pkg.low.other  pkg/low.py:13\n",
+    );
+    check(
+        &["callers", "small", "pkg.low.base"],
+        " 1  pkg.high.top  pkg/high.py:4\n 1  pkg.low.pair  pkg/low.py:9\n",
+    );
+    let lost = user.gistify(&["-q", "refs", "small", "nobody"]);
+    assert_eq!(lost.code, 3, "{}", lost.err);
+}
+
+#[test]
+fn the_tree_is_nested_by_level() {
+    let user = User::new();
+    user.repository("small", SMALL.trim_start());
+    let ran = user.gistify(&["-q", "graph", "small", "--format", "tree"]);
+    let tree: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let package = &tree["children"][0];
+    assert_eq!((&package["level"], &package["name"]), (&"package".into(), &"pkg".into()));
+    let high = &package["children"][1];
+    let names: Vec<&str> = high["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["top", "Box"]);
+    assert_eq!(high["children"][0]["signature"], "def top(items)");
+    assert_eq!(high["children"][0]["doc"], "Adds up.");
+    assert_eq!(high["children"][1]["children"][0]["lines"], serde_json::json!([10, 11]));
+}
+
+#[test]
+fn features_are_weighed_by_the_settings() {
+    let user = User::new();
+    user.repository("small", SMALL.trim_start());
+    let ranked = |sets: &[&'static str]| {
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();
+        let ran = user.gistify(&[&["-q", "rank", "small", "--json"][..], &sets].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out
+    };
+    let usual = ranked(&[]);
+    assert_eq!(ranked(&["graph.weights.usage=1.0"]), usual);
+    assert_ne!(ranked(&["graph.weights.usage=0.0"]), usual);
+    let wrong = user.gistify(&["-q", "rank", "small", "--set", "graph.weights.usage=-1"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+}
