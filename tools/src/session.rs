@@ -71,6 +71,10 @@ pub struct GistRun {
     pub learned: Option<Learned>,
 }
 
+/// A gist is stopped after this many times what the original took under the tracer, and this much more.
+const SLOWER: u32 = 5;
+const GRACE: Duration = Duration::from_secs(20);
+
 /// A copy of the repository, gone with this value, and which of its files a gist replaces.
 pub(crate) struct Pristine<'s> {
     workspace: &'s Workspace,
@@ -296,7 +300,7 @@ impl Session {
             _ => None,
         };
         let pristine = self.pristine(&trace)?;
-        self.run_on(&pristine, &gist, probed, self.limits.wall)
+        self.run_on(&pristine, &gist, probed)
     }
 
     /// A copy of the repository as it is, for any number of gists to take their places in.
@@ -308,14 +312,15 @@ impl Session {
         Ok(pristine)
     }
 
-    /// What the command does on a gist, within so much time.
+    /// What the command does on a gist. One that takes far longer than the original will not end.
     pub(crate) fn run_on(
         &self,
         pristine: &Pristine<'_>,
         gist: &Gist,
         probed: Option<Probed>,
-        wall: Duration,
     ) -> Result<GistRun, ToolError> {
+        let usual = self.findings.original.as_ref().map_or(self.limits.wall, |run| run.wall);
+        let wall = self.limits.wall.min(usual * SLOWER + GRACE);
         let into = self.workspace.directory("gist")?;
         let scratch = self.workspace.directory("scratch")?;
         let result = self.run_candidate(pristine, gist, probed, wall, &into, &scratch);

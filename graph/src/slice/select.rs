@@ -493,12 +493,36 @@ impl<'a> Search<'a, '_> {
             }
             Stmt::Import(import) => {
                 for alias in &import.names {
-                    if self.program().modules.is_internal(&alias.name) && alias.asname.is_some() {
+                    if !self.program().modules.is_internal(&alias.name) {
+                        continue;
+                    }
+                    if alias.asname.is_some() {
                         self.selection.escaped.insert(alias.name.to_string());
+                    } else {
+                        self.inner_path(id, &alias.name);
                     }
                 }
             }
             _ => {}
+        }
+    }
+
+    /// After `import a.b` in a block the code says `a.b.name`.
+    fn inner_path(&mut self, id: UnitId, path: &str) {
+        for (at, _) in path.match_indices('.') {
+            let rest = path[at + 1..].split('.').next().unwrap_or_default();
+            self.selection.dotted.insert((path[..at].to_owned(), Name::new(rest)));
+        }
+        let program = self.program();
+        let unit = program.get(id);
+        let text = program.modules.get(unit.module).syntax.source().slice(unit.stmt);
+        let names = text.match_indices(path).filter_map(|(at, _)| {
+            let rest = text[at + path.len()..].strip_prefix('.')?;
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+        });
+        let names: FxHashSet<Name> = names.map(Name::new).collect();
+        for name in names {
+            self.demand(path, &name);
         }
     }
 

@@ -733,3 +733,36 @@ holds pkg.space LIMIT other int
 "#,
     );
 }
+
+#[test]
+fn a_path_that_a_block_imports_is_reached_through_an_object() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/late.py
++def make():
+*    return 1
++def other():
+-    return 2
+--- pkg/mod.py
++def user():
+*    import pkg.late
+*    return pkg.late.make()
+--- test_it.py
++from pkg.mod import user
++def test_f():
+*    assert user()
+",
+        "test_it.py::test_f",
+        "
++import sys
++late = pkg = sys.modules.get(__name__)
+ def user():
+     return pkg.late.make()
+ def test_f():
+     assert user()
+ def make():
+     return 1
+",
+    );
+}

@@ -2,7 +2,7 @@
 //!
 //! Tests and their support are not its business: functions of theirs stay whole or go whole.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use graph::{Gist, GistLine, Origin, Reduction};
 use schemars::JsonSchema;
@@ -36,10 +36,6 @@ struct Report {
     complete: bool,
 }
 
-/// A run takes no longer than this many times the original's, and this much more.
-const SLOWER: u32 = 5;
-const GRACE: Duration = Duration::from_secs(10);
-
 impl Tool for MinimizeTool {
     fn name(&self) -> &'static str {
         "minimize"
@@ -65,9 +61,8 @@ impl Tool for MinimizeTool {
         }
         let (original, trace) = session.traced()?;
         let pristine = session.pristine(&trace)?;
-        let wall = session.limits.wall.min(original.wall * SLOWER + GRACE);
         let same = |gist: &Gist| -> Result<bool, ToolError> {
-            let run = session.run_on(&pristine, gist, None, wall)?;
+            let run = session.run_on(&pristine, gist, None)?;
             Ok(difference(&original, None, &run.execution, &run.raw).is_none())
         };
         if !same(&gist)? {
