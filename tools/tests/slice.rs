@@ -457,6 +457,49 @@ mod advice {
     }
 
     #[test]
+    fn what_a_module_says_in_its_own_words_it_lacks_makes_objects_of_those_that_have_it() {
+        let top = " 1 def __getattr__(name):\n 2     raise AttributeError(name)\n";
+        let inner = " 1 class A:\n 2     def __getattr__(self, name):\n 3         raise E(name)\n";
+        let value = graph::Value::Other("function".to_owned());
+        let names = BTreeMap::from([("all".to_owned(), value)]);
+        let held = ModuleSnapshot { names, ..ModuleSnapshot::default() };
+        let modules = BTreeMap::from([
+            ("pkg".to_owned(), ModuleSnapshot::default()),
+            ("pkg.compat".to_owned(), held),
+        ]);
+        let trace = Trace { modules, ..Trace::default() };
+        for (text, line, expected) in [(top, 2, vec!["pkg.compat".to_owned()]), (inner, 3, vec![])]
+        {
+            for message in
+                ["Module 'pkg' has no attribute 'all'", "module pkg has no attribute all"]
+            {
+                let (gist, plan) = (gist(text), Plan::default());
+                let frame = (format!("/run/{GIST}"), line, "__getattr__".to_owned());
+                let raised = Raised {
+                    kind: "AttributeError".to_owned(),
+                    message: message.to_owned(),
+                    frames: vec![frame],
+                    ..Raised::default()
+                };
+                let found = Difference {
+                    what: "outcome".to_owned(),
+                    case: None,
+                    original: String::new(),
+                    gist: String::new(),
+                    raised: Some(raised),
+                };
+                let request = &SliceRequest::default();
+                let (trace, plan, gist) = (&trace, &plan, &gist);
+                let (gist_path, early) = (GIST, &[][..]);
+                let attempt =
+                    Attempt { trace, plan, gist, gist_path, probed: None, early, request };
+                let next = advise(&found, &attempt).unwrap();
+                assert_eq!(next.adjustments.namespaces, expected, "{message}");
+            }
+        }
+    }
+
+    #[test]
     fn an_error_that_names_nothing_keeps_whole_the_functions_on_its_way() {
         let mut request = SliceRequest::default();
         check(&request, "ValueError: odd", r#"whole [{"line":9,"path":"pkg/mod.py"}]"#);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use graph::{Adjustments, Gist, Origin, Place, Plan, Trace};
+use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Place, Plan, Trace};
 use serde::{Deserialize, Serialize};
 
 use super::{Probed, SliceRequest, printed::printed};
@@ -254,6 +254,16 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
                     add(&mut adjustments.demands, (module, attribute));
                 }
                 Some(_) => keep_binders(attempt, &attribute, adjustments),
+                // A module's own words: the gist has the `__getattr__` of one, and answers for all.
+                None if ends_in_module_getattr(raised, attempt) => {
+                    let name = message.rsplit(' ').next().unwrap_or_default().trim_matches('\'');
+                    let holds = |held: &&ModuleSnapshot| held.names.contains_key(name);
+                    let modules = &attempt.trace.modules;
+                    let found = modules.iter().filter(|(_, held)| holds(held));
+                    for (module, _) in found.take(MOST_WHOLE) {
+                        add(&mut adjustments.namespaces, module.clone());
+                    }
+                }
                 None => keep_stubs(attempt, &attribute, adjustments),
             }
         }
@@ -292,6 +302,25 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
     if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
     }
+}
+
+/// Whether an error was raised by a `__getattr__` at the top level of the gist.
+fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let name = std::path::Path::new(attempt.gist_path).file_name();
+    let Some((_, line, _)) = raised.frames.last().filter(|(file, _, function)| {
+        function == "__getattr__" && std::path::Path::new(file).file_name() == name
+    }) else {
+        return false;
+    };
+    let line = match attempt.probed {
+        Some(probed) => probed.gist_line(*line),
+        None => Some(*line),
+    };
+    let place = line.and_then(|line| enclosing(attempt.gist, line, "__getattr__"));
+    let head = attempt.gist.text.lines().zip(&attempt.gist.lines).find(|(_, line)| {
+        matches!((&line.origin, &place), (Origin::Source(one), Some(other)) if one == other)
+    });
+    head.is_some_and(|(text, _)| !text.starts_with(char::is_whitespace))
 }
 
 /// Whether a line of the gist on the way to an error reads the name of its module.
