@@ -260,7 +260,17 @@ fn always(function: &StmtFunctionDef) -> bool {
         names.visit_stmt(stmt);
         names.0
     };
-    COMPARES.contains(&function.name.as_str()) && !function.body.iter().any(looks)
+    // One that does nothing says no, as that of a class whose comparisons nobody asks for may.
+    let says_no = function.name.as_str() != "__ne__" && function.body.iter().all(is_nothing);
+    COMPARES.contains(&function.name.as_str()) && !says_no && !function.body.iter().any(looks)
+}
+
+fn is_nothing(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Pass(_) => true,
+        Stmt::Expr(node) => node.value.is_literal_expr(),
+        _ => false,
+    }
 }
 
 struct Names(bool);

@@ -11,7 +11,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use rustc_hash::FxHashSet;
 
-use super::ran::{Ran, is_docstring};
+use super::ran::{Ran, counts_lines, is_docstring};
 use crate::{scope, syntax::Syntax};
 
 /// A kept statement.
@@ -423,7 +423,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let head = Head::Function(function, called);
         let line = source.line(stmt.start());
         let asked = matches!(self.whole, Whole::Lines(lines) if lines.contains(&line))
-            || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body);
+            || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
+            || called.any() && counts_lines(function);
         if !called.any() && !asked {
             let body = match function.body.first() {
                 Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],

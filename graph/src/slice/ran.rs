@@ -1,6 +1,9 @@
 //! What ran in one module, indexed by line: the executed half of a trace, made quick to ask.
 
-use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_ast::{
+    Expr, Stmt, StmtFunctionDef,
+    visitor::{self, Visitor},
+};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -149,6 +152,29 @@ impl Ran {
         let end = span.iter().map(|at| at.end).max()?;
         Some((start, end))
     }
+}
+
+/// Whether a function asks on which lines code stands, its own among it: then no line may go, neither
+/// blanks nor comments.
+pub(crate) fn counts_lines(function: &StmtFunctionDef) -> bool {
+    struct Finder(bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            let name = match expr {
+                Expr::Name(name) => name.id.as_str(),
+                Expr::Attribute(attribute) => attribute.attr.as_str(),
+                _ => "",
+            };
+            self.0 |= matches!(
+                name,
+                "extract_stack" | "extract_tb" | "f_lineno" | "tb_lineno" | "co_firstlineno"
+            );
+            visitor::walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(false);
+    finder.visit_body(&function.body);
+    finder.0
 }
 
 /// Whether a statement is a bare string: a docstring, or a comment in the form of one.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ruff_python_ast::{Stmt, token::TokenKind};
+use ruff_python_ast::{Stmt, StmtFunctionDef, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
@@ -13,6 +13,7 @@ use super::{
     name::TextRangeKey,
     plan::{GistLine, Origin, Place},
     prune::{Clause, Head, Node, Role},
+    ran::counts_lines,
 };
 use crate::{module::Module, scope};
 
@@ -77,6 +78,13 @@ impl Renderer<'_> {
         }
     }
 
+    /// Whether a function is written line by line as it stands. What it imports from inside would have to
+    /// become something else.
+    fn is_verbatim(&self, function: &StmtFunctionDef) -> bool {
+        let within = |start: &&u32| function.range.contains(TextSize::new(**start));
+        counts_lines(function) && !self.inner.keys().any(|start| within(&start))
+    }
+
     fn clause(&self, stmt: &Stmt, clause: &Clause<'_>, first: bool, depth: usize, out: &mut Lines) {
         let syntax = &self.module.syntax;
         let mut body_depth = depth + 1;
@@ -115,6 +123,9 @@ impl Renderer<'_> {
             Head::Case(case) => {
                 self.cut(syntax.header(case.range.start(), &case.body), depth + 1, None, out);
                 body_depth = depth + 2;
+            }
+            Head::Function(function, called) if called.any() && self.is_verbatim(function) => {
+                return self.cut(stmt.range(), depth, None, out);
             }
             Head::Function(function, _) => {
                 self.decorated(stmt, &function.decorator_list, &function.body, depth, out);

@@ -324,3 +324,46 @@ fn what_waits_in_a_thread_keeps_its_other_ways_out() {
 ",
     );
 }
+
+#[test]
+fn a_function_that_counts_lines_keeps_each_of_its_own() {
+    check(
+        "
+--- lib.py
++import sys
++DISTANCE = 4
++def where(x):
+*    here = sys._getframe().f_lineno
++    # four lines down
++
+*    if x > 5:
+-        return None
+*    return sys._getframe().f_lineno - here == DISTANCE + 1
++def other(x):
+*    if x > 5:
+-        return None
++    # gone
+*    return x
+--- test_it.py
++from lib import other, where
++def test_f():
+*    assert where(other(1))
+",
+        "test_it.py::test_f",
+        "
+ import sys
+ DISTANCE = 4
+ def where(x):
+     here = sys._getframe().f_lineno
+     # four lines down
+
+     if x > 5:
+         return None
+     return sys._getframe().f_lineno - here == DISTANCE + 1
+ def other(x):
+     return x
+ def test_f():
+     assert where(other(1))
+",
+    );
+}
