@@ -321,6 +321,7 @@ pub fn session(
         interrupt: context.interrupt.clone(),
         deadline: context.interrupt.now() + Duration::from_secs_f64(settings.session.seconds),
         graphs,
+        traces: None,
         findings: Findings::default(),
     })
 }

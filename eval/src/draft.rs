@@ -6,7 +6,6 @@ use tools::Environment;
 
 use crate::{
     collect::Collected,
-    reference::installed,
     task::{Suite, TaskError},
 };
 
@@ -150,7 +149,7 @@ impl Draft<'_> {
         // The environment's own directory alone: what its base interpreter has is not seen from it.
         let own = environment.python.parent().and_then(Path::parent).map(Path::to_path_buf);
         let own = Environment { readable: own.into_iter().collect(), ..environment.clone() };
-        let names = installed(&own);
+        let names = own.distributions();
         let distributions = names.iter().filter_map(|name| {
             let (name, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
             let is_project = normal(name) == normal(project);

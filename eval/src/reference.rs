@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -390,30 +389,8 @@ pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     let environment = spec.environment;
     add(&environment.python.to_string_lossy());
     add(&format!("{:?} {:?}", environment.version, environment.pythonpath));
-    for name in installed(environment) {
+    for name in environment.distributions() {
         add(&name);
     }
     hasher.finalize().to_hex()[..32].to_owned()
-}
-
-/// Names of what is installed in an environment, versions included: its site directories' metadata.
-pub(crate) fn installed(environment: &Environment) -> BTreeSet<String> {
-    let version = format!("python{}.{}", environment.version.0, environment.version.1);
-    let mut names = BTreeSet::new();
-    for directory in &environment.readable {
-        let site = directory.join("lib").join(&version).join("site-packages");
-        for place in [site.as_path(), directory.as_path()] {
-            let Ok(entries) = fs::read_dir(place) else { continue };
-            for entry in entries.flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if [".dist-info", ".egg-info", ".egg-link", ".pth"]
-                    .iter()
-                    .any(|e| name.ends_with(e))
-                {
-                    names.insert(name);
-                }
-            }
-        }
-    }
-    names
 }

@@ -24,7 +24,7 @@ use crate::{
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
-    trace::trace as trace_run,
+    trace::{Reuse, TraceStore, trace as trace_run},
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -54,6 +54,8 @@ pub struct Session {
     pub deadline: Instant,
     /// The directory in which graphs, and what follows from them, are kept between sessions.
     pub graphs: Option<PathBuf>,
+    /// The directory in which traces are kept between sessions.
+    pub traces: Option<PathBuf>,
     /// What was found out so far.
     pub findings: Findings,
 }
@@ -93,6 +95,8 @@ impl Drop for Pristine<'_> {
 pub struct Findings {
     /// What the command touched on the original, once traced.
     pub trace: Option<Arc<Trace>>,
+    /// What came of the trace of an earlier session, where traces are kept.
+    pub reuse: Option<Reuse>,
     /// The repository as graphs, once something asked for them.
     pub graph: Option<Arc<Graph>>,
     /// What the command did on the original, once run; normalised.
@@ -182,6 +186,17 @@ impl Session {
         if let (Some(original), Some(trace)) = (&self.findings.original, &self.findings.trace) {
             return Ok((Arc::clone(original), Arc::clone(trace)));
         }
+        let kept = self.traces.clone().and_then(|directory| {
+            // Without their state nothing is kept.
+            Some((self.trace_key(), TraceStore::files(&self.repository.root).ok()?, directory))
+        });
+        if let Some((key, files, directory)) = &kept {
+            let (reuse, found) = TraceStore::new(directory).get(key, files);
+            self.findings.reuse = Some(reuse);
+            if let Some((original, trace)) = found {
+                return Ok(self.found(original, trace));
+            }
+        }
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
@@ -206,10 +221,32 @@ impl Session {
         if let Err(unusable) = usable_trace(&original, &trace, &self.command, limit) {
             return Err(self.refuse(unusable));
         }
+        if let Some((key, files, directory)) = kept {
+            TraceStore::new(&directory).put(&key, files, &original, &trace);
+        }
+        Ok(self.found(original, trace))
+    }
+
+    fn found(&mut self, original: Execution, trace: Trace) -> (Arc<Execution>, Arc<Trace>) {
         let (original, trace) = (Arc::new(original), Arc::new(trace));
         self.findings.original = Some(Arc::clone(&original));
         self.findings.trace = Some(Arc::clone(&trace));
-        Ok((original, trace))
+        (original, trace)
+    }
+
+    /// What a trace depends on, besides the files of the repository.
+    fn trace_key(&self) -> String {
+        let environment = &self.environment;
+        let parts = [
+            env!("CARGO_PKG_VERSION").to_owned(),
+            self.sandbox.name().to_owned(),
+            self.repository.root.to_string_lossy().into_owned(),
+            self.command.to_string(),
+            format!("{:?} {} {:?}", self.limits, self.hash_seed, self.variables),
+            format!("{:?} {:?}", environment.python, environment.version),
+            format!("{:?} {:?}", environment.pythonpath, environment.distributions()),
+        ];
+        blake3::hash(parts.join("\0").as_bytes()).to_hex()[..32].to_owned()
     }
 
     /// Remembers that there is nothing to reproduce.

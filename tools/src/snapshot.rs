@@ -125,14 +125,7 @@ impl Snapshot {
 
     /// A hash over relative paths, kinds and bytes.
     pub(crate) fn fingerprint(&self, root: &Path) -> Result<String, PathError> {
-        let hashes = in_parallel(&self.entries, |entry| match &entry.kind {
-            Kind::File { .. } => {
-                let path = root.join(&entry.path);
-                hash_file(&path).map_err(|error| (path, error))
-            }
-            Kind::Link { target } => Ok(blake3::hash(target.as_os_str().as_encoded_bytes())),
-            Kind::Directory => Ok(blake3::hash(b"")),
-        })?;
+        let hashes = self.contents(root)?;
         let mut hasher = blake3::Hasher::new();
         for (entry, hash) in self.entries.iter().zip(hashes) {
             let path = entry.path.as_os_str().as_encoded_bytes();
@@ -147,6 +140,22 @@ impl Snapshot {
             hasher.update(hash.as_bytes());
         }
         Ok(hasher.finalize().to_hex().to_string())
+    }
+
+    /// A hash of each entry: of its bytes, or where it leads.
+    pub(crate) fn hashes(&self, root: &Path) -> Result<Vec<String>, PathError> {
+        Ok(self.contents(root)?.iter().map(|hash| hash.to_hex().to_string()).collect())
+    }
+
+    fn contents(&self, root: &Path) -> Result<Vec<blake3::Hash>, PathError> {
+        in_parallel(&self.entries, |entry| match &entry.kind {
+            Kind::File { .. } => {
+                let path = root.join(&entry.path);
+                hash_file(&path).map_err(|error| (path, error))
+            }
+            Kind::Link { target } => Ok(blake3::hash(target.as_os_str().as_encoded_bytes())),
+            Kind::Directory => Ok(blake3::hash(b"")),
+        })
     }
 
     fn skip(&mut self, path: PathBuf, reason: SkipReason) {

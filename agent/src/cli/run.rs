@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::eval::Submission;
 use clap::Args;
 use serde_json::json;
-use tools::{GIST_NAME, Session};
+use tools::{GIST_NAME, Reuse, Session};
 
 use super::{
     Exit, Failure, OrExit,
@@ -68,6 +68,7 @@ impl Run {
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
+        session.traces = Some(around.cache.join("traces"));
         let before = match &self.resume {
             Some(path) => answers(path, &session)?,
             None => Vec::new(),
@@ -113,14 +114,37 @@ impl Run {
             .or_exit(Exit::Infrastructure)?;
         if around.json {
             let scores = scores(&evaluation);
-            let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "scores": scores });
+            let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "trace": findings.reuse, "scores": scores });
             println!("{printed:#}");
         } else {
             super::output::styled(&verdict(&evaluation, around.color));
+            if let Some(told) = findings.reuse.as_ref().and_then(told) {
+                println!("  trace       {told}");
+            }
             println!("  gist        {}", output.display());
             println!("  record      {}", record.path().display());
         }
         Ok(verdict::exit(&evaluation))
+    }
+}
+
+/// What is said of a trace that was there before.
+fn told(reuse: &Reuse) -> Option<String> {
+    let files = |paths: &[String]| match paths {
+        [one] => one.clone(),
+        [one, rest @ ..] => format!("{one} and {} more", rest.len()),
+        [] => "nothing".to_owned(),
+    };
+    match reuse {
+        Reuse::None => None,
+        Reuse::Held(changed) if changed.is_empty() => {
+            Some("the earlier one: nothing changed".to_owned())
+        }
+        Reuse::Held(changed) => Some(format!(
+            "the earlier one: {} changed, which the command does not look at",
+            files(changed)
+        )),
+        Reuse::Outdated(changed) => Some(format!("made again: {} changed", files(changed))),
     }
 }
 

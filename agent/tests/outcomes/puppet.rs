@@ -101,6 +101,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
         hash_seed: 0,
         variables: BTreeMap::new(),
         graphs: None,
+        traces: None,
         findings: Findings::default(),
     }
 }

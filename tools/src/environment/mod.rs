@@ -12,7 +12,8 @@ mod provision;
 mod requirements;
 
 use std::{
-    io,
+    collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -119,6 +120,26 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
+    /// Names of what is installed, versions included: the metadata of its site directories.
+    pub fn distributions(&self) -> BTreeSet<String> {
+        let version = format!("python{}.{}", self.version.0, self.version.1);
+        let mut names = BTreeSet::new();
+        for directory in &self.readable {
+            let site = directory.join("lib").join(&version).join("site-packages");
+            for place in [site.as_path(), directory.as_path()] {
+                let Ok(entries) = fs::read_dir(place) else { continue };
+                for entry in entries.flatten() {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let ends = [".dist-info", ".egg-info", ".egg-link", ".pth"];
+                    if ends.iter().any(|end| name.ends_with(end)) {
+                        names.insert(name);
+                    }
+                }
+            }
+        }
+        names
+    }
+
     /// The environment that an interpreter has, for a repository at `root`. The interpreter is not
     /// changed; packages in the user's own site directory are no part of it.
     ///

@@ -10,6 +10,7 @@
 //! 3.12 and 3.13 a condition that went one way 64 times is no longer watched: its other way counts as
 //! taken if the lines there were executed.
 
+mod kept;
 mod log;
 
 use std::path::Path;
@@ -21,6 +22,9 @@ use crate::{
     command::Program,
     execute::{self, ExecuteError, Execution, RunSpec},
 };
+
+pub use kept::Reuse;
+pub(crate) use kept::TraceStore;
 
 const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
 const HOOK: &str = include_str!("sitecustomize.py");
