@@ -120,6 +120,8 @@ struct Book {
     taken: FxHashSet<Name>,
     /// What imports inside blocks bind, under which name, and when.
     nested: BTreeMap<Thing, (Moment, Name)>,
+    /// Names that a unit adds to, and what other modules' things they stood for before.
+    augmented: Vec<(UnitId, Name, Thing)>,
 }
 
 pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Naming {
@@ -355,6 +357,7 @@ impl Namer<'_, '_> {
         self.provide_packages();
         self.write_imports();
         self.write_inner();
+        self.write_augmented();
         self.write_namespaces();
     }
 

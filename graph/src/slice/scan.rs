@@ -33,6 +33,8 @@ pub(crate) struct Reference {
 pub(crate) enum Usage {
     Load,
     Store,
+    /// Read and bound anew: `name += value`.
+    Augment,
     Global,
 }
 
@@ -228,6 +230,15 @@ impl<'a> Scanner<'a> {
                     });
                 }
             }
+            Stmt::AugAssign(assign) => {
+                match assign.target.as_ref() {
+                    Expr::Name(name) => {
+                        self.name(&name.id, name.range, Vec::new(), Usage::Augment);
+                    }
+                    target => self.visit_expr(target),
+                }
+                self.visit_expr(&assign.value);
+            }
             Stmt::AnnAssign(assign) => {
                 self.visit_expr(&assign.target);
                 let in_function =
@@ -318,7 +329,7 @@ impl<'a> Scanner<'a> {
                 true
             }
         };
-        if class_local && usage == Usage::Store {
+        if class_local && usage != Usage::Load {
             return;
         }
         let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));

@@ -348,3 +348,34 @@ fn every_statement_that_binds_a_needed_name_is_kept() {
 ",
     );
 }
+
+#[test]
+fn what_is_added_to_was_there_before() {
+    check(
+        "
+--- pkg/__init__.py
++from .core import _items as items
++from .more import _items as more
++items += more
+--- pkg/core.py
++_items = [1]
+--- pkg/more.py
++_items = [2]
+--- test_it.py
++from pkg import items
++def test_f():
+*    assert items == [1, 2]
+",
+        "test_it.py::test_f",
+        "
+ _items = [1]
++_items_core = _items
+ _items = [2]
++more = _items
++items = _items_core
+ items += more
+ def test_f():
+     assert items == [1, 2]
+",
+    );
+}

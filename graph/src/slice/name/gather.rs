@@ -37,6 +37,22 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 None => continue,
             };
             let late = reference.late;
+            if let Thing::Own(home, own) = &thing
+                && reference.usage == Usage::Augment
+                && !late
+                && *home != unit.module
+            {
+                book.uses.entry(own.clone()).or_default().push(Use {
+                    unit: id,
+                    range: None,
+                    thing: thing.clone(),
+                    late: true,
+                    pinned: false,
+                    through: None,
+                });
+                book.augmented.push((id, reference.name.clone(), thing));
+                continue;
+            }
             book.uses.entry(reference.name.clone()).or_default().push(Use {
                 unit: id,
                 range: Some(reference.range),

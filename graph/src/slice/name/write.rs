@@ -249,6 +249,18 @@ impl Namer<'_, '_> {
         }
     }
 
+    /// `name += value` adds to what another module has under its own name.
+    pub(super) fn write_augmented(&mut self) {
+        for (unit, name, thing) in &self.book.augmented {
+            let Thing::Own(_, own) = thing else { continue };
+            let unit = self.selection.program.get(*unit);
+            let here = self.flat(name, &Thing::Own(unit.module, name.clone()));
+            let there = self.flat(own, thing);
+            let reason = "added to here, and bound anew";
+            self.glue(unit.moment.after(-1), format!("{here} = {there}"), reason.to_owned());
+        }
+    }
+
     pub(super) fn write_namespaces(&mut self) {
         let mut unnamed = BTreeSet::new();
         for (module, names) in &self.book.namespaces {
