@@ -2,7 +2,7 @@
 //!
 //! Tests and their support are not its business: functions of theirs stay whole or go whole.
 
-use std::time::Instant;
+use std::{cell::Cell, time::Instant};
 
 use graph::{Gist, GistLine, Origin, Reduction};
 use schemars::JsonSchema;
@@ -60,10 +60,14 @@ impl Tool for MinimizeTool {
             return Err(Problem::Failed.because(why));
         }
         let (original, trace) = session.traced()?;
+        // Where texts vary from run to run, `execute` has seen it.
+        let again = session.findings.again.clone();
         let pristine = session.pristine(&trace)?;
+        let runs = Cell::new(0);
         let same = |gist: &Gist| -> Result<bool, ToolError> {
+            runs.set(runs.get() + 1);
             let run = session.run_on(&pristine, gist, None)?;
-            Ok(difference(&original, None, &run.execution, &run.raw).is_none())
+            Ok(difference(&original, again.as_deref(), &run.execution, &run.raw).is_none())
         };
         if !same(&gist)? {
             return Err(Problem::Failed.because("the gist does not do what the original does"));
@@ -74,16 +78,14 @@ impl Tool for MinimizeTool {
         };
         let before = gist.lines.len();
         let mut reduction = Reduction::new(gist, &is_support);
-        let (mut runs, mut complete) = (1, true);
+        let mut complete = true;
         while let Some(proposal) = reduction.propose() {
             if Instant::now() >= session.deadline {
                 complete = false;
                 break;
             }
-            runs += 1;
             // What agrees by chance once may not again.
             if same(&proposal)? && same(&proposal)? {
-                runs += 1;
                 reduction.accept(proposal);
             } else {
                 reduction.reject();
@@ -91,7 +93,8 @@ impl Tool for MinimizeTool {
         }
         let gist = reduction.gist().clone();
         drop(pristine);
-        let reply = Reply::of(&Report { before, lines: gist.lines.len(), runs, complete });
+        let reply =
+            Reply::of(&Report { before, lines: gist.lines.len(), runs: runs.get(), complete });
         session.findings.gist = Some(gist);
         reply
     }
