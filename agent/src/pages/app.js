@@ -6,7 +6,8 @@ const gistify = (() => {
   let index = null, shown = '', findings = [], at = -1;
   const loaded = new Map(), waiting = new Map();
   const sorting = new Map();
-  // Long tables have the rows near the window only; these are drawn anew when it moves.
+  // Long tables move in a box of their own, below their heads, and have the rows near it only, which are drawn
+  // anew when it moves.
   const MANY = 150, SPARE = 40;
   let long = [];
 
@@ -32,7 +33,7 @@ const gistify = (() => {
 
   // A table whose heads sort it. Columns: name, figure?, key(row), cell(td, row).
   function table(parent, id, columns, rows) {
-    const box = make('div', parent, null, 'scroll'), node = make('table', box, null, rows.length > MANY ? 'many' : ''), body = make('tbody');
+    const box = make('div', parent, null, rows.length > MANY ? 'scroll tall' : 'scroll'), node = make('table', box, null, rows.length > MANY ? 'many' : ''), body = make('tbody');
     const heads = make('tr', make('thead', node));
     node.append(body);
     let sorted = rows, from = 0, to = 0, height = 26;
@@ -78,6 +79,7 @@ const gistify = (() => {
     fill();
     if (rows.length > MANY) {
       node.setAttribute('aria-rowcount', rows.length + 1);
+      box.tabIndex = 0;
       // Columns keep their width, whichever rows are there.
       for (const head of heads.children) head.style.minWidth = head.offsetWidth + 'px';
       long.push(near);
@@ -420,7 +422,7 @@ const gistify = (() => {
   });
   let typing = 0;
   $('search').addEventListener('input', event => { clearTimeout(typing); const text = event.target.value; typing = setTimeout(() => { history.replaceState(null, '', '#/tasks?' + part(text)); route() }, 120) });
-  for (const what of ['scroll', 'resize']) addEventListener(what, () => long.forEach(near => near(false)), { passive: true });
+  for (const what of ['scroll', 'resize']) addEventListener(what, () => long.forEach(near => near(false)), { passive: true, capture: true });
   addEventListener('hashchange', () => { $('search').blur(); route() });
 
   // A page that is served asks for what is new.

@@ -313,13 +313,17 @@ fn a_thousand_tasks_open_at_once() {
         let texts = browser.run(script).as_array().unwrap().clone();
         texts.into_iter().map(|text| text.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let (first, all) = (texts(&browser), "document.documentElement.scrollHeight");
+    let (first, all) = (texts(&browser), "document.querySelector('main .tall').scrollHeight");
     assert_eq!(first[0], "small::double");
     for (place, name) in [("half", format!("{all} / 2")), ("end", all.to_owned())] {
-        browser.run(&format!("scrollTo(0, {name})"));
+        browser.run(&format!("document.querySelector('main .tall').scrollTo(0, {name})"));
         browser.wait("return document.querySelector('main tbody tr').className === 'gap'");
         let shown = texts(&browser);
         assert!(shown.len() < 200 && !shown.contains(&first[0]), "{place}: {shown:?}");
+        // Its head stays, with the page's own.
+        let head = "const at = name => document.querySelector(name).getBoundingClientRect(); return \
+                    at('main thead th').top >= at('header').bottom && at('main .tall').bottom <= innerHeight";
+        assert_eq!(browser.run(head), true, "{place}: the head is out of view");
         if place == "end" {
             assert_eq!(shown.last().unwrap(), "small::task 998");
             let seen = "const rows = [...document.querySelectorAll('main tbody tr')]; const last = \
@@ -330,7 +334,7 @@ fn a_thousand_tasks_open_at_once() {
     }
     browser.picture("matrix-end");
     // Sorted the other way round.
-    browser.run("scrollTo(0, 0); const head = document.querySelectorAll('main th')[1]; head.click(); head.click()");
+    browser.run("document.querySelector('main .tall').scrollTo(0, 0); const head = document.querySelectorAll('main th')[1]; head.click(); head.click()");
     browser.wait("return document.querySelector('main tbody tr').className !== 'gap'");
     assert_eq!(texts(&browser)[0], "small::task 998");
     eprintln!(
