@@ -477,6 +477,8 @@ class Settrace(Tracer):
     def audit(self, event, args):
         # An exception inside of a trace function (the recursion limit) ends all tracing; a program
         # may end it, too. Events are frequent enough to notice.
+        if event == "object.__getattr__":
+            return  # Mostly our own look at a frame's code, once a call: we are there.
         if _gettrace() is None and event != "sys.settrace" and not self.stopped:
             sys.settrace(self.trace)
         Tracer.audit(self, event, args)

@@ -186,8 +186,11 @@ class _Witness:
     def audit(self):
         direct, indirect, places = _DIRECT, _INDIRECT, _PLACES
         busy = self.busy
+        own, getframe = globals(), _getframe
 
         def hook(event, args):
+            if event == "object.__getattr__" and getframe(1).f_globals is own:
+                return  # Our own look at a frame's code, once a call and line.
             if event in direct or event in indirect or event in places or event == "import":
                 me = _get_ident()
                 if me in busy:
@@ -591,6 +594,13 @@ def _is_asynchronous(function):
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
+def _lines(code):
+    """The lines of a function, that of its head too: it may be told, and may not."""
+    import dis
+
+    return {line for _, line in dis.findlinestarts(code) if line is not None}
+
+
 class _Watch:
     """The lines of the watched functions, and the types of what is returned to them."""
 
@@ -609,8 +619,11 @@ class _Watch:
     def line(self, code, line):
         self.lines.add((code.co_filename[len(self.root) :], line))
 
+    def is_full(self):
+        return len(self.values) >= _MOST_VALUES
+
     def value(self, value, caller, inside=0):
-        if len(self.values) >= _MOST_VALUES:
+        if self.is_full():
             return
         kind = type(value)
         compares = 0
@@ -638,6 +651,7 @@ class _Tracing(_Watch):
 
     def __enter__(self):
         self.before = sys.gettrace()
+        self.locals = {}
         sys.settrace(self.trace)
 
     def __exit__(self, *_):
@@ -648,17 +662,37 @@ class _Tracing(_Watch):
         if not code.co_filename.startswith(self.root):
             return None
         if self.is_watched(code):
-            return self.local
+            return self.local(code)
+        if self.is_full():
+            return None
         caller = frame.f_back
         if caller is not None and self.is_watched(caller.f_code):
             frame.f_trace_lines = False
             return self.returned
         return None
 
-    def local(self, frame, event, arg):
-        if event == "line":
-            self.line(frame.f_code, frame.f_lineno)
-        return self.local
+    def local(self, code):
+        """The local trace of a watched function, until all of its lines were seen: reading a frame's code is
+        an audited event, which a loop pays for on each line."""
+        known = self.locals.get(id(code))
+        if known is None:
+            left, head = _lines(code), code.co_firstlineno
+
+            def local(frame, event, arg):
+                if event == "line":
+                    line = frame.f_lineno
+                    if line in left:
+                        left.discard(line)
+                        self.line(code, line)
+                        if line != head:
+                            left.discard(head)  # What is behind the head is told first, or there is nothing.
+                    if not left:
+                        frame.f_trace = None
+                return local
+
+            known = self.locals[id(code)] = (left, local)
+        left, local = known
+        return local if left else None
 
     def returned(self, frame, event, arg):
         if event == "return":
