@@ -253,18 +253,23 @@ impl<'a> Search<'a, '_> {
     fn process(&mut self, id: UnitId) {
         let nodes = self.settle(id);
         let scan = scan(&nodes, self.selection.annotations);
-        let only_exports = self.program().get(id).binds.iter().all(|name| name == "__all__")
-            && !self.program().get(id).binds.is_empty()
+        // Whatever it is kept for: a test is asked for by no name.
+        let unit = self.program().get(id);
+        let (module, binds) = (unit.module, unit.binds.clone());
+        for name in &binds {
+            self.changing(module, name);
+        }
+        let only_exports = !binds.is_empty()
+            && binds.iter().all(|name| name == "__all__")
             && !calls_globals(self.program().get(id).stmt);
         let exports = Name::new_static("__all__");
-        let home = &self.program().modules.get(self.program().get(id).module).name;
+        let home = &self.program().modules.get(module).name;
         let asked = self.selection.asked.contains(&(home.clone(), exports));
         if only_exports && asked {
             // Whoever reads it asks for all that it names.
             self.strings.extend(scan.strings.iter().map(|(text, _)| text.clone()));
         }
         if !only_exports {
-            let module = self.program().get(id).module;
             for reference in scan.references.iter().filter(|reference| !reference.dead) {
                 self.refer(id, reference);
             }
@@ -427,7 +432,14 @@ impl<'a> Search<'a, '_> {
         for unit in self.program().binders(home, name) {
             self.keep(unit, reason.clone());
         }
-        for unit in self.waiting.remove(&(home, name.clone())).unwrap_or_default() {
+        self.changing(home, name);
+    }
+
+    /// Keeps what only changes a global that is in the gist.
+    fn changing(&mut self, home: ModuleId, name: &Name) {
+        let Some(units) = self.waiting.remove(&(home, name.clone())) else { return };
+        let module = self.program().modules.get(home).name.clone();
+        for unit in units {
             self.keep(unit, Reason::Changes(module.clone(), name.to_string()));
         }
     }

@@ -394,3 +394,40 @@ holds pkg.lazy make function pkg.real:make
 ",
     );
 }
+
+#[test]
+fn what_is_put_into_a_test_class_behind_it_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++class Context:
++    def restore(self):
+*        return 1
+--- test_a.py
++from pkg.mod import Context
++class TestIt:
++    context = None
++    def test_f(self):
+*        assert self.context.restore()
++class TestOther:
++    context = None
++TestIt.context = Context()
++TestOther.context = Context()
++def test_g():
+-    pass
++test_g.mark = 1
+",
+        "test_a.py::TestIt::test_f",
+        "
+ class Context:
+     def restore(self):
+         return 1
+ class TestIt:
+     context = None
+     def test_f(self):
+         assert self.context.restore()
+ TestIt.context = Context()
+",
+    );
+}
