@@ -242,9 +242,16 @@ impl Sliceable {
             .map(|(_, module)| match trace.file(module.path()) {
                 Some(file) => {
                     let mut ran = Ran::new(file);
+                    let threads = trace.python < (3, 10, 0);
+                    if threads {
+                        ran.thread_jumps(&module.syntax);
+                    }
                     if let Some(executed) = &adjustments.executed {
                         let one = executed.iter().find(|one| one.path == module.path());
                         ran.narrow(&module.syntax, one);
+                        if threads {
+                            ran.thread_jumps(&module.syntax);
+                        }
                     }
                     ran
                 }

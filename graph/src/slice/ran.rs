@@ -82,6 +82,43 @@ impl Ran {
         });
     }
 
+    /// Adds the lines of `continue`, `break` and `pass` of which no trace below 3.10 tells: a jump to them
+    /// goes straight to where they lead.
+    pub(crate) fn thread_jumps(&mut self, syntax: &Syntax) {
+        let source = syntax.source();
+        let mut silent = Vec::new();
+        let mut block = |header: Option<&Expr>, body: &[Stmt]| {
+            let mut reached =
+                header.is_some_and(|test| has_bool_op(test) && self.range(source, test.range()));
+            for stmt in body {
+                let jumps = matches!(stmt, Stmt::Continue(_) | Stmt::Break(_) | Stmt::Pass(_));
+                if reached && jumps {
+                    silent.push(source.line(stmt.start()));
+                }
+                let compound = matches!(stmt, Stmt::If(_) | Stmt::For(_) | Stmt::While(_));
+                reached = compound && self.range(source, stmt.range());
+            }
+        };
+        let mut scan = |body: &[Stmt]| {
+            scope::for_each_statement(body, &mut |stmt| match stmt {
+                Stmt::If(branch) => {
+                    block(Some(&branch.test), &branch.body);
+                    let mut test = &*branch.test;
+                    for clause in &branch.elif_else_clauses {
+                        test = clause.test.as_ref().unwrap_or(test);
+                        block(Some(test), &clause.body);
+                    }
+                }
+                _ => scope::for_each_block(stmt, |body| block(None, body)),
+            });
+        };
+        scan(syntax.body());
+        each_function(syntax.body(), &mut |function| scan(&function.body));
+        for line in silent {
+            self.set(line);
+        }
+    }
+
     fn forget(&mut self, source: &Source, range: TextRange, executed: &FxHashSet<u32>) {
         let (first, last) = source.line_span(range);
         if (first..=last).any(|line| executed.contains(&line)) {
@@ -183,6 +220,16 @@ pub(crate) fn is_docstring(stmt: &Stmt) -> bool {
         Stmt::Expr(expr) => {
             expr.value.is_string_literal_expr() || expr.value.is_bytes_literal_expr()
         }
+        _ => false,
+    }
+}
+
+/// Whether a condition may be decided before all of it was asked.
+fn has_bool_op(test: &Expr) -> bool {
+    match test {
+        Expr::BoolOp(_) => true,
+        Expr::UnaryOp(unary) => has_bool_op(&unary.operand),
+        Expr::Compare(compare) => compare.ops.len() > 1,
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions are cut down to what ran of them, and what was cut never runs.
 
-use super::prune::prunes;
+use super::{check, prune::prunes};
 
 #[test]
 fn branches_that_never_ran_go() {
@@ -335,6 +335,49 @@ fn a_condition_that_raised_stays() {
  def f(x=None):
      for y in x.sizes:
          return y
+",
+    );
+}
+
+#[test]
+fn jumps_that_no_trace_below_3_10_tells_of_are_kept() {
+    let files = "
+--- trace
+python 9
+--- mod.py
++def work(values):
+*    found = []
+*    for value in values:
+*        if value == 1 or value == 2:
+-            continue
+*        if value == 3:
+-            continue
+*        if value > 3:
+*            if value == 4:
+-                found.clear()
+-            break
+*        found.append(value)
+*    return found
+--- test_a.py
++from mod import work
++def test_f():
+*    assert work([0, 1, 2, 5]) == [0]
+";
+    check(
+        files,
+        "test_a.py::test_f",
+        "
+ def work(values):
+     found = []
+     for value in values:
+         if value == 1 or value == 2:
+             continue
+         if value > 3:
+             break
+         found.append(value)
+     return found
+ def test_f():
+     assert work([0, 1, 2, 5]) == [0]
 ",
     );
 }

@@ -17,9 +17,10 @@ use super::marked::{Marked, module_lines};
 ///
 /// `files` has sections that begin with `--- path`. Two are no files: `--- adjustments` holds them as
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
-/// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`, `entry SCRIPT MODULE ATTRIBUTE`,
-/// `holds MODULE NAME class|function MODULE:QUALNAME`, `holds MODULE NAME module|other NAME` and
-/// `runs PATH MODULE`. `tests` are node ids, separated by spaces.
+/// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`,
+/// `entry SCRIPT MODULE ATTRIBUTE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
+/// `holds MODULE NAME module|other NAME` and `runs PATH MODULE`. `tests` are node ids, separated by
+/// spaces.
 #[track_caller]
 pub fn check(files: &str, tests: &str, expected: &str) {
     let case = Case::parse(files);
@@ -124,6 +125,9 @@ impl Case {
         let mut lines = module_lines(&self.sources, &names, order);
 
         let mut trace = Trace { version: TRACE_VERSION, roots, ..Trace::default() };
+        let minor =
+            self.facts("python").next().map(|fact| fact[0].parse().expect("a minor version"));
+        trace.python = (3, minor.unwrap_or(11), 0);
         for (at, (file, name)) in self.sources.iter().zip(&names).enumerate() {
             trace.files.push(file.traced(name, lines.remove(&at).unwrap_or_default()));
             trace.fixtures.extend(file.fixtures());
