@@ -65,7 +65,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
             continue;
         }
         // A name that the gist had to change because of a collision is changed back before judging.
-        let plain = plain.get_or_insert_with(|| without_aliases(support.text, support.gist, false));
+        let plain = plain.get_or_insert_with(|| without_aliases(support, false));
         let renamed: Vec<(usize, &Line)> =
             lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
         let suspects = if plain.lines.len() != support.gist.lines.len() {
@@ -149,8 +149,7 @@ fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
         let honest = if is_outside { is_itself } else { is_original || is_itself };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
-            let plain =
-                plain.get_or_insert_with(|| without_aliases(support.text, support.gist, true));
+            let plain = plain.get_or_insert_with(|| without_aliases(support, true));
             let renamed =
                 plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
             if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
@@ -289,8 +288,33 @@ fn compare(
     findings
 }
 
-/// The gist with every alias that it defines at its top level replaced by what it stands for.
-fn without_aliases(text: &str, gist: &Outline, attributes: bool) -> Outline {
+/// The gist with every alias that it defines at its top level replaced by what it stands for, and the
+/// places of the tests' files by the `__file__` that they are there.
+fn without_aliases(support: &Support<'_>, attributes: bool) -> Outline {
+    let plain = without_names(support.text, support.gist, attributes);
+    let is_test = |end: &str| support.files.iter().any(|path| format!("/{path}").ends_with(end));
+    Outline::of_shallow(&without_places(&plain, is_test))
+}
+
+/// A text with `__file__` for each `__file__.rsplit('/', 1)[0] + '/path'` whose path is one.
+fn without_places(text: &str, is_path: impl Fn(&str) -> bool) -> String {
+    const BEGIN: &str = "__file__.rsplit('/', ";
+    let mut parts = text.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for rest in parts {
+        let below = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let path = below.strip_prefix(")[0] + '").and_then(|rest| rest.split_once('\''));
+        match path {
+            Some((path, rest)) if path.starts_with('/') && is_path(path) => {
+                out.extend(["__file__", rest]);
+            }
+            _ => out.extend([BEGIN, rest]),
+        }
+    }
+    out
+}
+
+fn without_names(text: &str, gist: &Outline, attributes: bool) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let mut aliases: BTreeMap<&str, String> = BTreeMap::new();
@@ -322,7 +346,7 @@ fn without_aliases(text: &str, gist: &Outline, attributes: bool) -> Outline {
             after_dot = token.kind() == TokenKind::Dot;
         }
         out.push_str(&text[done..]);
-        Outline::of_shallow(&out)
+        out
     })
 }
 
@@ -337,8 +361,26 @@ mod tests {
             (false, "svd = wrapped(linalg.svd_linalg, svd)"),
             (true, "svd = wrapped(linalg.svd, svd)"),
         ] {
-            let plain = without_aliases(text, &Outline::of(text), attributes);
-            assert_eq!(plain.lines[1].text, expected);
+            let plain = without_names(text, &Outline::of(text), attributes);
+            assert_eq!(plain.lines().nth(1), Some(expected));
+        }
+    }
+
+    #[test]
+    fn the_places_of_tests_are_changed_back() {
+        let check = |text: &str, expected: &str| {
+            let is_path = |end: &str| "/tests/data/test_a.py".ends_with(end);
+            assert_eq!(without_places(text, is_path), expected);
+        };
+        check("P = f(__file__.rsplit('/', 1)[0] + '/data/test_a.py')", "P = f(__file__)");
+        check("P = __file__.rsplit('/', 12)[0] + '/tests/data/test_a.py'\n", "P = __file__\n");
+        for other in [
+            "P = __file__.rsplit('/', 1)[0] + '/data/other.py'",
+            "P = __file__.rsplit('/', 1)[0] + 'data/test_a.py'",
+            "P = __file__.rsplit('/', 1)[1] + '/data/test_a.py'",
+            "P = __file__.rsplit('/', 1)[0]",
+        ] {
+            check(other, other);
         }
     }
 

@@ -1,6 +1,9 @@
 //! Puts the kept units, imports and glue in the order of the run and writes the gist and its plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use ruff_python_ast::{
     Alias, FString, Stmt, StringFlags as _,
@@ -329,11 +332,24 @@ fn place_of(
 ) -> Option<String> {
     let modules = selection.program.modules;
     let found = modules.find(module).filter(|_| selection.placed.contains(module));
+    let registered = selection.registered.contains(module);
     let module = modules.get(found?);
     let file = file_expression(gist_path, module.path());
     let directory = module.path().strip_suffix("/__init__.py").filter(|_| module.is_package);
-    let path = directory.map(|path| format!(", __path__=[{}]", file_expression(gist_path, path)));
-    Some(format!("vars({flat}).update(__file__={file}{})", path.unwrap_or_default()))
+    let path = directory.map(|path| format!("[{}]", file_expression(gist_path, path)));
+    let mut held = format!("__file__={file}");
+    if let Some(path) = &path {
+        let _ = write!(held, ", __path__={path}");
+    }
+    if registered {
+        // Whoever finds it by its name asks its spec for a loader, which reads what lies beside it.
+        let (util, name) = (imported("importlib.util"), &module.name);
+        let inside =
+            path.map_or_else(String::new, |path| format!(", submodule_search_locations={path}"));
+        let spec = format!("{util}.spec_from_file_location({name:?}, {file}{inside})");
+        let _ = write!(held, ", __spec__={spec}");
+    }
+    Some(format!("vars({flat}).update({held})"))
 }
 
 /// Whether a place is inside an f-string in double quotes, where older interpreters take no others.

@@ -696,6 +696,42 @@ fn a_module_whose_place_is_asked_for_has_its_own() {
 }
 
 #[test]
+fn a_module_that_is_found_by_its_name_has_a_spec() {
+    check(
+        r#"
+--- adjustments
+{"register": ["pkg"]}
+--- pkg/__init__.py
++LIMIT = 3
+--- helper.py
++import os
++import pkg
++ROOT = os.path.dirname(pkg.__file__)
+--- test_it.py
++import pkgutil
++import pkg
++from helper import ROOT
++def test_f():
+*    assert ROOT and pkg.LIMIT and pkgutil.get_data('pkg', 'data')
+"#,
+        "test_it.py::test_f",
+        r#"
++import sys
++import types
++pkg = sys.modules["pkg"] = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/__init__.py', __path__=[__file__.rsplit('/', 1)[0] + '/pkg'], __spec__=__import__("importlib.util", fromlist=['_']).spec_from_file_location("pkg", __file__.rsplit('/', 1)[0] + '/pkg/__init__.py', submodule_search_locations=[__file__.rsplit('/', 1)[0] + '/pkg']))
+ import pkgutil
+ LIMIT = 3
++vars(pkg).update(LIMIT=LIMIT)
+ import os
+ ROOT = os.path.dirname(pkg.__file__)
+ def test_f():
+     assert ROOT and pkg.LIMIT and pkgutil.get_data('pkg', 'data')
+"#,
+    );
+}
+
+#[test]
 fn what_a_compiler_is_told_is_no_attribute_of_a_module() {
     check(
         "

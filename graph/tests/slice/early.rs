@@ -86,6 +86,48 @@ fn the_branch_of_an_import_that_ran_decides_what_a_name_is() {
 }
 
 #[test]
+fn a_condition_that_ended_its_module_ends_no_gist() {
+    check(
+        r#"
+--- adjustments
+{"side_effects": true}
+--- pkg/__init__.py
+--- pkg/fast.py
++import os
++if not os.path.exists('surely-not-there'):
++    raise ImportError('not built')
++try:
++    raise ValueError
++except ValueError:
++    print('caught')
+--- pkg/mod.py
++try:
++    from .fast import work
++except ImportError:
++    work = None
++def user():
+*    return work
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert user() is None
+"#,
+        "test_a.py::test_f",
+        "
+ try:
+     raise ValueError
+ except ValueError:
+     print('caught')
+ work = None
+ def user():
+     return work
+ def test_f():
+     assert user() is None
+",
+    );
+}
+
+#[test]
 fn the_handler_of_an_internal_import_that_failed_takes_its_place() {
     check(
         "

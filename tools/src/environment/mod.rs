@@ -204,7 +204,8 @@ fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
     let inside = |path: &PathBuf| probe.prefixes.iter().any(|prefix| path.starts_with(prefix));
     let seen = |path: &PathBuf| inside(path) || !path.starts_with(&root);
     found.extend(probe.path.iter().chain([&probe.libraries]).filter(|path| seen(path)).cloned());
-    found.retain(|path| path.is_absolute() && !root.starts_with(path) && path.exists());
+    let shown = |path: &PathBuf| !root.starts_with(path) && !probe::is_system(path);
+    found.retain(|path| path.is_absolute() && shown(path) && path.exists());
     found.sort();
     found.dedup();
     let mut outermost: Vec<PathBuf> = Vec::new();

@@ -137,6 +137,13 @@ fn add_prefix(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Whether a directory is the system's own, of which an interpreter has but a part.
+pub(super) fn is_system(directory: &Path) -> bool {
+    ["/", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"]
+        .iter()
+        .any(|system| directory == Path::new(system))
+}
+
 /// What is an interpreter's in its prefix, which may be anything: a home directory too.
 pub(super) fn parts(prefix: &Path) -> Vec<PathBuf> {
     const PARTS: [&str; 12] = [
@@ -153,8 +160,8 @@ pub(super) fn parts(prefix: &Path) -> Vec<PathBuf> {
         "share",
         "ssl",
     ];
-    // What the root holds is the system's, which is shown anyway, and more.
-    if prefix.parent().is_none() {
+    // What the root holds is the system's, which is shown anyway, and more; so it is in `/usr`.
+    if is_system(prefix) {
         return Vec::new();
     }
     let Ok(entries) = fs::read_dir(prefix) else { return Vec::new() };

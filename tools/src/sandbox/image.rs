@@ -162,6 +162,8 @@ pub(super) fn user() -> (u32, u32) {
 #[derive(Default)]
 struct Places {
     found: BTreeSet<PathBuf>,
+    /// Those of which all that is below is found, too.
+    whole: BTreeSet<PathBuf>,
 }
 
 impl Places {
@@ -179,7 +181,8 @@ impl Places {
                     self.found.insert(above.canonicalize()?.join(name));
                 }
             }
-            if !self.found.insert(place.clone()) {
+            self.found.insert(place.clone());
+            if !self.whole.insert(place.clone()) {
                 continue;
             }
             if there.is_symlink() {
@@ -273,15 +276,18 @@ mod tests {
         link("../../other/file", "real/bin/link");
         link("nowhere", "real/bin/broken");
         link(".", "real/bin/here");
+        fs::write(root.join("other/second"), "x").unwrap();
         let mut places = Places::default();
-        places.add(&root.join("named/bin")).unwrap();
-        let found: Vec<String> = places
-            .found
-            .iter()
-            .filter_map(|place| Some(place.strip_prefix(&root).ok()?.to_str()?.to_owned()))
-            .filter(|place| !place.is_empty())
-            .collect();
-        let expected = [
+        let mut check = |path: &str, expected: &[&str]| {
+            places.add(&root.join(path)).unwrap();
+            let found = places.found.iter().filter_map(|place| place.strip_prefix(&root).ok());
+            let found: Vec<&str> = found.filter_map(Path::to_str).collect();
+            assert_eq!(
+                found.iter().filter(|path| !path.is_empty()).collect::<Vec<_>>(),
+                expected.iter().collect::<Vec<_>>()
+            );
+        };
+        let linked = [
             "named",
             "other",
             "other/file",
@@ -292,6 +298,9 @@ mod tests {
             "real/bin/link",
             "real/bin/python",
         ];
-        assert_eq!(found, expected);
+        check("named/bin", &linked);
+        // A directory that was there for one of its files is added whole.
+        let all: Vec<&str> = [&linked[..3], &["other/second"], &linked[3..]].concat();
+        check("other", &all);
     }
 }

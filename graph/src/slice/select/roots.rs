@@ -94,8 +94,8 @@ impl Search<'_, '_> {
             }
             stmt => {
                 // A `raise` that ran ended its module, and whoever imported that went on without it.
-                let ended = stmt.is_raise_stmt() && !program.is_support(unit.module);
-                if ended || !acts(stmt) {
+                let ended = || !program.is_support(unit.module) && self.raised(unit.module, stmt);
+                if !acts(stmt) || ended() {
                     return None;
                 }
                 match self.changed_by(id, stmt) {
@@ -113,6 +113,23 @@ impl Search<'_, '_> {
                         self.adjustments.side_effects.then_some(Reason::SideEffect)
                     }
                 }
+            }
+        }
+    }
+
+    /// Whether a `raise` of a module-level statement ran, and nothing around it there caught it.
+    fn raised(&self, module: ModuleId, stmt: &Stmt) -> bool {
+        let program = self.program();
+        let source = program.modules.get(module).syntax.source();
+        match stmt {
+            Stmt::Raise(_) => program.ran(module).statement(source, stmt),
+            Stmt::Try(_) => false,
+            _ => {
+                let mut raised = false;
+                scope::for_each_block(stmt, |block| {
+                    raised |= block.iter().any(|stmt| self.raised(module, stmt));
+                });
+                raised
             }
         }
     }
