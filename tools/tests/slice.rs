@@ -344,7 +344,7 @@ mod advice {
 ";
 
     /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
-    /// called on line 4), or after another difference (`what`); shows what changed.
+    /// called on line 4, or by the statement there if the message is `at import`), or after another difference (`what`); shows what changed.
     #[track_caller]
     fn check(request: &SliceRequest, difference: &str, expected: &str) {
         let next = after(request, difference);
@@ -359,7 +359,9 @@ mod advice {
             binds: vec![name.to_owned()],
             reason: Reason::Unreferenced,
         };
+        let effect = Kept { last_line: 11, reason: Reason::SideEffect, ..unit(10, "") };
         let plan = Plan {
+            kept: vec![unit(9, "get"), effect],
             dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
             dropped_stubs: vec![(place(40), "close".to_owned()), (place(50), "open".to_owned())],
             ..Plan::default()
@@ -372,11 +374,14 @@ mod advice {
         let raised = difference.split_once(": ").map(|(kind, message)| Raised {
             kind: kind.to_owned(),
             message: message.to_owned(),
-            frames: vec![
-                (format!("/run/{GIST}"), 4, "rows".to_owned()),
-                (format!("/run/{GIST}"), 7, "get".to_owned()),
-                ("/lib/json.py".to_owned(), 3, "get".to_owned()),
-            ],
+            frames: match message {
+                "at import" => vec![(format!("/run/{GIST}"), 7, "<module>".to_owned())],
+                _ => vec![
+                    (format!("/run/{GIST}"), 4, "rows".to_owned()),
+                    (format!("/run/{GIST}"), 7, "get".to_owned()),
+                    ("/lib/json.py".to_owned(), 3, "get".to_owned()),
+                ],
+            },
             ..Raised::default()
         });
         let found = Difference {
@@ -413,6 +418,12 @@ mod advice {
         let (old, new) = (flat(old), flat(new));
         let changes = new.iter().filter(|(name, value)| old[*name] != **value);
         changes.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn an_effect_that_is_an_error_now_is_left_out() {
+        let request = SliceRequest::default();
+        check(&request, "UserWarning: at import", r#"drop [{"line":10,"path":"pkg/mod.py"}]"#);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Place, Plan, Trace};
+use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Place, Plan, Reason, Trace};
 use serde::{Deserialize, Serialize};
 
 use super::{Probed, SliceRequest, printed::printed};
@@ -300,22 +300,48 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
         next.adjustments.module_names = reads_name(raised, attempt);
     }
     if *next == *attempt.request {
+        leave_effect_out(raised, attempt, &mut next.adjustments);
+    }
+    if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
     }
 }
 
-/// Whether an error was raised by a `__getattr__` at the top level of the gist.
-fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
-    let name = std::path::Path::new(attempt.gist_path).file_name();
-    let Some((_, line, _)) = raised.frames.last().filter(|(file, _, function)| {
-        function == "__getattr__" && std::path::Path::new(file).file_name() == name
-    }) else {
-        return false;
+/// Leaves out a module-level statement that is there for its effect alone, where that is an error now: what
+/// imported its module had seen to it that it is none, as a filter of warnings does.
+fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
+    let mut lines = raised.frames.iter().filter(of_module).filter_map(|one| line_in(one, attempt));
+    let Some(line) = lines.next().and_then(|line| attempt.gist.lines.get(line as usize - 1)) else {
+        return;
     };
+    let Origin::Source(place) = &line.origin else { return };
+    let unit = attempt.plan.kept.iter().find(|unit| {
+        let lines = unit.place.line..=unit.last_line;
+        unit.place.path == place.path && lines.contains(&place.line)
+    });
+    if let Some(unit) = unit.filter(|unit| unit.reason == Reason::SideEffect) {
+        add(&mut adjustments.drop, unit.place.clone());
+    }
+}
+
+/// The line of the gist that a frame was at, if it was in the gist.
+fn line_in((file, line, _): &(String, u32, String), attempt: &Attempt<'_>) -> Option<u32> {
+    let name = |path: &str| std::path::Path::new(path).file_name().map(ToOwned::to_owned);
+    if name(file) != name(attempt.gist_path) {
+        return None;
+    }
     let line = match attempt.probed {
         Some(probed) => probed.gist_line(*line),
         None => Some(*line),
     };
+    line.filter(|line| *line > 0)
+}
+
+/// Whether an error was raised by a `__getattr__` at the top level of the gist.
+fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let last = raised.frames.last().filter(|(_, _, function)| function == "__getattr__");
+    let line = last.and_then(|frame| line_in(frame, attempt));
     let place = line.and_then(|line| enclosing(attempt.gist, line, "__getattr__"));
     let head = attempt.gist.text.lines().zip(&attempt.gist.lines).find(|(_, line)| {
         matches!((&line.origin, &place), (Origin::Source(one), Some(other)) if one == other)
@@ -339,33 +365,17 @@ fn line_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Option<&'a str> {
 
 /// The lines of the gist on the way to an error.
 fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
-    let file = std::path::Path::new(attempt.gist_path).file_name();
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
-    let of_gist = |path: &str| std::path::Path::new(path).file_name() == file;
-    let frames = raised.frames.iter().filter(|(path, ..)| of_gist(path));
-    let found = frames.filter_map(|(_, line, _)| {
-        let line = match attempt.probed {
-            Some(probed) => probed.gist_line(*line),
-            None => Some(*line),
-        };
-        lines.get((line? as usize).checked_sub(1)?).copied()
-    });
-    found.collect()
+    let numbers = raised.frames.iter().filter_map(|frame| line_in(frame, attempt));
+    numbers.filter_map(|line| lines.get(line as usize - 1).copied()).collect()
 }
 
 /// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole
 /// yet: what was cut from it may be what now was to run.
 fn whole_function(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
-    let name = std::path::Path::new(attempt.gist_path).file_name();
-    for (file, line, function) in raised.frames.iter().rev() {
-        if std::path::Path::new(file).file_name() != name {
-            continue;
-        }
-        let line = match attempt.probed {
-            Some(probed) => probed.gist_line(*line),
-            None => Some(*line),
-        };
-        let place = line.and_then(|line| enclosing(attempt.gist, line, function));
+    for frame in raised.frames.iter().rev() {
+        let line = line_in(frame, attempt);
+        let place = line.and_then(|line| enclosing(attempt.gist, line, &frame.2));
         let more = adjustments.whole.len() < MOST_WHOLE;
         if let Some(place) = place.filter(|place| more && !adjustments.whole.contains(place)) {
             adjustments.whole.push(place);

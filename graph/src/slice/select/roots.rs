@@ -42,7 +42,15 @@ impl Search<'_, '_> {
         for module in &generated.imports {
             self.selection.registered.insert(module.clone());
             for name in &generated.names {
-                self.demand(module, &Name::new(name));
+                let name = Name::new(name);
+                self.demand(module, &name);
+                // `from package import module`.
+                if let Some(Target::Module(inner)) =
+                    self.program().resolver.attribute(module, &name)
+                {
+                    self.selection.dotted.insert((module.clone(), name));
+                    self.selection.registered.insert(inner);
+                }
             }
         }
         self.strings.extend(generated.names);
