@@ -16,6 +16,7 @@ mod harness;
 mod imports;
 mod marked;
 mod names;
+mod objects;
 mod prune;
 mod scopes;
 mod support;

@@ -1,0 +1,110 @@
+//! Modules that are objects of their own, and what these are asked for.
+
+use super::check;
+
+#[test]
+fn a_module_whose_place_is_asked_for_has_its_own() {
+    check(
+        "
+--- pkg/__init__.py
++LIMIT = 3
++OTHER = 4
+--- pkg/tests/helper.py
++import os
++import pkg
++ROOT = os.path.dirname(pkg.__file__)
+--- pkg/tests/test_it.py
++import pkg
++from pkg.tests.helper import ROOT
++def test_f():
+*    assert ROOT and pkg.LIMIT
+",
+        "pkg/tests/test_it.py::test_f",
+        r#"
++import types
++pkg = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 2)[0] + '/__init__.py', __path__=[__file__.rsplit('/', 2)[0]])
+ LIMIT = 3
++vars(pkg).update(LIMIT=LIMIT)
+ import os
+ ROOT = os.path.dirname(pkg.__file__)
+ def test_f():
+     assert ROOT and pkg.LIMIT
+"#,
+    );
+}
+
+#[test]
+fn a_module_that_is_found_by_its_name_has_a_spec() {
+    check(
+        r#"
+--- adjustments
+{"register": ["pkg"]}
+--- pkg/__init__.py
++LIMIT = 3
+--- helper.py
++import os
++import pkg
++ROOT = os.path.dirname(pkg.__file__)
+--- test_it.py
++import pkgutil
++import pkg
++from helper import ROOT
++def test_f():
+*    assert ROOT and pkg.LIMIT and pkgutil.get_data('pkg', 'data')
+"#,
+        "test_it.py::test_f",
+        r#"
++import sys
++import types
++pkg = sys.modules["pkg"] = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/__init__.py', __path__=[__file__.rsplit('/', 1)[0] + '/pkg'], __spec__=__import__("importlib.util", fromlist=['_']).spec_from_file_location("pkg", __file__.rsplit('/', 1)[0] + '/pkg/__init__.py', submodule_search_locations=[__file__.rsplit('/', 1)[0] + '/pkg']))
+ import pkgutil
+ LIMIT = 3
++vars(pkg).update(LIMIT=LIMIT)
+ import os
+ ROOT = os.path.dirname(pkg.__file__)
+ def test_f():
+     assert ROOT and pkg.LIMIT and pkgutil.get_data('pkg', 'data')
+"#,
+    );
+}
+
+#[test]
+fn what_a_compiler_is_told_is_no_attribute_of_a_module() {
+    check(
+        "
+--- trace
+holds pkg.space annotations other _Feature
+holds pkg.space LIMIT other int
+--- pkg/__init__.py
+--- pkg/space.py
++from __future__ import annotations
++LIMIT = 3
+--- test_it.py
++from pkg import space
++KNOWN = {'pkg.space'}
++def choose():
+*    return space
++def test_f():
+*    found = choose()
+*    assert found.LIMIT and found.__name__ in KNOWN and 'annotations'
+",
+        "test_it.py::test_f",
+        r#"
+ from __future__ import annotations
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++space = types.ModuleType("pkg.space")
+ LIMIT = 3
++vars(space).update(LIMIT=LIMIT)
+ KNOWN = {'pkg.space'}
+ def choose():
+     return space
+ def test_f():
+     found = choose()
+     assert found.LIMIT and found.__name__ in KNOWN and 'annotations'
+"#,
+    );
+}
