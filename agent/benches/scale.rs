@@ -1,5 +1,6 @@
-//! What a gist costs where much runs: packages of many modules and tests of many calls, by the clock beside
-//! the plain run of the same test, beside one of half the size, and in memory.
+//! What writing a gist costs where much runs: packages of many modules and tests of many calls, by the clock
+//! beside the plain run of the same test, beside one of half the size, and in memory. The runs that judge it are
+//! waited for, but no part of that time: a bench has them in a column of their own.
 //!
 //! `scale [--python PYTHON] [--calls N] [--modules N]`, where PYTHON has pytest.
 //! Prints one line for each figure and its bound, and fails where one is above it.
@@ -50,25 +51,38 @@ fn main() -> ExitCode {
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The time of the plain test, and that of its gist, written and judged.
+/// The time of the plain test, and that in which its gist was written.
 fn times(python: &str, (modules, calls): (usize, usize)) -> [Duration; 2] {
     let home = tempfile::tempdir().expect("a directory");
     let source = home.path().join("source");
     write(&source, modules, calls / modules);
-    let time = |mut command: Command| {
-        command.env("HOME", home.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let run = |mut command: Command| {
+        command.env("HOME", home.path()).stderr(Stdio::null());
         let began = Instant::now();
-        let status = command.status().expect("it runs");
-        assert!(status.success(), "{command:?}: {status}");
-        began.elapsed()
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{command:?}: {}", output.status);
+        (began.elapsed(), output.stdout)
     };
     let mut plain = Command::new(python);
     plain.args(["-B", "-m", "pytest", "-q", "test_large.py"]).current_dir(&source);
-    let plain = time(plain);
+    let (plain, _) = run(plain);
     let mut ours = Command::new(env!("CARGO_BIN_EXE_gistify"));
-    ours.args(["run", "-q", "--python", python, "source", "--", "pytest", "test_large.py"]);
+    ours.args([
+        "run",
+        "-q",
+        "--json",
+        "--python",
+        python,
+        "source",
+        "--",
+        "pytest",
+        "test_large.py",
+    ]);
     ours.current_dir(home.path());
-    [plain, time(ours)]
+    let (_, printed) = run(ours);
+    let printed: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
+    let seconds = printed["scores"]["effort"]["wall_seconds"].as_f64().expect("seconds");
+    [plain, Duration::from_secs_f64(seconds)]
 }
 
 /// A package whose modules import each other as a tree, each with what is called and what is not, and a test

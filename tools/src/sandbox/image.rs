@@ -83,9 +83,7 @@ pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<S
         .collect();
     append_view(&mut archive, &shown, &places.found)?;
     for place in &places.found {
-        append(&mut archive, place).map_err(|error| {
-            io::Error::new(error.kind(), format!("read {}: {error}", place.display()))
-        })?;
+        append(&mut archive, place).map_err(at(place))?;
     }
     let written = archive.into_inner()?;
     Ok(written.hasher.finalize().to_hex()[..16].to_owned())
@@ -187,8 +185,10 @@ impl Places {
             }
             if there.is_symlink() {
                 pending.push(above_really.join(fs::read_link(&place)?));
-            } else if there.is_dir() {
-                for entry in fs::read_dir(&place)? {
+            } else if there.is_dir()
+                && let Some(entries) = permitted(fs::read_dir(&place)).map_err(at(&place))?
+            {
+                for entry in entries {
                     pending.push(entry?.path());
                 }
             }
@@ -227,9 +227,22 @@ fn append(archive: &mut tar::Builder<impl Write>, place: &Path) -> io::Result<()
     if there.is_file() {
         header.set_entry_type(tar::EntryType::Regular);
         header.set_size(there.len());
-        return archive.append_data(&mut header, inside, File::open(place)?);
+        let Some(file) = permitted(File::open(place))? else { return Ok(()) };
+        return archive.append_data(&mut header, inside, file);
     }
     Ok(())
+}
+
+/// What this user may read; nothing else, since programs of the environment, run by this user, may not either.
+fn permitted<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn at(place: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("read {}: {error}", place.display()))
 }
 
 struct Hashing<'a> {
