@@ -108,3 +108,42 @@ holds pkg.space LIMIT other int
 "#,
     );
 }
+
+#[test]
+fn a_module_is_itself_again_where_its_name_held_something_else() {
+    check(
+        r#"
+--- adjustments
+{"namespaces": ["pkg.table"]}
+--- trace
+holds pkg.table LIMIT other int
+--- pkg/__init__.py
+--- pkg/table.py
++LIMIT = 3
++OTHER = 4
+--- pkg/names.py
++table = {'a': 1}
++def look(name):
+*    return table[name]
+--- test_it.py
++from pkg import table
++from pkg.names import look
++def test_f():
+*    assert look('a') and getattr(table, 'LIMIT') == 3
+"#,
+        "test_it.py::test_f",
+        r#"
++import types
++table = table_table = types.ModuleType("pkg.table")
+ LIMIT = 3
++vars(table_table).update(LIMIT=LIMIT)
+ table = {'a': 1}
++table_names = table
++table = table_table
+ def look(name):
+~    return table_names[name]
+ def test_f():
+     assert look('a') and getattr(table, 'LIMIT') == 3
+"#,
+    );
+}

@@ -54,7 +54,16 @@ impl Namer<'_, '_> {
                     Thing::Gist => {
                         self.glue(*moment, format!("{name} = sys.modules.get(__name__)"), reason)
                     }
-                    Thing::Namespace(_) => {}
+                    Thing::Namespace(_) => {
+                        // The object has another name from the start, asked for under one that no code has.
+                        let key = (Name::new(format!("{name}.")), winner.clone());
+                        if !self.flat.contains_key(&key) {
+                            let alias = self.alias_of_winner(name, &winner);
+                            self.flat.insert(key.clone(), alias);
+                        }
+                        let text = format!("{name} = {}", self.flat[&key]);
+                        self.glue(*moment, text, reason);
+                    }
                     Thing::Own(_, own) => {
                         let alias = if own == name {
                             self.alias_of_winner(name, &winner)
@@ -282,7 +291,9 @@ impl Namer<'_, '_> {
                 targets.push(format!("sys.modules[{module:?}]"));
             }
             let all = targets.join(" = ");
-            let flat = flats.swap_remove(0);
+            // One that always stands for it.
+            let certain = flats.iter().position(|flat| !self.states.contains_key(flat));
+            let flat = flats.swap_remove(certain.unwrap_or(0));
             let reason = format!("`{module}` is used as an object of its own");
             self.redirect_globals(module, &flat);
             self.naming.objects.insert(module.clone(), flat.clone());
