@@ -12,7 +12,7 @@ use tools::{Internal, Normalizer, Testimony, Watch, WitnessedCase, WitnessedEven
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::Codebase,
-    expected::{Expected, ExpectedPhase},
+    expected::{Expected, ExpectedPhase, fits_together},
     integrity::{Finding, Rule},
     scorers::within,
 };
@@ -200,6 +200,16 @@ impl Account {
         if told.phases.len() != found.phases.len() {
             return Some("other phases run where a second runner runs it".to_owned());
         }
+        let moved = (
+            fits_together(
+                phases.iter().map(|phase| &phase.stdout),
+                found.phases.iter().map(|phase| phase.stdout.as_str()),
+            ),
+            fits_together(
+                phases.iter().map(|phase| &phase.stderr),
+                found.phases.iter().map(|phase| phase.stderr.as_str()),
+            ),
+        );
         told.phases.iter().zip(&found.phases).zip(phases).find_map(|((told, found), expected)| {
             let end = |raised: &Option<tools::Raised>| match raised {
                 Some(raised) => format!("{}.{}", raised.module, raised.kind),
@@ -213,9 +223,9 @@ impl Account {
             let other = |pattern: &tools::Pattern, told: &str, found: &str| {
                 pattern.matches(told) && !pattern.matches(found)
             };
-            (other(&expected.stdout, &told.stdout, &found.stdout)
-                || other(&expected.stderr, &told.stderr, &found.stderr))
-            .then(|| format!("{} writes another text to its descriptors", told.when))
+            (other(&expected.stdout, &told.stdout, &found.stdout) && !moved.0
+                || other(&expected.stderr, &told.stderr, &found.stderr) && !moved.1)
+                .then(|| format!("{} writes another text to its descriptors", told.when))
         })
     }
 

@@ -136,6 +136,16 @@ pub(crate) fn expect(runs: &[Observation]) -> (Expected, Option<Quarantine>) {
     (expected, quarantine)
 }
 
+/// Whether what all phases of a case write fits together, though a phase's own may not: where it varies between
+/// runs of the original, threads write it, and what one says at the end of a phase may come in the next.
+pub(crate) fn fits_together<'a>(
+    patterns: impl Iterator<Item = &'a Pattern> + Clone,
+    texts: impl Iterator<Item = &'a str>,
+) -> bool {
+    let varies = patterns.clone().any(|pattern| !pattern.is_exact());
+    varies && Pattern::joined(patterns).matches(&texts.collect::<String>())
+}
+
 fn merge_case(runs: &[&Vec<Phase>]) -> Result<Vec<ExpectedPhase>, String> {
     let first = runs[0];
     let shape = |run: &Vec<Phase>| -> Vec<(String, String)> {

@@ -63,6 +63,29 @@ impl Pattern {
         }
     }
 
+    /// The pattern of texts that follow one another.
+    pub fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all: Vec<Piece> = vec![Piece::Line(String::new())];
+        for part in parts {
+            let mut pieces = part.0.iter().cloned();
+            // The end of the one and the beginning of the other stand on one line.
+            match (all.pop(), pieces.next()) {
+                (Some(Piece::Line(end)), Some(Piece::Line(begin))) => {
+                    all.push(Piece::Line(end + &begin));
+                }
+                (Some(Piece::Line(empty)), Some(any)) | (Some(any), Some(Piece::Line(empty)))
+                    if empty.is_empty() =>
+                {
+                    all.push(any);
+                }
+                (Some(end), None) => all.push(end),
+                _ => all.push(Piece::Any(None)),
+            }
+            all.extend(pieces);
+        }
+        Self(all)
+    }
+
     /// Whether nothing in it is masked.
     pub fn is_exact(&self) -> bool {
         self.0.iter().all(|piece| matches!(piece, Piece::Line(_)))
@@ -170,6 +193,24 @@ mod tests {
         for text in fails {
             assert!(!pattern.matches(text), "{text:?} fits {shown:?}");
         }
+    }
+
+    #[test]
+    fn patterns_follow_one_another() {
+        let check = |parts: &[&[&str]], shown: &str, fits: &[&str], fails: &[&str]| {
+            let parts: Vec<Pattern> =
+                parts.iter().map(|texts| Pattern::of(texts.iter().copied())).collect();
+            let pattern = Pattern::joined(&parts);
+            assert_eq!(pattern.shown(), shown);
+            fits.iter().for_each(|text| assert!(pattern.matches(text), "{text:?}"));
+            fails.iter().for_each(|text| assert!(!pattern.matches(text), "{text:?}"));
+        };
+        check(&[&["a\n"], &["b\n"]], "a\nb\n", &["a\nb\n"], &["a\n", "b\na\n"]);
+        check(&[&["a"], &["b"]], "ab", &["ab"], &["a\nb"]);
+        check(&[&["1\n2\n", "3\n4\n"], &[""]], "…\n", &["5\n6\n"], &["5\n", "5\n6\n7\n"]);
+        check(&[&["1\n", "2\n"], &["x\n"]], "…\nx\n", &["3\nx\n"], &["x\n"]);
+        check(&[&["1", "2"], &["3\n", "4\n"]], "…\n", &["13\n", "a\nb\n"], &["a"]);
+        check(&[], "", &[""], &["a"]);
     }
 
     #[test]

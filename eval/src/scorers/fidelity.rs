@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status};
 
 use crate::{
-    expected::{Expected, ExpectedFailure, ExpectedPhase},
+    expected::{Expected, ExpectedFailure, ExpectedPhase, fits_together},
     observation::{Failure, Observation, Phase},
 };
 
@@ -211,6 +211,8 @@ fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut
         all.add(id, phase, What::Outcome, &wanted.join(", "), &format!("{}{why}", seen.join(", ")));
         return;
     }
+    let moved = texts()
+        .map(|(wanted, seen)| fits_together(expected.iter().map(wanted), found.iter().map(seen)));
     for (expected, found) in expected.iter().zip(found) {
         let when = expected.when.as_str();
         compare_failure(id, when, expected.raised.as_ref(), found.raised.as_ref(), all);
@@ -220,10 +222,25 @@ fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut
             };
             all.add(id, when, What::Reason, &reason(&expected.wasxfail), &reason(&found.wasxfail));
         }
-        compare_text(id, when, What::Stdout, &expected.stdout, &found.stdout, all);
-        compare_text(id, when, What::Stderr, &expected.stderr, &found.stderr, all);
-        compare_text(id, when, What::Log, &expected.log, &found.log, all);
+        let kinds = [What::Stdout, What::Stderr, What::Log];
+        for (what, ((wanted, seen), moved)) in kinds.into_iter().zip(texts().into_iter().zip(moved))
+        {
+            if !moved {
+                compare_text(id, when, what, wanted(expected), seen(found), all);
+            }
+        }
     }
+}
+
+/// One of the texts that a phase writes, as expected and as found.
+type Text = (fn(&ExpectedPhase) -> &Pattern, fn(&Phase) -> &str);
+
+fn texts() -> [Text; 3] {
+    [
+        (|phase| &phase.stdout, |phase| &phase.stdout),
+        (|phase| &phase.stderr, |phase| &phase.stderr),
+        (|phase| &phase.log, |phase| &phase.log),
+    ]
 }
 
 fn compare_failure(
@@ -323,5 +340,51 @@ fn contrast(left: &str, right: &str) -> (String, String) {
         (left.to_owned(), right.to_owned())
     } else {
         (cut(left), cut(right))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_write_may_come_in_the_next_phase() {
+        // Runs of the original, then one of a gist: what its call and its teardown write.
+        let check = |runs: &[[&str; 2]], gist: [&str; 2], different: u64| {
+            let names = ["call", "teardown"];
+            let expected: Vec<ExpectedPhase> = (0..2)
+                .map(|at| ExpectedPhase {
+                    when: names[at].to_owned(),
+                    outcome: "passed".to_owned(),
+                    wasxfail: None,
+                    raised: None,
+                    stdout: Pattern::of([""]),
+                    stderr: Pattern::of(runs.iter().map(|run| run[at])),
+                    log: Pattern::of([""]),
+                })
+                .collect();
+            let found: Vec<Phase> = (0..2)
+                .map(|at| Phase {
+                    when: names[at].to_owned(),
+                    outcome: "passed".to_owned(),
+                    wasxfail: None,
+                    raised: None,
+                    stdout: String::new(),
+                    stderr: gist[at].to_owned(),
+                    log: String::new(),
+                })
+                .collect();
+            let mut all = Differences { list: Vec::new(), count: 0 };
+            compare_case("a case", &expected, &found, &mut all);
+            assert_eq!(all.count, different, "{gist:?}: {:?}", all.list);
+        };
+        let varies = [["1 get\n1 post\n", ""], ["2 get\n2 post\n", ""]];
+        check(&varies, ["3 get\n3 post\n", ""], 0);
+        check(&varies, ["3 get\n", "3 post\n"], 0);
+        check(&varies, ["3 get\n", ""], 1);
+        check(&varies, ["3 get\n", "3 post\nmore\n"], 2);
+        // Without a thread nothing moves.
+        let same = [["get\npost\n", ""], ["get\npost\n", ""]];
+        check(&same, ["get\n", "post\n"], 2);
     }
 }

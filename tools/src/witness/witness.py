@@ -267,11 +267,22 @@ class _Witness:
             return
         for count in range(1, min(len(parts), 8)):
             if "/".join(parts[-count:]) in self.copies:
+                if self.is_coloured(frame):
+                    return
                 self.report("copy", "/".join(parts[-count:]), self.nearest(frame), True)
                 return
         # An environment may lie in such a place, too.
         if name.startswith(_WRITABLE + (self.scratch,)) and not name.startswith(self.installed):
             self.report("written", "", self.nearest(frame), True)
+
+    def is_coloured(self, frame):
+        """Whether pytest colours what it prints, for which it has a package that may be the one under test."""
+        while frame is not None and not self.is_ours(frame):
+            name = frame.f_globals.get("__name__")
+            if type(name) is str and name.startswith("_pytest."):
+                return name.startswith(("_pytest._io", "_pytest._code"))
+            frame = frame.f_back
+        return False
 
     def is_record(self, path):
         if not path.startswith("/"):
