@@ -76,6 +76,43 @@ const PURE_BUILTINS: &[&str] = &[
     "zip",
 ];
 
+/// What threads, processes and sockets call to wait for each other.
+const WAITING: &[&str] = &[
+    "accept",
+    "acquire",
+    "communicate",
+    "connect",
+    "notify",
+    "poll",
+    "recv",
+    "release",
+    "select",
+    "sleep",
+    "wait",
+    "wait_for",
+];
+
+/// Whether an expression waits for another thread, process or socket, or lets one go on.
+pub(crate) fn waits(expr: &Expr) -> bool {
+    struct Finder(bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            if let Expr::Call(call) = expr {
+                let name = match call.func.as_ref() {
+                    Expr::Attribute(attribute) => attribute.attr.as_str(),
+                    Expr::Name(name) => name.id.as_str(),
+                    _ => "",
+                };
+                self.0 |= WAITING.contains(&name);
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(false);
+    finder.visit_expr(expr);
+    finder.0
+}
+
 /// Methods of Python's builtin types that leave their receiver as it is.
 const PURE_METHODS: &[&str] = &[
     "as_integer_ratio",

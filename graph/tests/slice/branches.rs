@@ -381,3 +381,47 @@ python 9
 ",
     );
 }
+
+#[test]
+fn a_condition_that_waits_for_another_thread_stays() {
+    check(
+        r#"
+--- adjustments
+{"impure": false}
+--- mod.py
++import threading
++class Server:
++    def __init__(self):
+*        self.ready = threading.Event()
+*        self.ready.set()
++    def start(self):
+*        if not self.ready.wait(5):
+-            raise RuntimeError
+*        if self.other():
+-            raise RuntimeError
+*        return self
++    def other(self):
+*        return False
+--- test_a.py
++from mod import Server
++def test_f():
+*    assert Server().start()
+"#,
+        "test_a.py::test_f",
+        "
+ import threading
+ class Server:
+     def __init__(self):
+         self.ready = threading.Event()
+         self.ready.set()
+     def start(self):
+         if not self.ready.wait(5):
+             raise RuntimeError
+         return self
+     def other(self):
+         return False
+ def test_f():
+     assert Server().start()
+",
+    );
+}
