@@ -242,6 +242,7 @@ impl Sliceable {
             .map(|(_, module)| match trace.file(module.path()) {
                 Some(file) => {
                     let mut ran = Ran::new(file);
+                    // What a later run narrows to is the same kind of trace, and lacks the same jumps.
                     let threads = trace.python < (3, 10, 0);
                     if threads {
                         ran.thread_jumps(&module.syntax);

@@ -244,7 +244,7 @@ impl<'a> Program<'a> {
 
     fn is_pure(&self, module: ModuleId, expr: &Expr) -> bool {
         if !self.adjustments.impure {
-            // A run that goes well without it may only have been lucky.
+            // A run that went well without the wait for another thread may only have been lucky.
             return !purity::waits(expr);
         }
         self.purity.is_pure(module, expr)

@@ -76,15 +76,20 @@ const PURE_BUILTINS: &[&str] = &[
     "zip",
 ];
 
-/// What threads, processes and sockets call to wait for each other.
+/// What threads, processes and sockets call to wait for each other, by the standard library's names; another's
+/// method of that name only keeps a condition. `get` and `join` are left out: mostly they are a dictionary's
+/// and a text's.
 const WAITING: &[&str] = &[
     "accept",
     "acquire",
     "communicate",
     "connect",
     "notify",
+    "notify_all",
     "poll",
     "recv",
+    "recv_into",
+    "recvfrom",
     "release",
     "select",
     "sleep",

@@ -87,29 +87,47 @@ impl Ran {
     pub(crate) fn thread_jumps(&mut self, syntax: &Syntax) {
         let source = syntax.source();
         let mut silent = Vec::new();
-        let mut block = |header: Option<&Expr>, body: &[Stmt]| {
-            let mut reached =
-                header.is_some_and(|test| has_bool_op(test) && self.range(source, test.range()));
+        // Whether a jump may lead to the first statement of a block, and the block.
+        let mut block = |mut reached: bool, body: &[Stmt]| {
             for stmt in body {
                 let jumps = matches!(stmt, Stmt::Continue(_) | Stmt::Break(_) | Stmt::Pass(_));
                 if reached && jumps {
                     silent.push(source.line(stmt.start()));
                 }
-                let compound = matches!(stmt, Stmt::If(_) | Stmt::For(_) | Stmt::While(_));
+                let compound = matches!(
+                    stmt,
+                    Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::Try(_) | Stmt::With(_)
+                );
                 reached = compound && self.range(source, stmt.range());
             }
         };
+        let ran = |test: &Expr| self.range(source, test.range());
         let mut scan = |body: &[Stmt]| {
             scope::for_each_statement(body, &mut |stmt| match stmt {
                 Stmt::If(branch) => {
-                    block(Some(&branch.test), &branch.body);
                     let mut test = &*branch.test;
+                    block(ran(test) && decides_early(test), &branch.body);
                     for clause in &branch.elif_else_clauses {
+                        // Whatever is false jumps to what follows it.
+                        let last = ran(test);
                         test = clause.test.as_ref().unwrap_or(test);
-                        block(Some(test), &clause.body);
+                        let reached = match &clause.test {
+                            Some(test) => ran(test) && decides_early(test),
+                            None => last,
+                        };
+                        block(reached, &clause.body);
                     }
                 }
-                _ => scope::for_each_block(stmt, |body| block(None, body)),
+                Stmt::While(repeat) => {
+                    block(ran(&repeat.test) && decides_early(&repeat.test), &repeat.body);
+                    block(false, &repeat.orelse);
+                }
+                Stmt::Try(attempt) => {
+                    let whole = self.range(source, stmt.range());
+                    scope::for_each_block(stmt, |body| block(false, body));
+                    block(whole, &attempt.orelse);
+                }
+                _ => scope::for_each_block(stmt, |body| block(false, body)),
             });
         };
         scan(syntax.body());
@@ -225,10 +243,10 @@ pub(crate) fn is_docstring(stmt: &Stmt) -> bool {
 }
 
 /// Whether a condition may be decided before all of it was asked.
-fn has_bool_op(test: &Expr) -> bool {
+fn decides_early(test: &Expr) -> bool {
     match test {
-        Expr::BoolOp(_) => true,
-        Expr::UnaryOp(unary) => has_bool_op(&unary.operand),
+        Expr::BoolOp(_) | Expr::If(_) => true,
+        Expr::UnaryOp(unary) => decides_early(&unary.operand),
         Expr::Compare(compare) => compare.ops.len() > 1,
         _ => false,
     }

@@ -425,3 +425,58 @@ fn a_condition_that_waits_for_another_thread_stays() {
 ",
     );
 }
+
+#[test]
+fn more_jumps_that_no_trace_below_3_10_tells_of() {
+    check(
+        "
+--- trace
+python 9
+--- mod.py
++def work(values):
+*    found = []
+*    for value in values:
+*        if value == 1:
+*            found.append(value)
+-        else:
+-            continue
+*        found.append(0)
+*    for value in values:
+*        try:
+*            found.append(value)
+*        except ValueError:
+-            found.clear()
+-        continue
+-        found.clear()
+*    for value in values:
+*        if (value if value else True):
+-            continue
+*        found.append(9)
+*    return found
+--- test_a.py
++from mod import work
++def test_f():
+*    assert work([1, 2])
+",
+        "test_a.py::test_f",
+        " def work(values):
+     found = []
+     for value in values:
+         if value == 1:
+             found.append(value)
+         else:
+             continue
+         found.append(0)
+     for value in values:
+         found.append(value)
+         continue
+     for value in values:
+         if (value if value else True):
+             continue
+         found.append(9)
+     return found
+ def test_f():
+     assert work([1, 2])
+",
+    );
+}

@@ -100,6 +100,10 @@ fn a_condition_that_ended_its_module_ends_no_gist() {
 +    raise ValueError
 +except ValueError:
 +    print('caught')
++try:
++    import surely_not_installed
++except ImportError:
++    raise ImportError('not built')
 --- pkg/mod.py
 +try:
 +    from .fast import work

@@ -294,16 +294,25 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
                 }
             }
         }
+        // Asked of `sys.modules`.
+        "KeyError" => {
+            let module = message.trim_matches('\'').to_owned();
+            if internal(&module) {
+                add(&mut adjustments.namespaces, module.clone());
+                add(&mut adjustments.register, module);
+            }
+        }
         _ => {}
     }
     if *next == *attempt.request && !next.adjustments.module_names {
         next.adjustments.module_names = reads_name(raised, attempt);
     }
     if *next == *attempt.request {
-        leave_effect_out(raised, attempt, &mut next.adjustments);
-    }
-    if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
+    }
+    // What is left out stays out: only where nothing else is known to help.
+    if *next == *attempt.request {
+        leave_effect_out(raised, attempt, &mut next.adjustments);
     }
 }
 

@@ -102,7 +102,8 @@ impl Search<'_, '_> {
             }
             stmt => {
                 // A `raise` that ran ended its module, and whoever imported that went on without it.
-                let ended = || !program.is_support(unit.module) && self.raised(unit.module, stmt);
+                let ended =
+                    || !program.is_support(unit.module) && self.ends_module(unit.module, stmt);
                 if !acts(stmt) || ended() {
                     return None;
                 }
@@ -125,19 +126,29 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether a `raise` of a module-level statement ran, and nothing around it there caught it.
-    fn raised(&self, module: ModuleId, stmt: &Stmt) -> bool {
+    /// Whether a `raise` of a module-level statement ran that nothing around it there may have caught.
+    fn ends_module(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let program = self.program();
         let source = program.modules.get(module).syntax.source();
         match stmt {
             Stmt::Raise(_) => program.ran(module).statement(source, stmt),
-            Stmt::Try(_) => false,
-            _ => {
-                let mut raised = false;
-                scope::for_each_block(stmt, |block| {
-                    raised |= block.iter().any(|stmt| self.raised(module, stmt));
+            Stmt::Try(attempt) => {
+                let handlers = attempt.handlers.iter().map(|handler| {
+                    let ruff_python_ast::ExceptHandler::ExceptHandler(handler) = handler;
+                    &handler.body
                 });
-                raised
+                let tried = Some(&attempt.body).filter(|_| attempt.handlers.is_empty());
+                let blocks = handlers.chain([&attempt.orelse, &attempt.finalbody]).chain(tried);
+                blocks.flatten().any(|stmt| self.ends_module(module, stmt))
+            }
+            // It may suppress what is raised in it.
+            Stmt::With(_) => false,
+            _ => {
+                let mut ends = false;
+                scope::for_each_block(stmt, |block| {
+                    ends |= block.iter().any(|stmt| self.ends_module(module, stmt));
+                });
+                ends
             }
         }
     }
