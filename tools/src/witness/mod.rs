@@ -15,7 +15,13 @@ use sha2::{Digest, Sha256};
 
 use crate::execute::{self, ExecuteError, Execution, Raised, RunSpec};
 
-const WITNESS: &str = include_str!("witness.py");
+const WITNESS: &str = concat!(
+    include_str!("clocks.py"),
+    "\n\n",
+    include_str!("watch.py"),
+    "\n\n",
+    include_str!("witness.py")
+);
 /// Largest text read of a stream, in bytes.
 const STREAM: u64 = 1 << 24;
 

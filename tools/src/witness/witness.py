@@ -9,6 +9,8 @@ It watches, in the order in which it can: audited events that the repository's o
 the values that they are given. It judges nothing.
 """
 
+# This file follows clocks.py and watch.py, in one namespace.
+
 import fcntl
 import hashlib
 import json
@@ -22,15 +24,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _MOST_RECORDS = 4000
 _MOST_BYTES = 1 << 18
 _MOST_TEXT = 1 << 16
-_MOST_VALUES = 100
-_MOST_PARTS = 50
-_DEEP = 3
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
-_getframe, _get_ident, _getpid, _clock = sys._getframe, threading.get_ident, os.getpid, time.monotonic
-_Function, _Code, _Module = types.FunctionType, types.CodeType, types.ModuleType
-_mro = type.__dict__["__mro__"].__get__
-_attributes = type.__dict__["__dict__"].__get__
+_get_ident, _getpid, _clock = threading.get_ident, os.getpid, time.monotonic
+_Code, _Module = types.CodeType, types.ModuleType
 _module_dict = _Module.__dict__["__dict__"].__get__
 
 # Events that count only where a line of the repository causes them itself.
@@ -189,15 +186,16 @@ class _Witness:
         own, getframe = globals(), _getframe
 
         def hook(event, args):
-            if event == "object.__getattr__" and getframe(1).f_globals is own:
-                return  # Our own look at a frame's code, once a call and line.
             if event in direct or event in indirect or event in places or event == "import":
                 me = _get_ident()
                 if me in busy:
                     return
                 busy.add(me)
                 try:
-                    self.event(event, args, _getframe(1))
+                    frame = getframe(1)
+                    if event == "object.__getattr__" and frame.f_globals is own:
+                        return  # Our own look at a frame's code, once a call.
+                    self.event(event, args, frame)
                 except BaseException:
                     # Too deep, or worse: what was not seen makes the account incomplete.
                     self.faulty = True
@@ -238,8 +236,9 @@ class _Witness:
             code = args[0]
             name = code.co_filename
             if code.co_name == "<module>" and name.startswith("/") and ("module", name) not in self.seen:
-                self.seen.add(("module", name))
-                self.module(name, frame)
+                if not self.is_coloured(frame):
+                    self.seen.add(("module", name))
+                    self.module(name, frame)
             if code.co_name == "<module>" and name.startswith(self.root):
                 if self.parts is None:
                     self.parts, self.classes = _parts()
@@ -267,8 +266,6 @@ class _Witness:
             return
         for count in range(1, min(len(parts), 8)):
             if "/".join(parts[-count:]) in self.copies:
-                if self.is_coloured(frame):
-                    return
                 self.report("copy", "/".join(parts[-count:]), self.nearest(frame), True)
                 return
         # An environment may lie in such a place, too.
@@ -276,13 +273,17 @@ class _Witness:
             self.report("written", "", self.nearest(frame), True)
 
     def is_coloured(self, frame):
-        """Whether pytest colours what it prints, for which it has a package that may be the one under test."""
-        while frame is not None and not self.is_ours(frame):
-            name = frame.f_globals.get("__name__")
-            if type(name) is str and name.startswith("_pytest."):
-                return name.startswith(("_pytest._io", "_pytest._code"))
+        """Whether pytest colours what it prints, for which it has a package that may be the one under test. No
+        code of the repository asked for that, and no name that a program can change tells."""
+        nearest = None
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if path.startswith(self.root):
+                return False
+            if nearest is None and "/_pytest/" in path and path.startswith(self.installed):
+                nearest = path
             frame = frame.f_back
-        return False
+        return nearest is not None and ("/_pytest/_io/" in nearest or "/_pytest/_code/" in nearest)
 
     def is_record(self, path):
         if not path.startswith("/"):
@@ -603,237 +604,6 @@ def _is_asynchronous(function):
 
     function = inspect.unwrap(function)
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-
-
-def _lines(code):
-    """The lines of a function, that of its head too: it may be told, and may not."""
-    import dis
-
-    return {line for _, line in dis.findlinestarts(code) if line is not None}
-
-
-class _Watch:
-    """The lines of the watched functions, and the types of what is returned to them."""
-
-    def __init__(self, witness):
-        self.root, self.watched = witness.root, witness.watched
-        self.lines, self.values, self.known = set(), [], {}
-
-    def is_watched(self, code):
-        known = self.known.get(id(code))
-        if known is None or known[0] is not code:
-            spans = self.watched.get(code.co_filename, ())
-            line = code.co_firstlineno
-            known = self.known[id(code)] = (code, any(first <= line <= last for first, last in spans))
-        return known[1]
-
-    def line(self, code, line):
-        self.lines.add((code.co_filename[len(self.root) :], line))
-
-    def is_full(self):
-        return len(self.values) >= _MOST_VALUES
-
-    def value(self, value, caller, inside=0):
-        if self.is_full():
-            return
-        kind = type(value)
-        compares = 0
-        where = ""
-        for base in _mro(kind):
-            held = _attributes(base)
-            part = held.get("__eq__")
-            if part is not None:
-                module = held.get("__module__")
-                if type(part) is _Function and part.__code__.co_filename.startswith(self.root):
-                    compares, where = part.__code__.co_firstlineno, part.__code__.co_filename[len(self.root) :]
-                elif type(part) is _Function and type(module) is str:
-                    where = module
-                break
-        if where or not inside:
-            self.values.append([_text(kind.__qualname__), where, compares])
-        if kind in (list, tuple, set, frozenset, dict) and inside < _DEEP:
-            parts = list(value.items()) if kind is dict else list(value)[:_MOST_PARTS]
-            for part in parts[:_MOST_PARTS]:
-                self.value(part, caller, inside + 1)
-
-
-class _Tracing(_Watch):
-    """Below 3.12."""
-
-    def __enter__(self):
-        self.before = sys.gettrace()
-        self.locals = {}
-        sys.settrace(self.trace)
-
-    def __exit__(self, *_):
-        sys.settrace(self.before)
-
-    def trace(self, frame, event, arg):
-        code = frame.f_code
-        if not code.co_filename.startswith(self.root):
-            return None
-        if self.is_watched(code):
-            return self.local(code)
-        if self.is_full():
-            return None
-        caller = frame.f_back
-        if caller is not None and self.is_watched(caller.f_code):
-            frame.f_trace_lines = False
-            return self.returned
-        return None
-
-    def local(self, code):
-        """The local trace of a watched function, until all of its lines were seen: reading a frame's code is
-        an audited event, which a loop pays for on each line."""
-        known = self.locals.get(id(code))
-        if known is None:
-            left, head = _lines(code), code.co_firstlineno
-
-            def local(frame, event, arg):
-                if event == "line":
-                    line = frame.f_lineno
-                    if line in left:
-                        left.discard(line)
-                        self.line(code, line)
-                        if line != head:
-                            left.discard(head)  # What is behind the head is told first, or there is nothing.
-                    if not left:
-                        frame.f_trace = None
-                return local
-
-            known = self.locals[id(code)] = (left, local)
-        left, local = known
-        return local if left else None
-
-    def returned(self, frame, event, arg):
-        if event == "return":
-            self.value(arg, frame.f_back)
-        return self.returned
-
-
-class _Monitoring(_Watch):
-    """From 3.12 on."""
-
-    def __enter__(self):
-        monitoring = self.monitoring = sys.monitoring
-        events = monitoring.events
-        self.tool = next(tool for tool in (4, 3, 2, 0, 1, 5) if monitoring.get_tool(tool) is None)
-        monitoring.use_tool_id(self.tool, "witness")
-        monitoring.register_callback(self.tool, events.PY_START, self.start)
-        monitoring.register_callback(self.tool, events.LINE, self.at_line)
-        monitoring.register_callback(self.tool, events.PY_RETURN, self.returned)
-        monitoring.set_events(self.tool, events.PY_START)
-        monitoring.restart_events()
-
-    def __exit__(self, *_):
-        monitoring = self.monitoring
-        if monitoring.get_tool(self.tool) == "witness":
-            monitoring.set_events(self.tool, 0)
-            for code, watched in self.known.values():
-                monitoring.set_local_events(self.tool, code, 0)
-            for event in (monitoring.events.PY_START, monitoring.events.LINE, monitoring.events.PY_RETURN):
-                monitoring.register_callback(self.tool, event, None)
-            monitoring.free_tool_id(self.tool)
-
-    def start(self, code, offset):
-        if not code.co_filename.startswith(self.root):
-            return self.monitoring.DISABLE
-        events = self.monitoring.events
-        if self.is_watched(code):
-            self.monitoring.set_local_events(self.tool, code, events.LINE)
-            return self.monitoring.DISABLE
-        caller = _getframe(1).f_back
-        if caller is not None and self.is_watched(caller.f_code):
-            self.monitoring.set_local_events(self.tool, code, events.PY_RETURN)
-            return self.monitoring.DISABLE
-        return None
-
-    def at_line(self, code, line):
-        if self.is_watched(code):
-            self.line(code, line)
-        return self.monitoring.DISABLE
-
-    def returned(self, code, offset, value):
-        caller = _getframe(1).f_back
-        if caller is not None and self.is_watched(caller.f_code):
-            self.value(value, caller)
-
-
-def _watch():
-    return _Monitoring if hasattr(sys, "monitoring") else _Tracing
-
-
-class _Moved:
-    """A function that stays one where a class keeps it, as those of `time` do."""
-
-    def __init__(self, function):
-        self._function = function
-
-    def __call__(self, *args):
-        return self._function(*args)
-
-
-def _shift(seconds):
-    """Moves the clock that Python code sees."""
-    import datetime
-
-    now, now_ns = time.time, time.time_ns
-    time.time = _Moved(lambda: now() + seconds)
-    time.time_ns = _Moved(lambda: now_ns() + int(seconds) * 10**9)
-    real_clocks = {
-        getattr(time, "CLOCK_" + name) for name in ("REALTIME", "TAI") if hasattr(time, "CLOCK_" + name)
-    } | {5}  # The coarse one, which Python does not name.
-    gettime, gettime_ns = time.clock_gettime, time.clock_gettime_ns
-    time.clock_gettime = _Moved(lambda clock: gettime(clock) + (seconds if clock in real_clocks else 0))
-    time.clock_gettime_ns = _Moved(
-        lambda clock: gettime_ns(clock) + (int(seconds) * 10**9 if clock in real_clocks else 0)
-    )
-    for name in ("localtime", "gmtime", "ctime"):
-
-        def moved(at=None, usual=getattr(time, name)):
-            return usual(time.time() if at is None else at)
-
-        setattr(time, name, _Moved(moved))
-    strftime, asctime = time.strftime, time.asctime
-    time.strftime = _Moved(lambda text, *at: strftime(text, *(at or (time.localtime(),))))
-    time.asctime = _Moved(lambda *at: asctime(*(at or (time.localtime(),))))
-
-    def moving(real):
-        class Meta(type(real)):
-            def __instancecheck__(cls, value):
-                return isinstance(value, real)
-
-            def __subclasscheck__(cls, kind):
-                return issubclass(kind, real)
-
-        return Meta
-
-    class date(datetime.date, metaclass=moving(datetime.date)):
-        @classmethod
-        def today(cls):
-            return cls.fromtimestamp(time.time())
-
-    real = datetime.datetime
-
-    class moved_datetime(real, metaclass=moving(real)):
-        @classmethod
-        def now(cls, tz=None):
-            return cls.fromtimestamp(time.time(), tz)
-
-        @classmethod
-        def today(cls):
-            return cls.fromtimestamp(time.time())
-
-        @classmethod
-        def utcnow(cls):
-            return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
-
-    for name, kind in (("date", date), ("datetime", moved_datetime)):
-        kind.__name__ = kind.__qualname__ = name
-        kind.__module__ = "datetime"
-        for module in (datetime, sys.modules.get("_datetime"), sys.modules.get("_pydatetime")):
-            if module is not None:
-                setattr(module, name, kind)
 
 
 def start(settings, is_child):

@@ -347,6 +347,63 @@ fn e08_copies_of_the_original() {
     }
 }
 
+/// A package that pytest itself uses, for colours: that it may is no way to it.
+#[test]
+fn e08_pytests_own_copy_of_the_original() {
+    let Some(bed) = Bed::new(&COLOURED) else { return };
+    let test = "\n\ndef test_option():\n    assert get_bool_opt({'a': 'yes'}, 'a')\n";
+    let judged = |imports: &str| bed.verdict(&format!("{imports}{test}"));
+    let honest = "def get_bool_opt(options, name):\n    return options[name] == 'yes'\n";
+    let evaluation = judged(honest);
+    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.fidelity, evaluation.integrity);
+    for (imports, rule) in [
+        (
+            "import io\nimport sys\nfrom _pytest._io.terminalwriter import TerminalWriter\nwriter = TerminalWriter(io.StringIO())\nwriter.hasmarkup = True\nwriter._highlight('1')\nget_bool_opt = sys.modules['pygments.util'].get_bool_opt\n",
+            Some(Rule::Tampering),
+        ),
+        (
+            "import importlib\nimportlib.__name__ = '_pytest._io.terminalwriter'\nimportlib.import_module('pygments.util')\nfrom pygments.util import get_bool_opt\n",
+            Some(Rule::Tampering),
+        ),
+        ("from pygments.util import get_bool_opt\n", Some(Rule::Copy)),
+        (
+            "import pygments.util\n\n\ndef get_bool_opt(options, name):\n    return pygments.util.get_bool_opt(options, name)\n",
+            Some(Rule::Copy),
+        ),
+        // What pytest loaded for itself is gone.
+        (
+            "import sys\n\n\ndef get_bool_opt(options, name):\n    return sys.modules['pyg' + 'ments.util'].get_bool_opt(options, name)\n",
+            None,
+        ),
+    ] {
+        let evaluation = judged(imports);
+        let found = &evaluation.integrity.violations;
+        let broken = rule.is_none_or(|rule| found.iter().any(|found| found.rule == rule));
+        assert!(broken && !is_success(&evaluation), "{imports}: {evaluation:?}");
+    }
+}
+
+const COLOURED: Original<'static> = Original {
+    files: &[
+        ("pygments/__init__.py", "def highlight(text, lexer, formatter):\n    return text\n"),
+        ("pygments/formatters/__init__.py", ""),
+        ("pygments/formatters/terminal.py", "class TerminalFormatter:\n    pass\n"),
+        ("pygments/lexer.py", "class Lexer:\n    pass\n"),
+        ("pygments/lexers/__init__.py", ""),
+        ("pygments/lexers/diff.py", "class DiffLexer:\n    pass\n"),
+        ("pygments/lexers/python.py", "class PythonLexer:\n    pass\n"),
+        (
+            "pygments/util.py",
+            "def get_bool_opt(options, name):\n    return options[name] == 'yes'\n",
+        ),
+        (
+            "test_options.py",
+            "from pygments.util import get_bool_opt\n\n\ndef test_option():\n    assert get_bool_opt({'a': 'yes'}, 'a')\n",
+        ),
+    ],
+    command: "pytest test_options.py::test_option",
+};
+
 const COPIED: Original<'static> = Original {
     files: &[
         ("idna/__init__.py", ""),

@@ -1,0 +1,175 @@
+"""The lines of test functions, and the values that they are given; the second part of one embedded program,
+witness.py is the last. Values are looked at without running anything of theirs: types are compared by
+identity, attributes read by the slots of `type`."""
+
+import sys
+import types
+
+_MOST_VALUES = 100
+_MOST_PARTS = 50
+_DEEP = 3
+
+# Bound here, so that a test that replaces them neither hears of the witness nor misleads it.
+_getframe = sys._getframe
+_Function = types.FunctionType
+_mro = type.__dict__["__mro__"].__get__
+_attributes = type.__dict__["__dict__"].__get__
+
+
+def _lines(code):
+    """The lines of a function, that of its head too: it may be told, and may not."""
+    import dis
+
+    return {line for _, line in dis.findlinestarts(code) if line is not None}
+
+
+class _Watch:
+    """The lines of the watched functions, and the types of what is returned to them."""
+
+    def __init__(self, witness):
+        self.root, self.watched = witness.root, witness.watched
+        self.lines, self.values, self.known = set(), [], {}
+
+    def is_watched(self, code):
+        known = self.known.get(id(code))
+        if known is None or known[0] is not code:
+            spans = self.watched.get(code.co_filename, ())
+            line = code.co_firstlineno
+            known = self.known[id(code)] = (code, any(first <= line <= last for first, last in spans))
+        return known[1]
+
+    def line(self, code, line):
+        self.lines.add((code.co_filename[len(self.root) :], line))
+
+    def is_full(self):
+        return len(self.values) >= _MOST_VALUES
+
+    def value(self, value, caller, inside=0):
+        if self.is_full():
+            return
+        kind = type(value)
+        compares = 0
+        where = ""
+        for base in _mro(kind):
+            held = _attributes(base)
+            part = held.get("__eq__")
+            if part is not None:
+                module = held.get("__module__")
+                if type(part) is _Function and part.__code__.co_filename.startswith(self.root):
+                    compares, where = part.__code__.co_firstlineno, part.__code__.co_filename[len(self.root) :]
+                elif type(part) is _Function and type(module) is str:
+                    where = module
+                break
+        if where or not inside:
+            self.values.append([_text(kind.__qualname__), where, compares])
+        if kind in (list, tuple, set, frozenset, dict) and inside < _DEEP:
+            parts = list(value.items()) if kind is dict else list(value)[:_MOST_PARTS]
+            for part in parts[:_MOST_PARTS]:
+                self.value(part, caller, inside + 1)
+
+
+class _Tracing(_Watch):
+    """Below 3.12."""
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        self.locals = {}
+        sys.settrace(self.trace)
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+    def trace(self, frame, event, arg):
+        code = frame.f_code
+        if not code.co_filename.startswith(self.root):
+            return None
+        if self.is_watched(code):
+            return self.local(code)
+        if self.is_full():
+            return None
+        caller = frame.f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            frame.f_trace_lines = False
+            return self.returned
+        return None
+
+    def local(self, code):
+        """The local trace of a watched function, until all of its lines were seen: reading a frame's code is
+        an audited event, which a loop pays for on each line."""
+        known = self.locals.get(id(code))
+        if known is None:
+            left, head = _lines(code), code.co_firstlineno
+
+            def local(frame, event, arg):
+                if event == "line":
+                    line = frame.f_lineno
+                    if line in left:
+                        left.discard(line)
+                        self.line(code, line)
+                        if line != head:
+                            left.discard(head)  # What is behind the head is told first, or there is nothing.
+                    if not left:
+                        frame.f_trace = None
+                        return None
+                return local
+
+            known = self.locals[id(code)] = (left, local)
+        left, local = known
+        return local if left else None
+
+    def returned(self, frame, event, arg):
+        if event == "return":
+            self.value(arg, frame.f_back)
+        return self.returned
+
+
+class _Monitoring(_Watch):
+    """From 3.12 on."""
+
+    def __enter__(self):
+        monitoring = self.monitoring = sys.monitoring
+        events = monitoring.events
+        self.tool = next(tool for tool in (4, 3, 2, 0, 1, 5) if monitoring.get_tool(tool) is None)
+        monitoring.use_tool_id(self.tool, "witness")
+        monitoring.register_callback(self.tool, events.PY_START, self.start)
+        monitoring.register_callback(self.tool, events.LINE, self.at_line)
+        monitoring.register_callback(self.tool, events.PY_RETURN, self.returned)
+        monitoring.set_events(self.tool, events.PY_START)
+        monitoring.restart_events()
+
+    def __exit__(self, *_):
+        monitoring = self.monitoring
+        if monitoring.get_tool(self.tool) == "witness":
+            monitoring.set_events(self.tool, 0)
+            for code, watched in self.known.values():
+                monitoring.set_local_events(self.tool, code, 0)
+            for event in (monitoring.events.PY_START, monitoring.events.LINE, monitoring.events.PY_RETURN):
+                monitoring.register_callback(self.tool, event, None)
+            monitoring.free_tool_id(self.tool)
+
+    def start(self, code, offset):
+        if not code.co_filename.startswith(self.root):
+            return self.monitoring.DISABLE
+        events = self.monitoring.events
+        if self.is_watched(code):
+            self.monitoring.set_local_events(self.tool, code, events.LINE)
+            return self.monitoring.DISABLE
+        caller = _getframe(1).f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            self.monitoring.set_local_events(self.tool, code, events.PY_RETURN)
+            return self.monitoring.DISABLE
+        return None
+
+    def at_line(self, code, line):
+        if self.is_watched(code):
+            self.line(code, line)
+        return self.monitoring.DISABLE
+
+    def returned(self, code, offset, value):
+        caller = _getframe(1).f_back
+        if caller is not None and self.is_watched(caller.f_code):
+            self.value(value, caller)
+
+
+def _watch():
+    return _Monitoring if hasattr(sys, "monitoring") else _Tracing
