@@ -57,7 +57,7 @@ fn overhead(name: &str, tasks: usize) -> bool {
     let run = |args: &[String]| {
         // Runs by hand take up earlier traces, a bench never does.
         let _ = fs::remove_dir_all(cache.join("traces"));
-        let (began, before) = (Instant::now(), cpu());
+        let (began, before) = (Instant::now(), figure::cpu(libc::RUSAGE_CHILDREN));
         let status = Command::new(env!("CARGO_BIN_EXE_gistify"))
             .arg("--set")
             .arg(format!("environment.cache={}", cache.display()))
@@ -69,7 +69,7 @@ fn overhead(name: &str, tasks: usize) -> bool {
         // A gist that is not faithful takes its time like any other.
         let code = status.expect("it runs").code();
         assert!(matches!(code, Some(0 | 1)), "{args:?}: {code:?}");
-        (began.elapsed(), cpu() - before)
+        (began.elapsed(), figure::cpu(libc::RUSAGE_CHILDREN) - before)
     };
     let mut benches = 0;
     let mut bench = || {
@@ -112,16 +112,6 @@ fn overhead(name: &str, tasks: usize) -> bool {
     let kept = over("time", wall, wall_by_hand);
     // Others at work on the machine move the one, and not the other.
     over("CPU", cpu, cpu_by_hand) && kept
-}
-
-/// CPU time of all that was run so far.
-fn cpu() -> Duration {
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) }, 0);
-    let time = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
-    };
-    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 /// A task of a suite as a user would run it.

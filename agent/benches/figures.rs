@@ -121,9 +121,9 @@ fn steps() -> [bool; 2] {
     let runtime = runtime.expect("a runtime");
     // The vocabulary is loaded once for a process.
     graph::count_tokens("once");
-    let (began, wall) = (cpu(), Instant::now());
+    let (began, wall) = (figure::cpu(libc::RUSAGE_SELF), Instant::now());
     let end = runtime.block_on(agent.run()).expect("an end");
-    let (took, wall) = (cpu() - began, wall.elapsed());
+    let (took, wall) = (figure::cpu(libc::RUSAGE_SELF) - began, wall.elapsed());
     assert_eq!(end.steps, STEPS, "{:?}", end.outcome);
     let each = took.as_secs_f64() * 1e3 / STEPS as f64;
     let detail = format!("{STEPS} steps, {wall:.1?} by the clock");
@@ -178,14 +178,4 @@ fn first_request(repository: &Path, python: &str) -> bool {
     });
     let detail = format!("{ours:.1?} beside {reading:.1?}, medians of {TIMES}");
     figure("start to first request, times reading the cache", ratio(ours, reading), 3.0, &detail)
-}
-
-/// CPU time of this process so far.
-fn cpu() -> Duration {
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) }, 0);
-    let time = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
-    };
-    time(usage.ru_utime) + time(usage.ru_stime)
 }

@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[allow(dead_code, reason = "memory is for those who watch a process")]
 mod figure;
 
 use figure::{figure, ratio};
@@ -22,11 +21,15 @@ use figure::{figure, ratio};
 const FEW: usize = 20;
 /// What twice the size may cost, in times: linear, and a tenth for what these machines do besides.
 const LINEAR: f64 = 2.2;
+/// What writing a gist may cost, in times the plain run.
+const PLAIN: f64 = 10.0;
+/// Memory of the largest process, in MB.
+const MEMORY: f64 = 500.0;
 
 fn main() -> ExitCode {
     // `cargo bench` adds this to what is given.
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
-    let (mut python, mut calls, mut modules) = ("python3".to_owned(), 3_000_000, 1_500);
+    let (mut python, mut calls, mut modules) = ("python3".to_owned(), 3_000_000_usize, 1_500_usize);
     while let Some(arg) = args.next() {
         let mut number = |otherwise| args.next().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
         match arg.as_str() {
@@ -39,15 +42,16 @@ fn main() -> ExitCode {
     let mut kept = true;
     for (what, half, whole) in [
         (format!("{calls} calls"), (FEW, calls / 2), (FEW, calls)),
-        (format!("{modules} modules"), (modules / 2, modules), (modules, 2 * modules)),
+        (format!("{modules} modules"), (modules.div_ceil(2), modules), (modules, 2 * modules)),
     ] {
         let ([_, half], [plain, whole]) = (times(&python, half), times(&python, whole));
         let detail = format!("{whole:.1?} beside {plain:.1?}");
-        kept &= figure(&format!("{what}: times the plain run"), ratio(whole, plain), 10.0, &detail);
+        kept &=
+            figure(&format!("{what}: times the plain run"), ratio(whole, plain), PLAIN, &detail);
         let detail = format!("{whole:.1?} beside {half:.1?}");
         kept &= figure(&format!("{what}: times half as many"), ratio(whole, half), LINEAR, &detail);
     }
-    kept &= figure("memory of the largest process, in MB", peak(), 500.0, "ours and Python's");
+    kept &= figure("memory of the largest process, in MB", peak(), MEMORY, "ours and Python's");
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -128,9 +132,7 @@ fn write(source: &Path, modules: usize, rounds: usize) {
     fs::write(source.join("test_large.py"), test).expect("a file");
 }
 
-/// The memory of the largest process of all that were run and waited for.
+/// The memory of the largest process of all that were run and waited for, the judging ones among them, in MB.
 fn peak() -> f64 {
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) }, 0);
-    usage.ru_maxrss as f64 / 1024.0
+    figure::used(libc::RUSAGE_CHILDREN).ru_maxrss as f64 / 1024.0
 }

@@ -1,4 +1,6 @@
-//! How figures are printed: each on a line, beside its bound.
+//! How figures are printed, each on a line beside its bound, and what a process used.
+
+#![allow(dead_code, reason = "each bench uses its part")]
 
 use std::time::Duration;
 
@@ -20,4 +22,21 @@ pub fn memory(process: &str, name: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// Times in CPU and largest memory, of this process or of those that it waited for.
+pub fn used(of: libc::c_int) -> libc::rusage {
+    // SAFETY: a structure of numbers, and a valid pointer to it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    assert_eq!(unsafe { libc::getrusage(of, &mut usage) }, 0);
+    usage
+}
+
+/// CPU time, of this process or of those that it waited for, so far.
+pub fn cpu(of: libc::c_int) -> Duration {
+    let usage = used(of);
+    let time = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
 }
