@@ -137,7 +137,8 @@ pub(crate) fn expect(runs: &[Observation]) -> (Expected, Option<Quarantine>) {
 }
 
 /// Whether what all phases of a case write fits together, though a phase's own may not: where it varies between
-/// runs of the original, threads write it, and what one says at the end of a phase may come in the next.
+/// runs of the original, it may be a thread that writes, and what one says at the end of a phase may come in the
+/// next.
 pub(crate) fn fits_together<'a>(
     patterns: impl Iterator<Item = &'a Pattern> + Clone,
     texts: impl Iterator<Item = &'a str>,

@@ -296,7 +296,7 @@ fn without_aliases(support: &Support<'_>, attributes: bool) -> Outline {
     Outline::of_shallow(&without_places(&plain, is_test))
 }
 
-/// A text with `__file__` for each `__file__.rsplit('/', 1)[0] + '/path'` whose path is one.
+/// A text with `__file__` in the place of each `__file__.rsplit('/', 1)[0] + '/path'` whose path is one.
 fn without_places(text: &str, is_path: impl Fn(&str) -> bool) -> String {
     const BEGIN: &str = "__file__.rsplit('/', ";
     let mut parts = text.split(BEGIN);
@@ -314,6 +314,8 @@ fn without_places(text: &str, is_path: impl Fn(&str) -> bool) -> String {
     out
 }
 
+/// A text with each alias that the gist defines at its top level replaced by what it stands for; with
+/// `attributes`, also behind a dot.
 fn without_names(text: &str, gist: &Outline, attributes: bool) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));

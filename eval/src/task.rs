@@ -183,7 +183,12 @@ impl Suite {
         let text = fs::read_to_string(path)
             .map_err(|source| TaskError::Read { path: path.to_path_buf(), source })?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
-        let mut suite = Self::parse(&name, &text)?;
+        let mut suite = Self::parse(&name, &text).map_err(|error| match error {
+            TaskError::Syntax { source, .. } => {
+                TaskError::Syntax { name: path.display().to_string(), source }
+            }
+            other => other,
+        })?;
         let beside = path.parent().unwrap_or(Path::new(""));
         for source in suite.tasks.iter_mut().filter_map(|task| task.source.as_mut()) {
             // A directory is named from where the suite is, as a lock is; anything else is no path.

@@ -119,7 +119,7 @@ fn scores(row: &Row) -> String {
         rate.map(|rate| format!(", {name} {:.1}", rate * 100.0)).unwrap_or_default()
     };
     row.what().unwrap_or_else(|| "faithful".to_owned())
-        + &rate("existence", row.existence_without_glue)
+        + &rate("existence", row.existence)
         + &rate("execution", row.execution)
 }
 

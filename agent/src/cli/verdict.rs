@@ -16,7 +16,8 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     headline(&mut text, evaluation, color);
     if let Some(existence) = &evaluation.existence {
         let glue = match existence.glue {
-            0 => "no glue".to_owned(),
+            0 if existence.rate == Some(1.0) => "no glue".to_owned(),
+            0 => "no line of it marked as glue".to_owned(),
             lines => format!("{} without {lines} of glue", percent(existence.rate_without_glue)),
         };
         row(&mut text, "existence", &format!("{}  ({glue})", percent(existence.rate)));
