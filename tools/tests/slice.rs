@@ -344,7 +344,8 @@ mod advice {
 ";
 
     /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
-    /// called on line 4, or by the statement there if the message is `at import`), or after another difference (`what`); shows what changed.
+    /// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
+    /// (`cases ID`), or after another difference (`what`); shows what changed.
     #[track_caller]
     fn check(request: &SliceRequest, difference: &str, expected: &str) {
         let next = after(request, difference);
@@ -384,10 +385,15 @@ mod advice {
             },
             ..Raised::default()
         });
+        let missing = difference.strip_prefix("cases ");
         let found = Difference {
-            what: if raised.is_some() { "outcome" } else { difference }.to_owned(),
-            case: None,
-            original: String::new(),
+            what: match missing {
+                _ if raised.is_some() => "outcome".to_owned(),
+                Some(_) => "cases".to_owned(),
+                None => difference.to_owned(),
+            },
+            case: missing.map(str::to_owned),
+            original: missing.map_or(String::new(), |_| "ran".to_owned()),
             gist: String::new(),
             raised,
         };
@@ -424,6 +430,14 @@ mod advice {
     fn an_effect_that_is_an_error_now_is_left_out() {
         let request = SliceRequest::default();
         check(&request, "UserWarning: at import", r#"drop [{"line":10,"path":"pkg/mod.py"}]"#);
+    }
+
+    #[test]
+    fn a_case_that_is_missing_asks_for_its_object() {
+        let request = SliceRequest::default();
+        let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
+        check(&request, "cases pkg/mod.py::pkg.mod.other", kept);
+        check(&request, "cases pkg/mod.py::pkg.mod.get", "docstrings true");
     }
 
     #[test]
@@ -465,6 +479,7 @@ mod advice {
             "ModuleNotFoundError: No module named 'pkg.mod'; 'pkg' is not a package",
             r#"register ["pkg.mod"]"#,
         );
+        asked("KeyError: 'pkg.mod'", r#"namespaces ["pkg.mod"], register ["pkg.mod"]"#);
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub(crate) fn select<'a>(
             waiting: FxHashMap::default(),
             attributes: FxHashSet::default(),
             strings: FxHashSet::default(),
+            generated: FxHashSet::default(),
             class_locals: FxHashSet::default(),
             asking: FxHashSet::default(),
             imports_by_name,
@@ -196,6 +197,8 @@ struct Search<'a, 's> {
     waiting: FxHashMap<(ModuleId, Name), Vec<UnitId>>,
     attributes: FxHashSet<Name>,
     strings: FxHashSet<String>,
+    /// Names in code that comes from no file.
+    generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
@@ -586,7 +589,7 @@ impl<'a> Search<'a, '_> {
             .iter()
             .flat_map(|held| held.names.keys())
             .map(Name::new)
-            .filter(|name| self.attributes.contains(name) || self.strings.contains(name.as_str()))
+            .filter(|name| self.attributes.contains(name) || self.mentions(id, name))
             .collect();
         for name in names {
             match self.program().resolver.attribute(module, &name) {
@@ -622,6 +625,15 @@ impl<'a> Search<'a, '_> {
         }
     }
 
+    /// Whether a string of kept code is this name of a module, or code from no file says it: then a function
+    /// that never ran is none of it, but something else is called so, a method say.
+    fn mentions(&self, module: ModuleId, name: &Name) -> bool {
+        let target = || self.program().resolver.resolve(module, name);
+        self.strings.contains(name.as_str())
+            || self.generated.contains(name.as_str())
+                && !target().is_some_and(|target| self.is_idle_function(&target))
+    }
+
     /// Names that kept code asks of a module whose object it holds: strings it mentions.
     fn asked_by_name(&mut self) {
         let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
@@ -638,7 +650,7 @@ impl<'a> Search<'a, '_> {
                 .resolver
                 .names(id)
                 .into_iter()
-                .filter(|name| !name.starts_with("__") && self.strings.contains(name.as_str()))
+                .filter(|name| !name.starts_with("__") && self.mentions(id, name))
                 .cloned()
                 .collect();
             // What a module held without a statement that binds it may be asked for as an attribute.
@@ -646,9 +658,7 @@ impl<'a> Search<'a, '_> {
                 let dynamic =
                     held.names.iter().filter(|(_, value)| !matches!(value, Value::Module(_)));
                 asked.extend(
-                    dynamic
-                        .map(|(name, _)| Name::new(name))
-                        .filter(|name| self.strings.contains(name.as_str())),
+                    dynamic.map(|(name, _)| Name::new(name)).filter(|name| self.mentions(id, name)),
                 );
             }
             for name in asked {

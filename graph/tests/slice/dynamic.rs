@@ -197,6 +197,47 @@ generated pkg.runtime escape
 }
 
 #[test]
+fn a_method_in_an_example_is_no_function_that_never_ran() {
+    check(
+        "
+--- trace
+mentions union total
+--- pkg/__init__.py
++import pkg.sets
++from pkg.sets import Sets, union, total
++def known(name):
+*    return getattr(pkg, name, None)
+--- pkg/sets.py
++class Sets:
++    def union(self):
+*        return 1
++def union(x):
+-    return x
++def total(x):
+*    return x
+--- test_a.py
++import pkg
++def test_f():
+*    assert pkg.known('x') is None and pkg.Sets().union()
+",
+        "test_a.py::test_f",
+        "
++import sys
++pkg = sys.modules.get(__name__)
+ class Sets:
+     def union(self):
+         return 1
+ def total(x):
+     return x
+ def known(name):
+     return getattr(pkg, name, None)
+ def test_f():
+     assert pkg.known('x') is None and pkg.Sets().union()
+",
+    );
+}
+
+#[test]
 fn a_data_file_that_ran_asks_for_what_it_imports() {
     check(
         "

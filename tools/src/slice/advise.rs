@@ -36,6 +36,11 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// Whether the gist has no such case.
+    fn is_missing_case(&self) -> bool {
+        self.what == "cases" && self.original == "ran"
+    }
+
     /// Whether only texts differ, which may vary from run to run.
     pub(crate) fn is_of_text(&self) -> bool {
         matches!(self.what.as_str(), "output" | "exception")
@@ -208,6 +213,13 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
     }
     if let Some(raised) = &difference.raised {
         mend(raised, attempt, &mut next);
+    }
+    if let Some(case) = difference.case.as_ref().filter(|_| difference.is_missing_case()) {
+        // An example of a docstring may be skipped, and still is a case.
+        let object = case.rsplit("::").next().unwrap_or_default();
+        for name in object.split('.').filter(|name| !name.is_empty()) {
+            keep_binders(attempt, name, &mut next.adjustments);
+        }
     }
     if next != *request {
         return Some(next);

@@ -43,17 +43,33 @@ impl Search<'_, '_> {
             self.selection.registered.insert(module.clone());
             for name in &generated.names {
                 let name = Name::new(name);
+                let target = self.program().resolver.attribute(module, &name);
+                // A function that never ran is something else of that name, a method say.
+                if target.as_ref().is_some_and(|target| self.is_idle_function(target)) {
+                    continue;
+                }
                 self.demand(module, &name);
                 // `from package import module`.
-                if let Some(Target::Module(inner)) =
-                    self.program().resolver.attribute(module, &name)
-                {
+                if let Some(Target::Module(inner)) = target {
                     self.selection.dotted.insert((module.clone(), name));
                     self.selection.registered.insert(inner);
                 }
             }
         }
-        self.strings.extend(generated.names);
+        self.generated.extend(generated.names);
+    }
+
+    /// Whether nothing but functions that never ran has this name.
+    pub(super) fn is_idle_function(&self, target: &Target) -> bool {
+        let Target::Own(module, name) = target else { return false };
+        let program = self.program();
+        let binders = program.binders(*module, name);
+        let idle = |id: &UnitId| {
+            let unit = program.get(*id);
+            let ran = || program.ran(*module).function(unit.first_line).is_some();
+            matches!(unit.stmt, Stmt::FunctionDef(_)) && !ran()
+        };
+        !binders.is_empty() && binders.iter().all(idle)
     }
 
     fn root(&mut self, id: UnitId, named: &[(ModuleId, Name, bool)]) -> Option<Reason> {
