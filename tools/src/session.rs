@@ -24,7 +24,7 @@ use crate::{
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
-    trace::{Reuse, TraceStore, trace as trace_run},
+    trace::{Reuse, TraceStore, trace_for_slice},
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -200,7 +200,7 @@ impl Session {
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
-        let run = trace_run(&spec);
+        let run = trace_for_slice(&spec);
         let unusable =
             run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
         let result = run.map_err(ToolError::from).and_then(|(original, trace)| {
@@ -401,7 +401,7 @@ impl Session {
         let (execution, learned) = match &probed {
             None => (execute(&spec).or_else(spoiled)?, None),
             Some(probed) => {
-                let (execution, trace) = trace_run(&spec)
+                let (execution, trace) = trace_for_slice(&spec)
                     .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
                 // Without a stub nothing is logged.
                 let log = open_regular(&log).and_then(std::io::read_to_string).unwrap_or_default();

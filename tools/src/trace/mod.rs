@@ -27,6 +27,9 @@ pub use kept::Reuse;
 pub(crate) use kept::TraceStore;
 
 const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
+/// Lines of a function, none of them new, after which a slice takes all of its lines for executed: each line
+/// costs a call, and a test may run millions.
+const PATIENCE: u32 = 1 << 16;
 const HOOK: &str = include_str!("sitecustomize.py");
 
 /// How lines are observed.
@@ -53,6 +56,7 @@ struct Settings {
     /// The tracer as a file, for children.
     tracer: String,
     settrace: bool,
+    patience: u32,
 }
 
 /// Runs a command and records both what it did and what it touched of its directory.
@@ -60,16 +64,26 @@ struct Settings {
 /// # Errors
 /// As for [`execute`](crate::execute).
 pub fn trace(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
-    trace_with(spec, Observer::default())
+    trace_with(spec, Observer::default(), 0)
 }
 
-/// The same, with a choice of how lines are observed.
+/// The same for a slice, to which a line too many does no harm: what runs very often is not watched to the end.
+///
+/// # Errors
+/// As for [`execute`](crate::execute).
+pub(crate) fn trace_for_slice(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
+    trace_with(spec, Observer::default(), PATIENCE)
+}
+
+/// The same, with a choice of how lines are observed. Below 3.12, a function of which `patience` lines in a
+/// row were none that was new is given up, and all of its lines count as executed; with 0, none is.
 ///
 /// # Errors
 /// As for [`execute`](crate::execute).
 pub fn trace_with(
     spec: &RunSpec<'_>,
     observer: Observer,
+    patience: u32,
 ) -> Result<(Execution, Trace), ExecuteError> {
     let path = |name: &str| spec.scratch.join(name);
     let text = |name: &str| path(name).to_string_lossy().into_owned();
@@ -84,6 +98,7 @@ pub fn trace_with(
         settings: text("trace.json"),
         tracer: text("tracer.py"),
         settrace: observer == Observer::Settrace,
+        patience,
     };
     let json = serde_json::to_vec(&settings).expect("strings serialise");
     execute::write(&path("trace.json"), json)?;

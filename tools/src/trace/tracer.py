@@ -131,6 +131,8 @@ class Tracer:
         self.generated_names = set()
         self.generated_codes = {}
         self.is_child = is_child
+        # Lines in a row, none new, after which a function is given up and all of its lines count; 0 is never.
+        self.patience = settings.get("patience", 0)
         self.main = _get_ident()
         self.roots = []
         self.fixtures = []
@@ -530,17 +532,32 @@ class Watched:
         self.left = set()
         self.test = None
         number, write, lines, left = file.number, tracer.log.write, file.lines, self.left
+        patience = budget = tracer.patience
+
+        def seen(line):
+            if line not in lines:
+                lines.add(line)
+                write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
 
         def local(frame, event, arg):
+            nonlocal budget
             if event == "line":
                 line = frame.f_lineno
                 if line in left:
                     left.discard(line)
-                    if line not in lines:
-                        lines.add(line)
-                        write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
-                    if not left:
-                        frame.f_trace = None
+                    seen(line)
+                    budget = patience
+                else:
+                    budget -= 1
+                    if not budget:
+                        for line in sorted(left):
+                            seen(line)
+                        left.clear()
+                        budget = patience
+                if not left and tracer.test:
+                    # No other phase comes: a loop need not be told of any more.
+                    frame.f_trace = None
+                    return None
             return local
 
         self.local = local

@@ -62,7 +62,7 @@ impl Project {
     ) -> (Execution, Trace) {
         let command = Command::parse(command).unwrap();
         let sandbox = LocalSandbox::default();
-        trace_with(&self.spec(&sandbox, environment, &command), observer).unwrap()
+        trace_with(&self.spec(&sandbox, environment, &command), observer, 0).unwrap()
     }
 
     fn spec<'a>(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gistify_tools::{Observer, Status};
+use gistify_tools::{Command, LocalSandbox, Observer, Status, trace_with};
 use graph::{FileTrace, Phase, Trace, Value};
 
 use crate::{Project, pythons};
@@ -571,4 +571,33 @@ fn names_of_test_modules_lead_to_their_helpers() {
     assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
     assert_eq!(file(&trace, "tests/helper.py").modules, ["tests.helper"]);
     assert_eq!(trace.roots, [""], "no entry of `sys.path` leads there");
+}
+
+#[test]
+fn a_slice_takes_what_runs_very_often_for_executed_as_a_whole() {
+    let project = Project::new(
+        "#- hot.py\ndef often(x):\n    if x < 0:\n        return never()\n    return x\n\n\ndef never():\n    \
+         return 1\n\n\ndef seldom(x):\n    if x < 0:\n        return never()\n    return x\n\n\n\
+         def loop(times):\n    for x in range(times):\n        if x < 0:\n            never()\n        often(x)\n    \
+         return seldom(x)\n\
+         #- test_a.py\nfrom hot import loop\n\n\ndef test_f():\n    assert loop(200) == 199\n",
+    );
+    let Some(environment) =
+        pythons::VERSIONS.iter().find_map(|(minor, _)| pythons::environment(*minor))
+    else {
+        return;
+    };
+    let command = Command::parse("pytest test_a.py::test_f").unwrap();
+    let sandbox = LocalSandbox::default();
+    let spec = project.spec(&sandbox, &environment, &command);
+    for (patience, lines) in
+        [(0, &[2, 4, 12, 14, 18, 19, 21, 22][..]), (100, &[2, 3, 4, 12, 14, 18, 19, 20, 21, 22])]
+    {
+        let (run, trace) = trace_with(&spec, Observer::Settrace, patience).unwrap();
+        assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
+        let hot = file(&trace, "hot.py");
+        assert_eq!(hot.test_lines, lines, "patience {patience}");
+        let functions: Vec<&str> = hot.functions.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(functions, ["often", "seldom", "loop"], "patience {patience}");
+    }
 }
