@@ -118,6 +118,8 @@ impl Bench {
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
+        // Whatever is wrong with the command line is said before there is a directory.
+        let python = self.version(around)?;
         let plan = Plan::new(&names, self.repeat, resolved(&writers, &externals)?, &suites.tasks);
         let record = match &self.resume {
             Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
@@ -145,7 +147,7 @@ impl Bench {
             sandbox: &*sandbox,
             host: &around.host,
             interrupt: &around.interrupt,
-            python: self.version(around)?,
+            python,
             locks: &|name| suites.lock(name, &locks),
             elsewhere: &|task| elsewhere(task, around, &*sandbox, progress),
             progress: &|sign| progress.sign(sign),
@@ -275,7 +277,7 @@ impl Bench {
         match around.settings.environment.python.as_str() {
             "" => Ok(None),
             text => version(text).map(Some).ok_or_else(|| {
-                let message = format!("no version of python: {text} (for example 3.13)");
+                let message = format!("--python, environment.python: {text} is no version (for example 3.13)");
                 Failure::new(Exit::Usage, message)
             }),
         }

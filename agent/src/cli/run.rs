@@ -81,7 +81,11 @@ impl Run {
         if let Some(trace) = &findings.trace {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
         }
-        let Some(gist) = &findings.gist else { return Err(without_gist(&session, &end)) };
+        let Some(gist) = &findings.gist else { 
+            let failure = without_gist(&session, &end);
+            let kept = format!("{} (record: {})", failure.told(), record.path().display());
+            return Err(Failure::new(failure.exit, kept));
+        };
         let source_map = source_map(&session);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
         if let Some(source_map) = &source_map {
@@ -141,10 +145,10 @@ fn told(reuse: &Reuse) -> Option<String> {
             Some("the earlier one: nothing changed".to_owned())
         }
         Reuse::Held(changed) => Some(format!(
-            "the earlier one: {} changed, which the command does not look at",
+            "the earlier one: {} changed, came or went, which the command does not look at",
             files(changed)
         )),
-        Reuse::Outdated(changed) => Some(format!("made again: {} changed", files(changed))),
+        Reuse::Outdated(changed) => Some(format!("made again: {} changed, came or went", files(changed))),
     }
 }
 
@@ -175,8 +179,9 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
 /// Fails before anything is run where the gist could not be written in the end.
 fn writable(output: &Path, force: bool) -> Result<(), Failure> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(Err(error)) = parent.map(std::fs::metadata) {
-        return Err(Failure::new(Exit::Input, format!("write {}: {error}", output.display())));
+    if let Some((parent, Err(error))) = parent.map(|parent| (parent, std::fs::metadata(parent))) {
+        let message = format!("write {} into {}: {error}", output.display(), parent.display());
+        return Err(Failure::new(Exit::Input, message));
     }
     match output.symlink_metadata() {
         Ok(there) if there.is_dir() => {

@@ -8,7 +8,7 @@ mod strings;
 mod stubs;
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -52,6 +52,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) named: FxHashSet<String>,
     /// Those whose place in the file system is asked for.
     pub(crate) placed: FxHashSet<String>,
+    /// Modules all of whose names something goes through.
+    pub(crate) listed: FxHashSet<String>,
     /// Names that may be asked of the object of a module, which is then one of its own.
     pub(crate) asked: FxHashSet<(String, Name)>,
     /// External submodules reached by attributes of a module.
@@ -101,6 +103,7 @@ pub(crate) fn select<'a>(
                 dotted: FxHashSet::default(),
                 named: adjustments.namespaces.iter().cloned().collect(),
                 placed: FxHashSet::default(),
+                listed: FxHashSet::default(),
                 asked: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
@@ -340,7 +343,7 @@ impl<'a> Search<'a, '_> {
             Target::Builtin(_) => {}
             Target::Module(name) => {
                 self.keep_nested_import(id, module, &reference.name);
-                self.module_chain(id, &name, &reference.chain);
+                self.module_chain(id, &name, reference);
             }
             Target::External(loaded, attribute) => {
                 self.require_import(id, module, &reference.name, reference.late);
@@ -379,15 +382,10 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Follows attributes of an internal module to what they name.
-    fn module_chain(
-        &mut self,
-        id: UnitId,
-        module: &str,
-        chain: &[(Name, ruff_text_size::TextRange)],
-    ) {
+    fn module_chain(&mut self, id: UnitId, module: &str, reference: &Reference) {
         let mut current = module.to_owned();
         let place = self.place(id);
-        for (attribute, _) in chain {
+        for (attribute, _) in &reference.chain {
             match self.program().resolver.attribute(&current, attribute) {
                 Some(Target::Module(inner)) => current = inner,
                 Some(Target::Own(home, own)) => {
@@ -401,6 +399,10 @@ impl<'a> Search<'a, '_> {
                     return;
                 }
                 Some(Target::Builtin(_)) => return,
+                None if attribute == "__dict__" => {
+                    self.listed(&current);
+                    return;
+                }
                 None if matches!(attribute.as_str(), "__file__" | "__path__") => {
                     // The gist has a place of its own.
                     self.selection.named.insert(current.clone());
@@ -423,7 +425,22 @@ impl<'a> Search<'a, '_> {
                 }
             }
         }
+        let last = reference.chain.last().map_or(reference.range, |(_, range)| *range);
+        if lists_names(self.program().get(id).stmt, last.end()) {
+            self.listed(&current);
+        }
         self.selection.escaped.insert(current);
+    }
+
+    /// Something goes through all names of a module, which then is an object of its own that has them all.
+    fn listed(&mut self, module: &str) {
+        for modules in [
+            &mut self.selection.escaped,
+            &mut self.selection.named,
+            &mut self.selection.listed,
+        ] {
+            modules.insert(module.to_owned());
+        }
     }
 
     fn require(&mut self, home: ModuleId, name: &Name, reason: Reason) {
@@ -585,11 +602,12 @@ impl<'a> Search<'a, '_> {
     /// and what its own code puts there by `globals()`.
     fn fill_namespace(&mut self, id: ModuleId, module: &str) {
         let held = self.program().trace.modules.get(module);
+        let all = self.selection.listed.contains(module);
         let names: Vec<Name> = held
             .iter()
             .flat_map(|held| held.names.keys())
             .map(Name::new)
-            .filter(|name| self.attributes.contains(name) || self.mentions(id, name))
+            .filter(|name| all || self.attributes.contains(name) || self.mentions(id, name))
             .collect();
         for name in names {
             match self.program().resolver.attribute(module, &name) {
@@ -695,6 +713,30 @@ pub(crate) fn calls_globals(stmt: &Stmt) -> bool {
     let mut finder = Finder(false);
     finder.visit_stmt(stmt);
     finder.0
+}
+
+/// Whether what ends here is the argument of a call that lists its names.
+fn lists_names(stmt: &Stmt, end: TextSize) -> bool {
+    use ruff_python_ast::visitor::{Visitor, walk_expr};
+    struct Finder(TextSize, bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            if let Expr::Call(call) = expr
+                && let [only, ..] = &*call.arguments.args
+                && only.end() == self.0
+            {
+                self.1 |= match call.func.as_ref() {
+                    Expr::Name(name) => matches!(name.id.as_str(), "vars" | "dir" | "getmembers"),
+                    Expr::Attribute(attribute) => &attribute.attr == "getmembers",
+                    _ => false,
+                };
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(end, false);
+    finder.visit_stmt(stmt);
+    finder.1
 }
 
 pub(crate) fn is_definition(stmt: &Stmt) -> bool {

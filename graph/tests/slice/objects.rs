@@ -147,3 +147,80 @@ holds pkg.table LIMIT other int
 "#,
     );
 }
+
+#[test]
+fn a_module_whose_names_are_listed_has_them_all() {
+    check(
+        "
+--- trace
+holds mod Base class mod:Base
+holds mod First class mod:First
+holds mod Second class mod:Second
+--- mod.py
++class Base:
++    pass
++class First(Base):
++    pass
++class Second(Base):
++    pass
+--- test_a.py
++import mod
++First = None
++Second = None
++for value in list(mod.__dict__.values()):
++    if isinstance(value, type) and issubclass(value, mod.Base):
++        globals()[value.__name__] = value.__name__
++def test_f():
+*    assert First == 'First' and Second == 'Second'
+",
+        "test_a.py::test_f",
+        "
++import types
++mod = types.ModuleType(\"mod\")
+ class Base:
+     pass
+ class First(Base):
+     pass
++First_mod = First
+ class Second(Base):
+     pass
++Second_mod = Second
++vars(mod).update(Base=Base, First=First_mod, Second=Second_mod)
+ First = None
+ Second = None
+ for value in list(mod.__dict__.values()):
+     if isinstance(value, type) and issubclass(value, mod.Base):
+         globals()[value.__name__] = value.__name__
+ def test_f():
+     assert First == 'First' and Second == 'Second'
+",
+    );
+    check(
+        "
+--- trace
+holds mod first function mod:first
+holds mod second function mod:second
+--- mod.py
++def first():
+-    return 1
++def second():
+-    return 2
+--- test_a.py
++import mod
++def test_f():
+*    assert [name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']
+",
+        "test_a.py::test_f",
+        "
++import types
++mod = types.ModuleType(\"mod\")
+ def first():
+     return 1
+ def second():
+     return 2
++vars(mod).update(first=first, second=second)
+ def test_f():
+     assert [name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']
+",
+    );
+}
