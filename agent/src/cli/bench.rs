@@ -277,7 +277,9 @@ impl Bench {
         match around.settings.environment.python.as_str() {
             "" => Ok(None),
             text => version(text).map(Some).ok_or_else(|| {
-                let message = format!("--python, environment.python: {text} is no version (for example 3.13)");
+                let message = format!(
+                    "--python, environment.python: {text} is no version (for example 3.13)"
+                );
                 Failure::new(Exit::Usage, message)
             }),
         }

@@ -81,7 +81,7 @@ impl Run {
         if let Some(trace) = &findings.trace {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
         }
-        let Some(gist) = &findings.gist else { 
+        let Some(gist) = &findings.gist else {
             let failure = without_gist(&session, &end);
             let kept = format!("{} (record: {})", failure.told(), record.path().display());
             return Err(Failure::new(failure.exit, kept));
@@ -148,7 +148,9 @@ fn told(reuse: &Reuse) -> Option<String> {
             "the earlier one: {} changed, came or went, which the command does not look at",
             files(changed)
         )),
-        Reuse::Outdated(changed) => Some(format!("made again: {} changed, came or went", files(changed))),
+        Reuse::Outdated(changed) => {
+            Some(format!("made again: {} changed, came or went", files(changed)))
+        }
     }
 }
 

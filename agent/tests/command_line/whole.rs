@@ -114,7 +114,9 @@ fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
         (
             "aside.py",
             "x = 2\n",
-            Some("the earlier one: aside.py changed, came or went, which the command does not look at"),
+            Some(
+                "the earlier one: aside.py changed, came or went, which the command does not look at",
+            ),
         ),
         (
             "tests/test_numbers.py",

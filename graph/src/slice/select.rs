@@ -434,11 +434,9 @@ impl<'a> Search<'a, '_> {
 
     /// Something goes through all names of a module, which then is an object of its own that has them all.
     fn listed(&mut self, module: &str) {
-        for modules in [
-            &mut self.selection.escaped,
-            &mut self.selection.named,
-            &mut self.selection.listed,
-        ] {
+        for modules in
+            [&mut self.selection.escaped, &mut self.selection.named, &mut self.selection.listed]
+        {
             modules.insert(module.to_owned());
         }
     }

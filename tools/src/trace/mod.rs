@@ -29,7 +29,7 @@ pub(crate) use kept::TraceStore;
 const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
 /// Lines of a function, none of them new, after which a slice takes all of its lines for executed: each line
 /// costs a call, and a test may run millions.
-const PATIENCE: u32 = 1 << 16;
+const PATIENCE: u32 = 1 << 15;
 const HOOK: &str = include_str!("sitecustomize.py");
 
 /// How lines are observed.
@@ -56,6 +56,8 @@ struct Settings {
     /// The tracer as a file, for children.
     tracer: String,
     settrace: bool,
+    /// Whether tests begin at some point, from which on lines count anew.
+    phases: bool,
     patience: u32,
 }
 
@@ -98,6 +100,7 @@ pub fn trace_with(
         settings: text("trace.json"),
         tracer: text("tracer.py"),
         settrace: observer == Observer::Settrace,
+        phases: spec.command.is_pytest(),
         patience,
     };
     let json = serde_json::to_vec(&settings).expect("strings serialise");

@@ -25,6 +25,7 @@ The log is text, a record a line, its first byte the kind:
 _FIRST_SEGMENT = 1 << 16
 _NEXT_SEGMENT = 1 << 20
 _BRANCH_PATIENCE = 64
+_OFTEN = 256
 
 
 class Log:
@@ -85,7 +86,7 @@ class Log:
 class File:
     """What is known of one file of the repository."""
 
-    __slots__ = ("number", "path", "lines", "functions", "codes", "modules")
+    __slots__ = ("number", "path", "lines", "functions", "codes", "modules", "code", "starts")
 
     def __init__(self, number, path):
         self.number = number
@@ -94,6 +95,19 @@ class File:
         self.functions = set()
         self.codes = {}
         self.modules = set()
+        self.code = self.starts = None
+
+    def is_alone(self, code):
+        """Whether no other code of the module begins on the same line."""
+        if self.starts is None:
+            if self.code is None:
+                return False
+            self.starts, pending = {}, [self.code]
+            while pending:
+                inner = pending.pop()
+                self.starts[inner.co_firstlineno] = self.starts.get(inner.co_firstlineno, 0) + 1
+                pending.extend(part for part in inner.co_consts if type(part) is CodeType)
+        return self.starts.get(code.co_firstlineno) == 1
 
 
 class Module:
@@ -125,6 +139,7 @@ class Tracer:
         self.foreign = set()  # names of modules that came with the interpreter or its packages
         self.prefixes = _prefixes()
         self.test = False
+        self.last = not settings.get("phases", True)  # No other phase comes, in which lines count anew.
         self.clock = self.began_at = 0
         self.stacks = {}
         self.data = set()
@@ -357,7 +372,7 @@ class Tracer:
         self.roots = self.current_roots()
         self.roots.extend(root for root in _roots_of(self, items) if root not in self.roots)
         self.fixtures = _fixtures(self, items)
-        self.test = True
+        self.test = self.last = True
         for file in self.by_path.values():
             file.lines.clear()
             file.functions.clear()
@@ -417,6 +432,7 @@ class Tracer:
     def start(self):
         if self.is_child:
             self.test = _is_file(self.marker)
+            self.last |= self.test
         self.log.write(b"")
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.forked)
@@ -443,12 +459,18 @@ class Settrace(Tracer):
         # Reading a frame's code is an audited event before 3.12, and the whole program pays for it:
         # most foreign frames are told by the name of their module.
         foreign = self.foreign
+        quiet = {}  # name of a module -> (its globals, first lines of code that has nothing left to tell)
         get = _get
 
         def trace(frame, event, arg):
-            name = get(frame.f_globals, "__name__")
-            if type(name) is str and name in foreign:
-                return None
+            held = frame.f_globals
+            name = get(held, "__name__")
+            if type(name) is str:
+                if name in foreign:
+                    return None
+                silent = quiet.get(name)
+                if silent is not None and silent[0] is held and frame.f_lineno in silent[1]:
+                    return None
             code = frame.f_code
             try:
                 file = files[code.co_filename]
@@ -469,7 +491,16 @@ class Settrace(Tracer):
                 known = file.codes[id(code)] = Watched(tracer, file, code)
             if known.test is not tracer.test:
                 known.reset()
-            return known.local if known.left else None
+            if known.left:
+                return known.local
+            known.calls += 1
+            first = code.co_firstlineno
+            if known.calls == _OFTEN and type(name) is str and tracer.last and file.is_alone(code) and first == frame.f_lineno:
+                silent = quiet.get(name)
+                if silent is None or silent[0] is not held:
+                    silent = quiet[name] = (held, set())
+                silent[1].add(first)
+            return None
 
         self.trace = trace
         self.stopped = False
@@ -479,7 +510,7 @@ class Settrace(Tracer):
     def audit(self, event, args):
         # An exception inside of a trace function (the recursion limit) ends all tracing; a program
         # may end it, too. Events are frequent enough to notice.
-        if event == "object.__getattr__":
+        if event == "object.__getattr__" or event == "builtins.id":
             return  # Mostly our own look at a frame's code, once a call: we are there.
         if _gettrace() is None and event != "sys.settrace" and not self.stopped:
             sys.settrace(self.trace)
@@ -487,6 +518,7 @@ class Settrace(Tracer):
 
     def module_trace(self, file, frame):
         tracer = self
+        file.code, file.starts = frame.f_code, None
         lines, number, write = file.lines, file.number, self.log.write
         module = self.begin_module(file, frame)
 
@@ -524,13 +556,14 @@ class Settrace(Tracer):
 class Watched:
     """A code object, its lines not yet seen in this phase, and the local trace of its frames."""
 
-    __slots__ = ("tracer", "file", "code", "all", "left", "local", "test")
+    __slots__ = ("tracer", "file", "code", "all", "left", "local", "test", "calls")
 
     def __init__(self, tracer, file, code):
         self.tracer, self.file, self.code = tracer, file, code
         self.all = _lines_of(code)
         self.left = set()
         self.test = None
+        self.calls = 0
         number, write, lines, left = file.number, tracer.log.write, file.lines, self.left
         patience = budget = tracer.patience
 
@@ -554,8 +587,7 @@ class Watched:
                             seen(line)
                         left.clear()
                         budget = patience
-                if not left and tracer.test:
-                    # No other phase comes: a loop need not be told of any more.
+                if not left and tracer.last:
                     frame.f_trace = None
                     return None
             return local

@@ -576,11 +576,42 @@ fn names_of_test_modules_lead_to_their_helpers() {
 #[test]
 fn a_slice_takes_what_runs_very_often_for_executed_as_a_whole() {
     let project = Project::new(
-        "#- hot.py\ndef often(x):\n    if x < 0:\n        return never()\n    return x\n\n\ndef never():\n    \
-         return 1\n\n\ndef seldom(x):\n    if x < 0:\n        return never()\n    return x\n\n\n\
-         def loop(times):\n    for x in range(times):\n        if x < 0:\n            never()\n        often(x)\n    \
-         return seldom(x)\n\
-         #- test_a.py\nfrom hot import loop\n\n\ndef test_f():\n    assert loop(200) == 199\n",
+        "#- hot.py
+def often(x):
+    if x < 0:
+        return never()
+    return x
+
+
+def never():
+    return 1
+
+
+def seldom(x):
+    if x < 0:
+        return never()
+    return x
+
+
+def plain(x): return (lambda: x)()
+def late(x): return x
+
+
+def loop(times):
+    for x in range(times):
+        if x < 0:
+            never()
+        often(x)
+        plain(x)
+    late(x)
+    return seldom(x)
+#- test_a.py
+from hot import loop
+
+
+def test_f():
+    assert loop(600) == 599
+",
     );
     let Some(environment) =
         pythons::VERSIONS.iter().find_map(|(minor, _)| pythons::environment(*minor))
@@ -590,14 +621,15 @@ fn a_slice_takes_what_runs_very_often_for_executed_as_a_whole() {
     let command = Command::parse("pytest test_a.py::test_f").unwrap();
     let sandbox = LocalSandbox::default();
     let spec = project.spec(&sandbox, &environment, &command);
-    for (patience, lines) in
-        [(0, &[2, 4, 12, 14, 18, 19, 21, 22][..]), (100, &[2, 3, 4, 12, 14, 18, 19, 20, 21, 22])]
-    {
+    for (patience, lines) in [
+        (0, &[2, 4, 12, 14, 17, 18, 22, 23, 25, 26, 27, 28][..]),
+        (100, &[2, 3, 4, 12, 14, 17, 18, 22, 23, 24, 25, 26, 27, 28]),
+    ] {
         let (run, trace) = trace_with(&spec, Observer::Settrace, patience).unwrap();
         assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
         let hot = file(&trace, "hot.py");
         assert_eq!(hot.test_lines, lines, "patience {patience}");
         let functions: Vec<&str> = hot.functions.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(functions, ["often", "seldom", "loop"], "patience {patience}");
+        assert_eq!(functions, ["often", "seldom", "plain", "late", "loop"], "patience {patience}");
     }
 }
