@@ -188,54 +188,60 @@ impl Budget {
         if entries.iter().all(|entry| entry.trim().is_empty()) {
             return;
         }
-        let mut room = share.min(self.left());
+        let room = share.min(self.left());
         let mut block = format!("# {heading}\n");
-        let mut cost = count_tokens(&block);
+        let bare = block.len();
+        // The empty line after the block is one token.
+        let mut cost = cost_of(&block) + 1;
         let mut shown = 0;
         for entry in &entries {
             let text = format!("{entry}\n");
-            let price = count_tokens(&text);
+            let price = cost_of(&text);
             if cost + price > room {
                 // A large entry is cut at a line, if something of it fits.
                 let cut = cut_to(&text, room.saturating_sub(cost));
-                if !cut.is_empty() {
-                    cost += count_tokens(&cut);
-                    block.push_str(&cut);
-                }
+                cost += cost_of(&cut);
+                block.push_str(&cut);
                 break;
             }
             block.push_str(&text);
             cost += price;
             shown += 1;
         }
-        block.push('\n');
-        cost = count_tokens(&block).max(cost);
-        room = self.left();
         if shown < entries.len() {
             self.omitted.push(format!("{} of {} {what}", entries.len() - shown, entries.len()));
         }
-        if cost <= room {
+        if block.len() > bare {
+            block.push('\n');
             self.text.push_str(&block);
             self.tokens += cost;
         }
     }
 
-    fn finish(mut self) -> Context {
-        if !self.omitted.is_empty() {
-            let tail = format!("[left out: {}]\n", self.omitted.join("; "));
-            if self.tokens + count_tokens(&tail) <= self.limit {
-                self.text.push_str(&tail);
+    /// The text with what was left out at its end, in the longest form that fits.
+    fn finish(self) -> Context {
+        let Self { limit, mut text, omitted, .. } = self;
+        let tail = match omitted.as_slice() {
+            [] => String::new(),
+            omitted => format!("[left out: {}]\n", omitted.join("; ")),
+        };
+        let mut tails = [tail.as_str(), "[more left out]\n", "...\n"].into_iter();
+        let body = text.len();
+        for tail in &mut tails {
+            text.truncate(body);
+            text.push_str(tail);
+            let tokens = count_tokens(&text);
+            if tokens <= limit {
+                return Context { text, tokens, omitted };
             }
         }
-        // Tokens of the parts may join differently in the whole.
-        let mut tokens = count_tokens(&self.text);
-        while tokens > self.limit && !self.text.is_empty() {
-            let end = self.text.trim_end().rfind('\n').unwrap_or(0);
-            self.text.truncate(end);
-            tokens = count_tokens(&self.text);
-        }
-        Context { text: self.text, tokens, omitted: self.omitted }
+        Context { text: String::new(), tokens: 0, omitted }
     }
+}
+
+/// Tokens of a text, line by line: never less than those of the lines together.
+fn cost_of(text: &str) -> usize {
+    text.split_inclusive('\n').map(count_tokens).sum()
 }
 
 /// As many whole lines as fit.
@@ -262,6 +268,10 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         while !rest.is_char_boundary(end) {
             end -= 1;
         }
+        // Between lines where that is possible, so that lines counted alone never count less.
+        if end < rest.len() {
+            end = memchr::memrchr(b'\n', &rest.as_bytes()[..end]).map_or(end, |at| at + 1);
+        }
         let (piece, after) = rest.split_at(end);
         rest = after;
         Some(piece)
@@ -277,7 +287,7 @@ mod tests {
         walk::WalkOptions,
     };
 
-    fn check(budget: usize) -> Context {
+    fn check(budget: usize) -> [Context; 2] {
         let directory = tempfile::tempdir().unwrap();
         let body: String =
             (0..200).map(|n| format!("    def method_{n}(self):\n        '''Doc.'''\n")).collect();
@@ -306,7 +316,7 @@ mod tests {
         );
         let mapped = map(&graph, &ranking, &texts, budget);
         assert!(count_tokens(&mapped.text) <= budget);
-        made
+        [made, mapped]
     }
 
     #[test]
@@ -314,12 +324,34 @@ mod tests {
         for budget in [0, 1, 50, 100, 500, 2_000] {
             check(budget);
         }
-        let small = check(500);
+        let [small, _] = check(500);
         assert!(small.text.contains("left out") && !small.omitted.is_empty(), "{}", small.text);
-        let large = check(50_000);
+        let [large, _] = check(50_000);
         assert!(large.omitted.is_empty(), "{:?}", large.omitted);
         for block in ["# README", "# Modules", "# Core classes", "# Other modules"] {
             assert!(large.text.contains(block), "{block}");
+        }
+    }
+
+    #[test]
+    fn a_larger_budget_never_shows_less() {
+        let mut before = [0, 0];
+        for budget in (0..1_200).step_by(60).chain([1_201, 1_202, 1_203, 4_000, 8_000]) {
+            let lengths = check(budget).map(|made| made.text.matches('\n').count());
+            assert!(lengths[0] + 1 >= before[0], "{budget}: {lengths:?} after {before:?}");
+            assert!(lengths[1] + 1 >= before[1], "{budget}: {lengths:?} after {before:?}");
+            before = lengths;
+        }
+    }
+
+    #[test]
+    fn a_tiny_budget_says_that_something_is_left_out() {
+        for (budget, expected) in
+            [(30, "[left out: 31 of 31 modules]\n"), (7, "[more left out]\n"), (2, "...\n"), (0, "")]
+        {
+            let [_, mapped] = check(budget);
+            assert_eq!(mapped.text, expected, "{budget}");
+            assert!(!mapped.omitted.is_empty());
         }
     }
 
