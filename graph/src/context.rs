@@ -346,9 +346,12 @@ mod tests {
 
     #[test]
     fn a_tiny_budget_says_that_something_is_left_out() {
-        for (budget, expected) in
-            [(30, "[left out: 31 of 31 modules]\n"), (7, "[more left out]\n"), (2, "...\n"), (0, "")]
-        {
+        for (budget, expected) in [
+            (30, "[left out: 31 of 31 modules]\n"),
+            (7, "[more left out]\n"),
+            (2, "...\n"),
+            (0, ""),
+        ] {
             let [_, mapped] = check(budget);
             assert_eq!(mapped.text, expected, "{budget}");
             assert!(!mapped.omitted.is_empty());

@@ -48,6 +48,19 @@ fn names_aliases_and_imports_are_followed() {
 }
 
 #[test]
+fn a_package_that_names_its_submodule_still_has_it() {
+    let sub = "# pk/sub.py\ndef sf(): pass\nclass C:\n    def go(self): pass\n";
+    for import in ["from . import sub", "from . import sub as sub", "from pk import sub"] {
+        let check = |text: &str, expected: &[&str]| {
+            check(&format!("{text}# pk/__init__.py\n{import}\n{sub}"), expected);
+        };
+        check("import pk\npk.sub.sf()\n", &["m -> pk.sub.sf"]);
+        check("from pk import sub\nsub.sf()\n", &["m -> pk.sub.sf"]);
+        check("import pk\nclass X(pk.sub.C): pass\nX().go()\n", &["m -> m.X", "m -> pk.sub.C.go"]);
+    }
+}
+
+#[test]
 fn classes_are_searched_in_their_order() {
     let shapes = "class A:\n    def f(self): self.g()\n    def g(self): pass\n\
                   class B(A):\n    def g(self): pass\n";

@@ -462,6 +462,14 @@ impl<'l> Solver<'l> {
             Target::Member(found, name) => {
                 let object = self.module(found);
                 self.load(object, name, to);
+                // A package that takes its own submodule finds only the name that it binds here.
+                if found == Found::File(file)
+                    && let Some(inner) =
+                        linked.program.layout.inside(found, linked.symbols.text(name))
+                {
+                    let inner = self.module(inner);
+                    self.insert(to, inner);
+                }
             }
             Target::Outside => {
                 let id = match facts.name {
