@@ -197,8 +197,9 @@ fn test_bodies(session: &mut Session) -> String {
 fn body(graph: &Graph, texts: &Texts, path: &str, names: &[String]) -> Option<String> {
     let queries = Queries::new(graph);
     let wanted = [&[path.to_owned()], names].concat().join("::");
-    let Lookup::Found(id) = queries.find(&wanted) else { return None };
-    let entity = graph.entity(id);
+    let Lookup::Found(ids) = queries.find(&wanted) else { return None };
+    // Of several definitions the last is the one that runs.
+    let entity = graph.entity(*ids.last()?);
     let text = texts.of(path);
     let lines = text.lines().skip(entity.line as usize - 1);
     let lines: Vec<&str> = lines.take((entity.end_line + 1 - entity.line) as usize).collect();

@@ -16,9 +16,9 @@ use crate::{
 /// What a name denotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// One thing.
-    Found(EntityId),
-    /// Several, sorted.
+    /// One thing, by all definitions of it in one file: overloads, a property's functions, branches.
+    Found(Vec<EntityId>),
+    /// Several things, sorted.
     Ambiguous(Vec<EntityId>),
     /// Nothing.
     Missing,
@@ -83,20 +83,26 @@ impl<'g> Queries<'g> {
         let graph = self.graph;
         let module = graph.modules.iter().find(|module| module.path == name);
         if let Some(module) = module {
-            return Lookup::Found(module.entity);
+            return Lookup::Found(vec![module.entity]);
         }
         if let Some((path, inner)) = name.split_once("::") {
             let dotted = inner.replace("::", ".");
             let dotted = dotted.split('[').next().unwrap_or(&dotted).to_owned();
-            let candidates: Vec<EntityId> = graph
-                .ids()
-                .filter(|&id| {
+            let named = |fits: &dyn Fn(&str) -> bool| -> Vec<EntityId> {
+                let last = dotted.rsplit('.').next().unwrap_or(&dotted);
+                let alike = self.names.named(last).iter().copied();
+                let fitting = alike.filter(|&id| {
                     let module = graph.module(graph.entity(id).module);
-                    let fits = module.path == path || module.path.ends_with(&format!("/{path}"));
-                    fits && graph.qualified(id) == format!("{}.{dotted}", module.name)
-                })
-                .collect();
-            return one_of(candidates);
+                    fits(&module.path) && graph.qualified(id) == format!("{}.{dotted}", module.name)
+                });
+                fitting.collect()
+            };
+            let exact = named(&|other| other == path);
+            if !exact.is_empty() {
+                return self.one_of(exact);
+            }
+            let suffix = format!("/{path}");
+            return self.one_of(named(&|other| other.ends_with(&suffix)));
         }
         let dotted = name.replace(':', ".");
         let last = dotted.rsplit('.').next().unwrap_or(&dotted);
@@ -112,12 +118,26 @@ impl<'g> Queries<'g> {
         let exact: Vec<EntityId> =
             named.iter().filter(|(_, full)| *full == dotted).map(|&(id, _)| id).collect();
         if !exact.is_empty() {
-            return one_of(exact);
+            return self.one_of(exact);
         }
         let suffix = format!(".{dotted}");
-        one_of(
+        self.one_of(
             named.iter().filter(|(_, full)| full.ends_with(&suffix)).map(|&(id, _)| id).collect(),
         )
+    }
+
+    fn one_of(&self, mut candidates: Vec<EntityId>) -> Lookup {
+        candidates.sort_unstable();
+        candidates.dedup();
+        let graph = self.graph;
+        let place = |id: EntityId| (graph.entity(id).module, graph.qualified(id));
+        match candidates.as_slice() {
+            [] => Lookup::Missing,
+            [first, others @ ..] if others.iter().all(|&id| place(id) == place(*first)) => {
+                Lookup::Found(candidates)
+            }
+            _ => Lookup::Ambiguous(candidates),
+        }
     }
 
     /// Call edges that leave a definition.
@@ -130,10 +150,10 @@ impl<'g> Queries<'g> {
         self.into[id.0 as usize].iter().map(|&at| &self.graph.calls[at as usize])
     }
 
-    /// Everything that calls a definition (or is called by it), to a depth. A class stands for its
+    /// Everything that calls definitions (or is called by them), to a depth. A class stands for its
     /// methods as well.
-    pub fn calls(&self, id: EntityId, way: Way, depth: u32) -> Vec<Reached> {
-        self.reach(id, depth, |at, found| {
+    pub fn calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
+        self.reach(of, depth, |at, found| {
             for member in self.with_members(at) {
                 match way {
                     Way::Forward => found.extend(self.calls_from(member).map(|edge| edge.callee)),
@@ -214,12 +234,13 @@ impl<'g> Queries<'g> {
         bases[from..].iter().take_while(|&&(of, _)| of == class).any(|&(_, found)| found == base)
     }
 
-    /// A shortest chain of calls from one definition to another, both included; empty without one.
-    /// Classes stand for their methods at both ends.
-    pub fn path(&self, from: EntityId, to: EntityId) -> Vec<EntityId> {
-        let goals: FxHashSet<EntityId> = self.with_members(to).into_iter().collect();
+    /// A shortest chain of calls from one of some definitions to one of others, both included; empty
+    /// without one. Classes stand for their methods at both ends.
+    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> Vec<EntityId> {
+        let goals: FxHashSet<EntityId> = to.iter().flat_map(|&id| self.with_members(id)).collect();
         let mut before: FxHashMap<EntityId, EntityId> = FxHashMap::default();
-        let mut queue: VecDeque<EntityId> = self.with_members(from).into();
+        let mut queue: VecDeque<EntityId> =
+            from.iter().flat_map(|&id| self.with_members(id)).collect();
         let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
         while let Some(at) = queue.pop_front() {
             for edge in self.calls_from(at) {
@@ -247,7 +268,7 @@ impl<'g> Queries<'g> {
     /// Modules that a module imports (or that import it), to a depth.
     pub fn modules(&self, of: FileId, way: Way, depth: u32) -> Vec<(u32, FileId)> {
         let graph = self.graph;
-        let reached = self.reach(graph.module(of).entity, depth, |at, found| {
+        let reached = self.reach(&[graph.module(of).entity], depth, |at, found| {
             let module = graph.entity(at).module;
             found.extend(graph.imports.iter().filter_map(|edge| {
                 let (near, far) = match way {
@@ -260,8 +281,8 @@ impl<'g> Queries<'g> {
         reached.into_iter().map(|r| (r.depth, graph.entity(r.id).module)).collect()
     }
 
-    /// Everything that a definition needs: what it uses or calls, bases included, to a depth.
-    pub fn dependencies(&self, id: EntityId, way: Way, depth: u32) -> Vec<Reached> {
+    /// Everything that definitions need: what they use or call, bases included, to a depth.
+    pub fn dependencies(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
         let graph = self.graph;
         let mut within: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
         for used in &graph.uses {
@@ -271,7 +292,7 @@ impl<'g> Queries<'g> {
             };
             within.entry(near).or_default().push(far);
         }
-        self.reach(id, depth, |at, found| {
+        self.reach(of, depth, |at, found| {
             for member in self.with_members(at) {
                 if let Some(used) = within.get(&member) {
                     found.extend(used.iter().copied().filter(|&far| !self.inside(far, at)));
@@ -356,14 +377,13 @@ impl<'g> Queries<'g> {
 
     fn reach(
         &self,
-        from: EntityId,
+        from: &[EntityId],
         depth: u32,
         next: impl Fn(EntityId, &mut Vec<EntityId>),
     ) -> Vec<Reached> {
-        let mut seen = FxHashSet::default();
-        seen.insert(from);
+        let mut seen: FxHashSet<EntityId> = from.iter().copied().collect();
         let mut reached = Vec::new();
-        let mut edge = vec![from];
+        let mut edge = from.to_vec();
         for depth in 1..=depth {
             let mut found = Vec::new();
             for &at in &edge {
@@ -379,16 +399,6 @@ impl<'g> Queries<'g> {
             edge = found;
         }
         reached
-    }
-}
-
-fn one_of(mut candidates: Vec<EntityId>) -> Lookup {
-    candidates.sort_unstable();
-    candidates.dedup();
-    match candidates.as_slice() {
-        [] => Lookup::Missing,
-        [only] => Lookup::Found(*only),
-        _ => Lookup::Ambiguous(candidates),
     }
 }
 
@@ -416,11 +426,15 @@ mod tests {
         assert_eq!(names, expected);
     }
 
-    fn find(queries: &Queries<'_>, name: &str) -> EntityId {
+    fn all(queries: &Queries<'_>, name: &str) -> Vec<EntityId> {
         match queries.find(name) {
-            Lookup::Found(id) => id,
+            Lookup::Found(ids) => ids,
             other => panic!("{name}: {other:?}"),
         }
+    }
+
+    fn find(queries: &Queries<'_>, name: &str) -> EntityId {
+        all(queries, name)[0]
     }
 
     fn ids(reached: Vec<Reached>) -> Vec<EntityId> {
@@ -446,15 +460,15 @@ mod tests {
     #[test]
     fn calls_are_followed_both_ways() {
         check(
-            |q| ids(q.calls(find(q, "main"), Way::Forward, 1)),
+            |q| ids(q.calls(&all(q, "main"), Way::Forward, 1)),
             &["shapes.Shape.area", "shapes.Square.__init__"],
         );
         check(
-            |q| ids(q.calls(find(q, "square"), Way::Backward, 9)),
+            |q| ids(q.calls(&all(q, "square"), Way::Backward, 9)),
             &["shapes.Square.size", "shapes.Shape.area", "app.main", "app"],
         );
         check(
-            |q| q.path(find(q, "app.py"), find(q, "square")),
+            |q| q.path(&all(q, "app.py"), &all(q, "square")),
             &["app", "app.main", "shapes.Shape.area", "shapes.Square.size", "shapes.square"],
         );
     }
@@ -478,7 +492,7 @@ mod tests {
             &["shapes.Square.size"],
         );
         check(
-            |q| ids(q.dependencies(find(q, "Square"), Way::Forward, 1)),
+            |q| ids(q.dependencies(&all(q, "Square"), Way::Forward, 1)),
             &["shapes.Shape", "shapes.square"],
         );
     }

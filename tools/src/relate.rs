@@ -2,7 +2,9 @@
 //!
 //! Asks the graph and cuts the answer; the graph itself is the business of that crate.
 
-use graph::{EntityId, Graph, Kind, LineGraph, LineId, Lookup, Order, Queries, Tier, Way};
+use graph::{
+    EntityId, FileId, Graph, Kind, LineGraph, LineId, Lookup, Order, Queries, Tier, Use, Way,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -85,25 +87,45 @@ const NEAR: usize = 5;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
 
-/// Resolves a name.
+/// Resolves a name to the definitions that have it in one file.
 ///
 /// # Errors
 /// It denotes nothing, or several things.
-pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<EntityId, RelateError> {
+pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<Vec<EntityId>, RelateError> {
     match queries.find(name) {
-        Lookup::Found(id) => Ok(id),
+        Lookup::Found(ids) => Ok(ids),
         Lookup::Missing => {
             Err(RelateError::Missing { name: name.to_owned(), near: near(queries.graph(), name) })
         }
         Lookup::Ambiguous(ids) => {
-            let mut candidates: Vec<String> =
-                ids.iter().take(CANDIDATES).map(|&id| queries.graph().qualified(id)).collect();
-            if ids.len() > CANDIDATES {
-                candidates.push(format!("{} others", ids.len() - CANDIDATES));
+            let mut candidates = told_apart(queries.graph(), &ids);
+            if candidates.len() > CANDIDATES {
+                let others = candidates.split_off(CANDIDATES).len();
+                candidates.push(format!("{others} others"));
             }
             Err(RelateError::Ambiguous { name: name.to_owned(), candidates })
         }
     }
+}
+
+/// A name for each of several things that selects it alone: dotted, or with its path where files share
+/// that.
+fn told_apart(graph: &Graph, ids: &[EntityId]) -> Vec<String> {
+    let mut named: Vec<(String, FileId)> =
+        ids.iter().map(|&id| (graph.qualified(id), graph.entity(id).module)).collect();
+    named.sort_unstable();
+    named.dedup();
+    let shared = |name: &str| named.iter().filter(|(other, _)| other == name).count() > 1;
+    let select = |(name, file): &(String, FileId)| {
+        let module = graph.module(*file);
+        let inner = name.strip_prefix(&module.name).and_then(|rest| rest.strip_prefix('.'));
+        match inner {
+            _ if !shared(name) => name.clone(),
+            Some(inner) => format!("{}::{}", module.path, inner.replace('.', "::")),
+            None => module.path.clone(),
+        }
+    };
+    named.iter().map(select).collect()
 }
 
 fn alike(near: &[String]) -> String {
@@ -149,45 +171,55 @@ pub fn relation(
     depth: u32,
 ) -> Result<Vec<Related>, RelateError> {
     let queries = Queries::new(graph);
-    let id = resolve(&queries, of)?;
+    let ids = resolve(&queries, of)?;
+    let first = ids[0];
     let certain = |depth: u32, id: EntityId| related(graph, depth, id, Tier::Certain);
     let reached = |found: Vec<graph::Reached>| -> Vec<Related> {
         found.into_iter().map(|reached| certain(reached.depth, reached.id)).collect()
     };
     let with_possible = |way: Way| {
-        let mut found = reached(queries.calls(id, way, depth));
-        let possible = queries.possible(id, way);
+        let mut found = reached(queries.calls(&ids, way, depth));
+        let mut possible: Vec<EntityId> =
+            ids.iter().flat_map(|&id| queries.possible(id, way)).collect();
+        possible.sort_unstable();
+        possible.dedup();
         found.extend(possible.into_iter().map(|id| related(graph, 1, id, Tier::Possible)));
         found
     };
     let modules = |way: Way| -> Vec<Related> {
-        let found = queries.modules(graph.entity(id).module, way, depth);
+        let found = queries.modules(graph.entity(first).module, way, depth);
         found.into_iter().map(|(depth, at)| certain(depth, graph.module(at).entity)).collect()
     };
-    let module = graph.entity(id).kind == Kind::Module;
+    let module = graph.entity(first).kind == Kind::Module;
     Ok(match relation {
         Relation::Dependencies if module => modules(Way::Forward),
         Relation::Dependents if module => modules(Way::Backward),
         Relation::Callers => with_possible(Way::Backward),
         Relation::Callees => with_possible(Way::Forward),
         Relation::Path => {
-            let goal = resolve(&queries, to.ok_or(RelateError::NoGoal)?)?;
-            (0u32..).zip(queries.path(id, goal)).map(|(at, id)| certain(at, id)).collect()
+            let goals = resolve(&queries, to.ok_or(RelateError::NoGoal)?)?;
+            (0u32..).zip(queries.path(&ids, &goals)).map(|(at, id)| certain(at, id)).collect()
         }
-        Relation::Dependencies => reached(queries.dependencies(id, Way::Forward, depth)),
-        Relation::Dependents => reached(queries.dependencies(id, Way::Backward, depth)),
+        Relation::Dependencies => reached(queries.dependencies(&ids, Way::Forward, depth)),
+        Relation::Dependents => reached(queries.dependencies(&ids, Way::Backward, depth)),
         Relation::Imports => modules(Way::Forward),
         Relation::Importers => modules(Way::Backward),
-        Relation::References => queries
-            .uses(id)
-            .into_iter()
-            .map(|used| Related { line: used.line, ..certain(1, used.within) })
-            .collect(),
-        Relation::Subclasses => {
-            queries.subclasses(id).into_iter().map(|id| certain(1, id)).collect()
+        Relation::References => {
+            let mut uses: Vec<Use> = ids.iter().flat_map(|&id| queries.uses(id)).collect();
+            uses.sort_unstable_by_key(|used| (used.module, used.line, used.within));
+            uses.dedup_by_key(|used| (used.module, used.line, used.within));
+            let listed = uses.into_iter();
+            listed.map(|used| Related { line: used.line, ..certain(1, used.within) }).collect()
         }
-        Relation::Lines => lines(&queries, id, depth, Order::Breadth),
-        Relation::Chains => lines(&queries, id, depth, Order::Depth),
+        Relation::Subclasses => {
+            let mut found: Vec<EntityId> =
+                ids.iter().flat_map(|&id| queries.subclasses(id)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.into_iter().map(|id| certain(1, id)).collect()
+        }
+        Relation::Lines => lines(&queries, first, depth, Order::Breadth),
+        Relation::Chains => lines(&queries, first, depth, Order::Depth),
     })
 }
 
@@ -267,11 +299,23 @@ impl Tool for RelateTool {
 mod tests {
     use super::*;
 
+    const SMALL: &[(&str, &str)] = &[
+        ("a.py", "from b import f\ndef g():\n    return f()\ng()\n"),
+        ("b.py", "def f():\n    return h()\ndef h(): pass\nclass C:\n    def g(self): pass\n"),
+    ];
+
     fn check(kind: Relation, of: &str, to: Option<&str>, expected: &[&str]) {
-        let graph = Graph::of_sources([
-            ("a.py", "from b import f\ndef g():\n    return f()\ng()\n"),
-            ("b.py", "def f():\n    return h()\ndef h(): pass\nclass C:\n    def g(self): pass\n"),
-        ]);
+        check_in(SMALL, kind, of, to, expected);
+    }
+
+    fn check_in(
+        sources: &[(&str, &str)],
+        kind: Relation,
+        of: &str,
+        to: Option<&str>,
+        expected: &[&str],
+    ) {
+        let graph = Graph::of_sources(sources.iter().copied());
         let lines = match relation(&graph, kind, of, to, 2) {
             Ok(found) => {
                 found.iter().map(|r| format!("{} {}:{}", r.name, r.path, r.line)).collect()
@@ -295,5 +339,26 @@ mod tests {
         check(Relation::Dependencies, "a.g", None, &["b.f b.py:1", "b.h b.py:3"]);
         check(Relation::Lines, "h", None, &["b.h b.py:3", "b.f b.py:2", "b.f b.py:1"]);
         check(Relation::Path, "a.g", None, &["the key to is missing (a path leads somewhere)"]);
+    }
+
+    #[test]
+    fn definitions_of_one_name_answer_together() {
+        let twice = "import x\nif x.y:\n    def f(): g()\nelse:\n    def f(): h()\n\
+                     def g(): pass\ndef h(): pass\ndef k(): f()\n";
+        let check = |kind, of: &str, expected: &[&str]| {
+            let sources = [
+                ("deep/src/m.py", "def f(): pass"),
+                ("lib/m.py", twice),
+                ("one.py", twice),
+                ("src/m.py", twice),
+            ];
+            check_in(&sources, kind, of, None, expected);
+        };
+        check(Relation::Callees, "one.f", &["one.g one.py:6", "one.h one.py:7"]);
+        check(Relation::Callers, "one.f", &["one.k one.py:8"]);
+        check(Relation::References, "one.f", &["one.k one.py:8"]);
+        check(Relation::Callees, "src/m.py::f", &["m.g src/m.py:6", "m.h src/m.py:7"]);
+        let said = "m.f is ambiguous (it may be lib/m.py::f, src/m.py::f)";
+        check(Relation::Callees, "m.f", &[said]);
     }
 }

@@ -6,8 +6,7 @@
 use std::{fs::File, io::Read, path::Path};
 
 use graph::{
-    Graph, Kind, Level, Lookup, Queries, Texts, TreeNode, WalkOptions, module_tree, numbered,
-    open_beneath,
+    Graph, Kind, Level, Queries, Texts, TreeNode, WalkOptions, module_tree, numbered, open_beneath,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,14 +93,11 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         }
         let first = asked.first.unwrap_or(1).max(1);
         let last = asked.last.unwrap_or(u32::MAX);
-        return Ok(counted(target, &text, first, last));
+        return Ok(counted(target, &text, |line| (first..=last).contains(&line)));
     }
     let queries = Queries::new(graph);
-    let id = match queries.find(target) {
-        Lookup::Found(id) => id,
-        _ => resolve(&queries, target).map_err(|error| Problem::NotFound.because(error))?,
-    };
-    let entity = graph.entity(id);
+    let ids = resolve(&queries, target).map_err(|error| Problem::NotFound.because(error))?;
+    let entity = graph.entity(ids[0]);
     let path = &graph.module(entity.module).path;
     let text = texts.of(path);
     if asked.outline && matches!(entity.kind, Kind::Class | Kind::Module) {
@@ -110,7 +106,10 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
         return Ok(bounded(path, lines));
     }
-    Ok(counted(path, &text, entity.line, entity.end_line))
+    let spans = ids.iter().map(|&id| (graph.entity(id).line, graph.entity(id).end_line));
+    let spans: Vec<(u32, u32)> = spans.collect();
+    let within = |line| spans.iter().any(|&(first, last)| (first..=last).contains(&line));
+    Ok(counted(path, &text, within))
 }
 
 /// The file or directory that a path names, if it is below the root and not reached over a link out.
@@ -160,9 +159,8 @@ fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<St
 }
 
 /// Lines of a file with their numbers, as many as one answer may have.
-pub(crate) fn counted(path: &str, text: &str, first: u32, last: u32) -> View {
-    let lines: Vec<(u32, &str)> =
-        numbered(text).filter(|(line, _)| (first..=last).contains(line)).collect();
+pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> View {
+    let lines: Vec<(u32, &str)> = numbered(text).filter(|&(line, _)| shown(line)).collect();
     let mut view = bounded(path, lines.iter().map(|(line, text)| format!("{line:5} {text}")));
     if view.left_out > 0 {
         view.next = lines.get(lines.len() - view.left_out).map(|&(line, _)| line);
@@ -221,11 +219,11 @@ mod tests {
     #[test]
     fn long_files_are_cut_and_say_where_to_go_on() {
         let text = "x = 1\n".repeat(1_000);
-        let view = counted("a.py", &text, 11, u32::MAX);
+        let view = counted("a.py", &text, |line| line >= 11);
         assert_eq!((view.left_out, view.next), (990 - LINES, Some(11 + LINES as u32)));
-        let view = counted("a.py", &text, 990, u32::MAX);
+        let view = counted("a.py", &text, |line| line >= 990);
         assert_eq!((view.left_out, view.next), (0, None));
-        assert_eq!(counted("a.py", "a\rb\r\nc", 2, 2).text, "    2 b\n");
+        assert_eq!(counted("a.py", "a\rb\r\nc", |line| line == 2).text, "    2 b\n");
     }
 
     #[test]

@@ -103,11 +103,11 @@ impl Looking {
                 if test.is_empty() {
                     continue;
                 }
-                let Lookup::Found(id) = queries.find(&format!("{path}::{test}")) else {
+                let Lookup::Found(ids) = queries.find(&format!("{path}::{test}")) else {
                     let message = format!("focus on {named}: {path} defines no {test}");
                     return Err(Failure::new(Exit::Input, message));
                 };
-                let called = queries.calls(id, Way::Forward, CALLS);
+                let called = queries.calls(&ids, Way::Forward, CALLS);
                 let module = |id| graph.module(graph.entity(id).module).path.clone();
                 focus.files.extend(called.into_iter().map(|reached| module(reached.id)));
             } else if named.ends_with(".json") && Path::new(named).is_file() {

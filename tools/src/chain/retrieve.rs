@@ -70,7 +70,7 @@ impl Tool for RetrieveTool {
             Kind::Module => (1, u32::MAX),
             Kind::Class | Kind::Function | Kind::Lambda => (entity.line, entity.end_line),
         };
-        let view = counted(path, &text, first, last);
+        let view = counted(path, &text, |line| (first..=last).contains(&line));
         let name = match entity.kind {
             Kind::Module => path.clone(),
             Kind::Class | Kind::Function | Kind::Lambda => graph.qualified(id),
@@ -94,7 +94,8 @@ fn find(graph: &Graph, asked: &Arguments) -> Result<(EntityId, bool), ToolError>
     };
     let name = asked.name.trim().trim_start_matches("./");
     let queries = Queries::new(graph);
-    let exact = resolve(&queries, name).ok().filter(|id| of_kind(*id));
+    let exact =
+        resolve(&queries, name).ok().and_then(|ids| ids.into_iter().find(|id| of_kind(*id)));
     if let Some(id) = exact {
         return Ok((id, true));
     }
