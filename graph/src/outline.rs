@@ -49,6 +49,17 @@ pub struct Capture {
     pub bytes: Range<usize>,
 }
 
+/// What a query captured in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captures {
+    /// How many captures there are; as many as were seen, where it is not complete.
+    pub count: usize,
+    /// Whether the query came to its end.
+    pub complete: bool,
+    /// The first of them.
+    pub first: Vec<Capture>,
+}
+
 /// Where a text stops being Python.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyntaxProblem {
@@ -236,11 +247,11 @@ impl Document {
         items
     }
 
-    /// Runs a query in tree-sitter's own language; at most `limit` captures, and whether there are more.
+    /// Runs a query in tree-sitter's own language and lists the first `limit` captures.
     ///
     /// # Errors
-    /// [`OutlineError::Query`] for what is no query, [`OutlineError::TooLong`] for one that takes too long.
-    pub fn query(&self, query: &str, limit: usize) -> Result<(Vec<Capture>, bool), OutlineError> {
+    /// [`OutlineError::Query`] for what is no query.
+    pub fn query(&self, query: &str, limit: usize) -> Result<Captures, OutlineError> {
         let query = Query::new(&tree_sitter_python::LANGUAGE.into(), query).map_err(|error| {
             OutlineError::Query {
                 message: error.message,
@@ -257,20 +268,19 @@ impl Document {
         };
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(1_024);
-        let mut captures = Vec::new();
-        let mut more = false;
+        let mut captures = Captures { count: 0, complete: true, first: Vec::new() };
         {
             let options = QueryCursorOptions::new().progress_callback(&mut progress);
             let root = self.tree.root_node();
             let mut found =
                 cursor.captures_with_options(&query, root, self.text.as_bytes(), options);
             while let Some((matched, at)) = found.next() {
-                if captures.len() == limit {
-                    more = true;
-                    break;
+                captures.count += 1;
+                if captures.count > limit {
+                    continue;
                 }
                 let capture = matched.captures()[*at];
-                captures.push(Capture {
+                captures.first.push(Capture {
                     name: names[capture.index as usize].to_owned(),
                     kind: capture.node.kind().to_owned(),
                     line: one_based(capture.node.start_position().row),
@@ -279,10 +289,8 @@ impl Document {
                 });
             }
         }
-        if expired && captures.is_empty() {
-            return Err(OutlineError::TooLong(PATIENCE));
-        }
-        Ok((captures, more || expired))
+        captures.complete = !expired && !cursor.did_exceed_match_limit();
+        Ok(captures)
     }
 
     fn signature(&self, node: Node<'_>) -> String {
@@ -423,9 +431,9 @@ mod tests {
     #[test]
     fn queries_find_what_they_ask_for() {
         let document = Document::new("def f(x): pass\ndef g(): pass\n").unwrap();
-        let (found, more) =
-            document.query("(function_definition name: (identifier) @name)", 1).unwrap();
-        assert_eq!((found.len(), found[0].line, more), (1, 1, true));
+        let found = document.query("(function_definition name: (identifier) @name)", 1).unwrap();
+        assert_eq!((found.first.len(), found.first[0].line), (1, 1));
+        assert_eq!((found.count, found.complete), (2, true));
         let error = document.query("(nonsense) @x", 9).unwrap_err();
         assert!(matches!(error, OutlineError::Query { .. }), "{error}");
     }

@@ -44,11 +44,11 @@ pub struct Hit {
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Searched {
-    /// All hits that there are; with a query, those of the files looked at.
+    /// All hits that there are; with a query, those that were seen in time.
     pub found: usize,
     /// Hits that are not listed.
     pub left_out: usize,
-    /// Files that a query took too long for.
+    /// Files that a query took too long for; some of their hits may be missing.
     pub unread: usize,
     /// The first hits.
     pub hits: Vec<Hit>,
@@ -83,14 +83,12 @@ pub fn search(
     limit: usize,
 ) -> Result<Searched, SearchError> {
     let mut searched = Searched { found: 0, left_out: 0, unread: 0, hits: Vec::new() };
-    let mut unread = 0;
+    let (mut unread, mut unlisted) = (0, 0);
     let mut add = |path: &str, line: u32, text: &str| {
         searched.found += 1;
         if searched.hits.len() < limit {
             let text = cut(text.trim_end());
             searched.hits.push(Hit { path: path.to_owned(), line, text: text.to_owned() });
-        } else {
-            searched.left_out += 1;
         }
     };
     let files = graph.modules.iter().filter(|module| module.path.starts_with(under));
@@ -131,10 +129,10 @@ pub fn search(
             Document::new("")?.query(pattern, 1)?;
             for module in files {
                 let asked = Document::new(texts.of(&module.path)).and_then(|document| {
-                    let found = document.query(pattern, limit.saturating_add(1))?;
+                    let found = document.query(pattern, limit)?;
                     Ok((document, found))
                 });
-                let (document, (captures, _)) = match asked {
+                let (document, captures) = match asked {
                     Ok(asked) => asked,
                     Err(OutlineError::TooLong(_)) => {
                         unread += 1;
@@ -142,7 +140,9 @@ pub fn search(
                     }
                     Err(error) => return Err(error.into()),
                 };
-                for capture in captures {
+                unread += usize::from(!captures.complete);
+                unlisted += captures.count - captures.first.len();
+                for capture in captures.first {
                     let text = &document.text()[capture.bytes.clone()];
                     let text = text.lines().next().unwrap_or("");
                     add(&module.path, capture.line, &format!("@{} {text}", capture.name));
@@ -151,6 +151,8 @@ pub fn search(
         }
     }
     searched.unread = unread;
+    searched.found += unlisted;
+    searched.left_out = searched.found - searched.hits.len();
     Ok(searched)
 }
 
@@ -205,14 +207,19 @@ impl Tool for SearchTool {
 mod tests {
     use super::*;
 
-    fn check(kind: SearchKind, pattern: &str, expected: &[&str]) {
+    fn searched(kind: SearchKind, pattern: &str, limit: usize) -> Result<Searched, SearchError> {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("a.py"), "class Alpha:\n    def run(self): pass\n")
             .unwrap();
         std::fs::write(directory.path().join("b.py"), "import a\n\na.Alpha().run()\n").unwrap();
+        std::fs::write(directory.path().join("c.py"), "x(1)\n".repeat(5)).unwrap();
         let graph = Graph::build(directory.path(), &graph::BuildOptions::default());
         let texts = Texts::new(directory.path(), WalkOptions::default());
-        let lines = match search(&graph, &texts, kind, pattern, "", 3) {
+        search(&graph, &texts, kind, pattern, "", limit)
+    }
+
+    fn check(kind: SearchKind, pattern: &str, expected: &[&str]) {
+        let lines = match searched(kind, pattern, 2) {
             Ok(found) => found
                 .hits
                 .iter()
@@ -221,6 +228,22 @@ mod tests {
             Err(error) => vec![error.to_string().lines().next().unwrap_or("").to_owned()],
         };
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn all_hits_are_counted_whatever_is_listed() {
+        for (kind, pattern, count) in [
+            (SearchKind::Query, "(call) @c", 7),
+            (SearchKind::Regex, "[(]", 7),
+            (SearchKind::Symbol, "a", 1),
+        ] {
+            for limit in [0, 1, 3, 6, 100] {
+                let found = searched(kind, pattern, limit).unwrap();
+                let listed = count.min(limit);
+                let counts = (found.found, found.left_out, found.hits.len());
+                assert_eq!(counts, (count, count - listed, listed), "{pattern} {limit}");
+            }
+        }
     }
 
     #[test]
