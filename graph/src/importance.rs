@@ -92,6 +92,13 @@ pub struct Focus {
     pub words: Vec<String>,
 }
 
+impl Focus {
+    /// Whether it fits any module; a ranking is as without it otherwise.
+    pub fn fits(&self, graph: &Graph) -> bool {
+        focused(graph, self).is_some()
+    }
+}
+
 /// A module with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedModule {

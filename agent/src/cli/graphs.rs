@@ -9,8 +9,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use graph::{
-    BuildOptions, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup, Queries,
-    RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
+    BuildOptions, Context, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup,
+    Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
 };
 use serde::Serialize;
 use tools::{HistoryRequest, Repository};
@@ -32,8 +32,8 @@ pub struct Source {
 /// Where a ranking looks from.
 #[derive(Debug, Args)]
 pub struct Looking {
-    /// Rank by nearness to files, tests (PATH::TEST, with what it calls), traces (a file of `gistify trace
-    /// -o`) or words; can be given more than once.
+    /// Rank by nearness to files, dotted names, tests (PATH::TEST, with what it calls), traces (a file of
+    /// `gistify trace -o`) or words; can be given more than once.
     #[arg(long, value_name = "WHAT")]
     focus: Vec<String>,
 }
@@ -79,53 +79,86 @@ pub fn walking(around: &Surroundings) -> WalkOptions {
 }
 
 impl Looking {
+    /// The ranking, and what it was to look from that fits nothing.
     fn rank(
         &self,
         around: &Surroundings,
         repository: &Repository,
         graph: &Graph,
-    ) -> Result<Ranking, Failure> {
-        let focus = self.focus(graph)?;
-        let weights = around.settings.graph.weights;
-        let options = RankOptions { focus, weights, ..RankOptions::default() };
-        Ok(graph::rank(graph, &history(around, repository)?, &options))
-    }
-
-    fn focus(&self, graph: &Graph) -> Result<Focus, Failure> {
+    ) -> Result<(Ranking, Vec<String>), Failure> {
         let mut focus = Focus::default();
-        let queries = Queries::new(graph);
+        let mut unmatched = Vec::new();
         for named in &self.focus {
-            let (path, test) = named.split_once("::").unwrap_or((named, ""));
-            if graph.modules.iter().any(|module| module.path == path) {
-                focus.files.push(path.to_owned());
-                // One case stands for the whole test.
-                let test = test.split('[').next().unwrap_or(test);
-                if test.is_empty() {
-                    continue;
-                }
-                let Lookup::Found(ids) = queries.find(&format!("{path}::{test}")) else {
-                    let message = format!("focus on {named}: {path} defines no {test}");
-                    return Err(Failure::new(Exit::Input, message));
-                };
-                let called = queries.calls(&ids, Way::Forward, CALLS);
-                let module = |id| graph.module(graph.entity(id).module).path.clone();
-                focus.files.extend(called.into_iter().map(|reached| module(reached.id)));
-            } else if named.ends_with(".json") && Path::new(named).is_file() {
-                let text = fs::read_to_string(named).or_exit(Exit::Input)?;
-                let trace: Trace = serde_json::from_str(&text).or_exit(Exit::Input)?;
-                if trace.version != TRACE_VERSION {
-                    let message = format!("focus on {named}: made by another version");
-                    return Err(Failure::new(Exit::Input, message));
-                }
-                focus.files.extend(trace.files.into_iter().map(|file| file.path));
-            } else {
-                focus.words.push(named.clone());
+            let part = focus_on(named, repository, graph)?;
+            if !part.fits(graph) {
+                let note = format!("nothing fits the focus on {named}");
+                Progress::new(around.talk).line(&printable(&note));
+                unmatched.push(named.clone());
             }
+            focus.files.extend(part.files);
+            focus.words.extend(part.words);
         }
         focus.files.sort_unstable();
         focus.files.dedup();
-        Ok(focus)
+        let weights = around.settings.graph.weights;
+        let options = RankOptions { focus, weights, ..RankOptions::default() };
+        Ok((graph::rank(graph, &history(around, repository)?, &options), unmatched))
     }
+}
+
+/// What one focus means.
+fn focus_on(named: &str, repository: &Repository, graph: &Graph) -> Result<Focus, Failure> {
+    let mut focus = Focus::default();
+    let (path, test) = named.split_once("::").unwrap_or((named, ""));
+    let path = below(&repository.root, path);
+    let queries = Queries::new(graph);
+    let file = |id| graph.module(graph.entity(id).module).path.clone();
+    if graph.modules.iter().any(|module| module.path == path) {
+        // One case stands for the whole test.
+        let test = test.split('[').next().unwrap_or(test);
+        if !test.is_empty() {
+            let Lookup::Found(ids) = queries.find(&format!("{path}::{test}")) else {
+                let message = format!("focus on {named}: {path} defines no {test}");
+                return Err(Failure::new(Exit::Input, message));
+            };
+            let called = queries.calls(&ids, Way::Forward, CALLS);
+            focus.files.extend(called.into_iter().map(|reached| file(reached.id)));
+        }
+        focus.files.push(path);
+    } else if named.ends_with(".json") && Path::new(named).is_file() {
+        let text = fs::read_to_string(named).or_exit(Exit::Input)?;
+        let trace: Trace = serde_json::from_str(&text).or_exit(Exit::Input)?;
+        if trace.version != TRACE_VERSION {
+            let message = format!("focus on {named}: made by another version");
+            return Err(Failure::new(Exit::Input, message));
+        }
+        focus.files.extend(trace.files.into_iter().map(|file| file.path));
+    } else if path.contains('.')
+        && let Lookup::Found(ids) = queries.find(&path)
+    {
+        focus.files.extend(ids.into_iter().map(file));
+    } else {
+        let words: Vec<&str> = path.split_whitespace().collect();
+        // Short words of a phrase stand in every path.
+        let telling = |word: &&&str| words.len() == 1 || word.chars().count() > 2;
+        let plain =
+            |word: &&str| word.trim_matches([',', ';', ':', '?', '!', '"', '\'']).to_owned();
+        focus.words.extend(words.iter().filter(telling).map(plain).filter(|word| !word.is_empty()));
+    }
+    Ok(focus)
+}
+
+/// A path as the graph has it, if it leads below the root; as it was given otherwise.
+fn below(root: &Path, given: &str) -> String {
+    let relative = given.trim_start_matches("./");
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let inner = match Path::new(given).is_absolute() {
+        true => real(Path::new(given)).zip(real(root)),
+        false => None,
+    };
+    let inner =
+        inner.and_then(|(path, root)| path.strip_prefix(root).ok()?.to_str().map(str::to_owned));
+    inner.unwrap_or_else(|| relative.to_owned())
 }
 
 /// The commits of each file; without git there are none, which is said.
@@ -189,7 +222,8 @@ impl GraphCommand {
             Form::Dot => graph::dot(&graph, Drawn::Modules),
             Form::DotCalls => graph::dot(&graph, Drawn::Calls),
             Form::Html => {
-                let ranking = Looking { focus: Vec::new() }.rank(around, &repository, &graph)?;
+                let looking = Looking { focus: Vec::new() };
+                let (ranking, _) = looking.rank(around, &repository, &graph)?;
                 graph::page(&graph, &ranking)
             }
         };
@@ -229,7 +263,7 @@ pub struct Rank {
 impl Rank {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        let mut ranking = self.looking.rank(around, &repository, &graph)?;
+        let (mut ranking, unmatched) = self.looking.rank(around, &repository, &graph)?;
         let (modules, classes) = (ranking.modules.len(), ranking.classes.len());
         ranking.modules.truncate(self.limit);
         ranking.classes.truncate(self.limit);
@@ -243,6 +277,7 @@ impl Rank {
                 "classes": ranking.classes.iter().map(|c| serde_json::json!({
                     "name": graph.qualified(c.id), "score": c.score,
                 })).collect::<Vec<_>>(),
+                "unmatched": unmatched,
             });
             println!("{named}");
             return Ok(Exit::Success);
@@ -276,7 +311,7 @@ pub struct ContextCommand {
 impl ContextCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        let ranking = self.looking.rank(around, &repository, &graph)?;
+        let (ranking, unmatched) = self.looking.rank(around, &repository, &graph)?;
         let texts = Texts::new(&repository.root, walking(around));
         let made = if self.map {
             graph::map(&graph, &ranking, &texts, self.token_budget)
@@ -285,10 +320,18 @@ impl ContextCommand {
             graph::context(&graph, &ranking, &texts, &texts.readme(), &BTreeMap::new(), &options)
         };
         if around.json {
+            let made = Focused { made, unmatched };
             println!("{}", serde_json::to_string(&made).or_exit(Exit::Infrastructure)?);
         } else {
             print!("{}", printable(&made.text));
         }
         Ok(Exit::Success)
     }
+}
+
+#[derive(Serialize)]
+struct Focused {
+    #[serde(flatten)]
+    made: Context,
+    unmatched: Vec<String>,
 }

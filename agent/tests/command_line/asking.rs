@@ -103,3 +103,26 @@ fn features_are_weighed_by_the_settings() {
     let wrong = user.gistify(&["-q", "rank", "small", "--set", "graph.weights.usage=-1"]);
     assert_eq!(wrong.code, 2, "{}", wrong.err);
 }
+
+#[test]
+fn a_focus_is_understood_or_said_to_fit_nothing() {
+    let user = User::new();
+    let root = user.repository("small", SMALL.trim_start());
+    let ranked = |focus: &str| {
+        let args = ["rank", "small", "--json", "--focus", focus];
+        let ran = user.gistify(&args[..if focus.is_empty() { 3 } else { 5 }]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        (answer["modules"].clone(), answer["unmatched"].clone(), ran.err)
+    };
+    let near = ranked("pkg/low.py").0;
+    assert_ne!(near, ranked("").0);
+    let whole = root.join("pkg/low.py");
+    for alike in ["./pkg/low.py", whole.to_str().unwrap(), "pkg.low", "pkg.low.pair"] {
+        assert_eq!(ranked(alike).0, near, "{alike}");
+    }
+    assert_eq!(ranked("is there a pair?").0, ranked("pair").0);
+    let (modules, unmatched, said) = ranked("no/where.py");
+    assert_eq!((modules, unmatched), (ranked("").0, serde_json::json!(["no/where.py"])));
+    assert!(said.contains("nothing fits the focus on no/where.py"), "{said}");
+}
