@@ -133,6 +133,17 @@ fn what_calls_without_parentheses_counts() {
 }
 
 #[test]
+fn caches_with_settings_give_back_what_they_decorate() {
+    for decorator in ["lru_cache", "lru_cache()", "lru_cache(maxsize=None)", "lru_cache(8)"] {
+        let source = format!("@functools.{decorator}\ndef f(): pass\ndef g(): f()\n");
+        check(&format!("import functools\n{source}"), &["m.g -> m.f"]);
+    }
+    let source = "from functools import lru_cache\ndef f(): pass\n";
+    check(&format!("{source}g = lru_cache(None)(f)\ng()\n"), &["m -> m.f"]);
+    check(&format!("{source}g = lru_cache(f)\ng()\n"), &["m -> m.f"]);
+}
+
+#[test]
 fn lambdas_generators_and_async_count() {
     check("def f(): pass\ng = lambda: f()\ng()\n", &["m -> m.<lambda>", "m.<lambda> -> m.f"]);
     check(

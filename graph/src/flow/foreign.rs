@@ -30,6 +30,8 @@ pub(crate) enum Behaviour {
     Class,
     /// Gives back its first argument, or the same items in another container.
     First,
+    /// The same of a function; given settings instead, it gives back itself, to be called with one.
+    Wrapper,
     /// Gives back its second argument or instances of its first.
     Cast,
     /// Gives back the items of its first argument.
@@ -128,7 +130,6 @@ fn behaviour(dotted: &str) -> Behaviour {
         | "types.MethodType"
         | "builtins.aiter"
         | "functools.cache"
-        | "functools.lru_cache"
         | "contextlib.contextmanager"
         | "contextlib.asynccontextmanager"
         | "builtins.memoryview"
@@ -139,6 +140,7 @@ fn behaviour(dotted: &str) -> Behaviour {
         | "asyncio.shield"
         | "atexit.register"
         | "types.MappingProxyType" => Behaviour::First,
+        "functools.lru_cache" => Behaviour::Wrapper,
         "typing.cast" | "typing_extensions.cast" | "typing.assert_type" => Behaviour::Cast,
         "builtins.next" | "builtins.anext" | "builtins.max" | "builtins.min" | "random.choice" => {
             Behaviour::Item

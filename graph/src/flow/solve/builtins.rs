@@ -158,6 +158,13 @@ impl Solver<'_> {
                 let object = self.object(Object::Outside(outside));
                 self.insert(result, object);
             }
+            Behaviour::Wrapper => {
+                let wrapper = self.object(Object::Outside(outside));
+                match first {
+                    Some(first) => self.watch(first, Watch::Wrapped { to: result, wrapper }),
+                    None => self.insert(result, wrapper),
+                }
+            }
             Behaviour::First | Behaviour::Partial => match first {
                 Some(first) => self.copy(first, result),
                 None if behaviour == Behaviour::First => {

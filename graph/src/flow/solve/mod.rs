@@ -117,6 +117,11 @@ enum Watch {
     },
     ClassOf(Place),
     PropertyOf(Place),
+    /// A function passes; a constant is a setting of its wrapper.
+    Wrapped {
+        to: Place,
+        wrapper: ObjectId,
+    },
 }
 
 /// A field of an object.
@@ -618,6 +623,10 @@ impl<'l> Solver<'l> {
                 {
                     self.insert(to, entity);
                 }
+            }
+            Watch::Wrapped { to, wrapper } => {
+                let passed = if self.is_constant(object) { wrapper } else { object };
+                self.insert(to, passed);
             }
             Watch::PropertyOf(to) => {
                 if let Object::Definition(entity) = self.what(object) {
