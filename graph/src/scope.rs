@@ -6,7 +6,7 @@
 mod against_symtable;
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, Pattern, Stmt,
+    ExceptHandler, Expr, Identifier, Pattern, Stmt,
     name::Name,
     visitor::{Visitor, walk_expr, walk_pattern},
 };
@@ -360,16 +360,30 @@ pub fn for_each_statement<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)
 
 /// Names that functions anywhere below declare `global`.
 pub fn declared_global(body: &[Stmt]) -> FxHashSet<Name> {
-    fn visit(body: &[Stmt], found: &mut FxHashSet<Name>) {
-        for_each_statement(body, &mut |stmt| match stmt {
-            Stmt::Global(global) => found.extend(global.names.iter().map(|name| name.id.clone())),
-            Stmt::FunctionDef(function) => visit(&function.body, found),
-            Stmt::ClassDef(class) => visit(&class.body, found),
-            _ => {}
-        });
-    }
+    declared_below(body, &|stmt| match stmt {
+        Stmt::Global(global) => &global.names,
+        _ => &[],
+    })
+}
+
+/// Names that functions anywhere below declare `nonlocal`.
+pub fn declared_nonlocal(body: &[Stmt]) -> FxHashSet<Name> {
+    declared_below(body, &|stmt| match stmt {
+        Stmt::Nonlocal(nonlocal) => &nonlocal.names,
+        _ => &[],
+    })
+}
+
+fn declared_below(body: &[Stmt], names: &impl Fn(&Stmt) -> &[Identifier]) -> FxHashSet<Name> {
     let mut found = FxHashSet::default();
-    visit(body, &mut found);
+    for_each_statement(body, &mut |stmt| {
+        found.extend(names(stmt).iter().map(|name| name.id.clone()));
+        match stmt {
+            Stmt::FunctionDef(function) => found.extend(declared_below(&function.body, names)),
+            Stmt::ClassDef(class) => found.extend(declared_below(&class.body, names)),
+            _ => {}
+        }
+    });
     found
 }
 

@@ -144,6 +144,20 @@ fn caches_with_settings_give_back_what_they_decorate() {
 }
 
 #[test]
+fn nonlocal_bindings_reach_the_scope_that_owns_them() {
+    check(
+        "def target(): pass\ndef top():\n    f = None\n    def s():\n        nonlocal f\n        \
+         f = target\n    s()\n    f()\n",
+        &["m.top -> m.target", "m.top -> m.top.s"],
+    );
+    check(
+        "def a(): pass\ndef b(): pass\ndef top(f=a):\n    def mid():\n        def s():\n            \
+         nonlocal f\n            f = b\n        s()\n    mid()\n    return f()\n",
+        &["m.top -> m.a", "m.top -> m.b", "m.top -> m.top.mid", "m.top.mid -> m.top.mid.s"],
+    );
+}
+
+#[test]
 fn lambdas_generators_and_async_count() {
     check("def f(): pass\ng = lambda: f()\ng()\n", &["m -> m.<lambda>", "m.<lambda> -> m.f"]);
     check(

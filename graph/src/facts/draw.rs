@@ -10,6 +10,7 @@ use super::{
     ParameterKind, Reference, Slot, Span, Traits,
     environment::{Branch, Environment, Owner, Pending, ScopeId, ScopeKind, Variable, join},
 };
+use crate::scope;
 
 /// Bound, but to nothing that the graphs follow.
 pub(super) const UNKNOWN: Slot = Slot(1);
@@ -142,9 +143,16 @@ impl<'a> Drawing<'a> {
         self.unreachable = false;
         let parameters = self.facts.definitions[definition as usize].parameters.clone();
         self.receiver = parameters.first().map_or(UNKNOWN, |parameter| parameter.slot);
+        if let Code::Function(function) = code
+            && self.text[function.range].contains("nonlocal")
+        {
+            let mut names: Vec<_> = scope::declared_nonlocal(&function.body).into_iter().collect();
+            names.sort_unstable();
+            let shared = names.iter().map(|name| self.private(name)).collect();
+            self.environment.scopes[self.scope as usize].shared = shared;
+        }
         for parameter in parameters {
-            let variable = self.environment.variable(self.scope, parameter.name);
-            self.environment.bind(variable, parameter.slot);
+            self.write_in(self.scope, parameter.name, parameter.slot);
         }
         match code {
             Code::Function(function) => self.statements(&function.body),
@@ -283,11 +291,17 @@ impl<'a> Drawing<'a> {
     /// All versions of a function's variable, for functions inside it.
     fn captured(&mut self, variable: Variable) -> Slot {
         let symbol = &self.environment.symbols[variable as usize];
+        match symbol.versions.as_slice() {
+            [only] if symbol.summary.is_none() => *only,
+            _ => self.summary(variable),
+        }
+    }
+
+    /// A slot of its own for all versions of a function's variable.
+    fn summary(&mut self, variable: Variable) -> Slot {
+        let symbol = &self.environment.symbols[variable as usize];
         if !symbol.summary.is_none() {
             return symbol.summary;
-        }
-        if let [only] = symbol.versions.as_slice() {
-            return *only;
         }
         let versions = symbol.versions.clone();
         let slot = self.fresh();
@@ -378,10 +392,12 @@ impl<'a> Drawing<'a> {
                     kind != ScopeKind::Function || symbol.defined || !symbol.imports.is_empty();
                 match symbol.owner {
                     Owner::Own => {
-                        let current = symbol.current;
+                        let (current, summary) = (symbol.current, symbol.summary);
                         if !current.is_none() {
+                            let shared =
+                                self.environment.scopes[scope as usize].shared.contains(&name);
                             self.used(variable, 1);
-                            return (current, notable);
+                            return (if shared { summary } else { current }, notable);
                         }
                     }
                     Owner::Global => {
@@ -439,6 +455,10 @@ impl<'a> Drawing<'a> {
         let variable = self.environment.variable(scope, name);
         match self.environment.symbols[variable as usize].owner {
             Owner::Own => {
+                if self.environment.scopes[scope as usize].shared.contains(&name) {
+                    let summary = self.summary(variable);
+                    self.copy(slot, summary);
+                }
                 self.environment.bind(variable, slot);
                 variable
             }
@@ -450,16 +470,7 @@ impl<'a> Drawing<'a> {
             }
             Owner::Nonlocal => {
                 if let Some((_, outer)) = self.outer(scope, name) {
-                    let fixed = self.environment.symbols[outer as usize].summary.is_none();
-                    if fixed {
-                        let versions = self.environment.symbols[outer as usize].versions.clone();
-                        let summary = self.fresh();
-                        self.environment.symbols[outer as usize].summary = summary;
-                        for version in versions {
-                            self.copy(version, summary);
-                        }
-                    }
-                    let summary = self.environment.symbols[outer as usize].summary;
+                    let summary = self.summary(outer);
                     self.copy(slot, summary);
                 }
                 variable

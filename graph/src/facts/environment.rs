@@ -26,6 +26,8 @@ pub(super) struct Scope {
     pub variables: FxHashMap<Name, Variable>,
     /// Reads of names that were not bound yet: what they saw is settled when the scope is complete.
     pub pending: FxHashMap<Name, Pending>,
+    /// Names that functions inside it declare as `nonlocal`: any call may have bound them anew.
+    pub shared: Vec<Name>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +83,7 @@ impl Environment {
     pub(super) fn open(&mut self, kind: ScopeKind, parent: Option<ScopeId>) -> ScopeId {
         let id = u32::try_from(self.scopes.len()).unwrap_or(u32::MAX);
         let (variables, pending) = (FxHashMap::default(), FxHashMap::default());
-        self.scopes.push(Scope { kind, parent, variables, pending });
+        self.scopes.push(Scope { kind, parent, variables, pending, shared: Vec::new() });
         id
     }
 
