@@ -40,7 +40,7 @@ pub(crate) fn assemble(
                 target: EntityId(target),
                 module: FileId(file),
                 line: reference.line,
-                within: EntityId(linked.first_entity[file as usize] + reference.within),
+                within: EntityId(linked.first_entity[file as usize] + reference.part_of),
             }
         })
         .collect();

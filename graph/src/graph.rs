@@ -155,7 +155,7 @@ pub struct Use {
     pub module: FileId,
     /// On which line.
     pub line: u32,
-    /// Inside which definition.
+    /// Inside which definition, its signature and decorators included.
     pub within: EntityId,
 }
 

@@ -496,4 +496,21 @@ mod tests {
             &["shapes.Shape", "shapes.square"],
         );
     }
+
+    #[test]
+    fn what_a_signature_names_is_needed() {
+        let source = "def deco(f): return f\nclass Ty: pass\nclass Ret: pass\ndef default(): pass\n\
+                      class Of: pass\n\
+                      @deco\ndef user(a: Ty, b=default(), *c: 'Of') -> Ret:\n    def inner(x: Ty): pass\n";
+        let graph = Graph::of_sources([("m.py", source)]);
+        let queries = Queries::new(&graph);
+        let needed = |name, way| -> Vec<String> {
+            let found = queries.dependencies(&all(&queries, name), way, 1);
+            found.into_iter().map(|reached| graph.qualified(reached.id)).collect()
+        };
+        let named = ["m.deco", "m.Ty", "m.Ret", "m.default", "m.Of"];
+        assert_eq!(needed("user", Way::Forward), named);
+        assert_eq!(needed("Ret", Way::Backward), ["m.user"]);
+        assert_eq!(needed("user.inner", Way::Forward), ["m.Ty"]);
+    }
 }

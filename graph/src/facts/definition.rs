@@ -14,6 +14,7 @@ use super::{
 
 impl<'a> Drawing<'a> {
     pub(super) fn function(&mut self, function: &'a StmtFunctionDef) {
+        let before = self.facts.references.len();
         let keyword = self.keyword(&function.decorator_list, function.range);
         let indentation = self.indentation(keyword);
         self.facts.measures.indentation = self.facts.measures.indentation.max(indentation);
@@ -37,26 +38,29 @@ impl<'a> Drawing<'a> {
             .as_ref()
             .map_or(function.parameters.range.end(), |returns| returns.end());
         let plain = self.name(&function.name);
-        let definition = self.define(Definition {
-            kind: Kind::Function,
-            name: plain,
-            parent: self.definition,
-            span: span(function.range),
-            line,
-            end_line,
-            keyword_line,
-            header: span(TextRange::new(keyword, header_end.max(keyword))),
-            doc: docstring(&function.body),
-            decorators: spans(&function.decorator_list),
-            bases: Vec::new(),
-            base_slots: Vec::new(),
-            parameters,
-            returned,
-            passed: Vec::new(),
-            yielded,
-            members: Vec::new(),
-            traits,
-        });
+        let definition = self.define(
+            Definition {
+                kind: Kind::Function,
+                name: plain,
+                parent: self.definition,
+                span: span(function.range),
+                line,
+                end_line,
+                keyword_line,
+                header: span(TextRange::new(keyword, header_end.max(keyword))),
+                doc: docstring(&function.body),
+                decorators: spans(&function.decorator_list),
+                bases: Vec::new(),
+                base_slots: Vec::new(),
+                parameters,
+                returned,
+                passed: Vec::new(),
+                yielded,
+                members: Vec::new(),
+                traits,
+            },
+            before,
+        );
         if self.environment.scopes[self.scope as usize].kind == ScopeKind::Class
             && !traits.static_method
             && let Some(first) = self.facts.definitions[definition as usize].parameters.first()
@@ -91,6 +95,7 @@ impl<'a> Drawing<'a> {
     }
 
     pub(super) fn class_definition(&mut self, class: &'a StmtClassDef) {
+        let before = self.facts.references.len();
         let keyword = self.keyword(&class.decorator_list, class.range);
         let decorators = self.decorators(&class.decorator_list);
         self.type_parameters(class.type_params.as_deref());
@@ -121,26 +126,29 @@ impl<'a> Drawing<'a> {
         let end_line = self.end_line(class.range);
         let keyword_line = self.line(keyword);
         let plain = self.name(&class.name);
-        let definition = self.define(Definition {
-            kind: Kind::Class,
-            name: plain,
-            parent: self.definition,
-            span: span(class.range),
-            line,
-            end_line,
-            keyword_line,
-            header: span(TextRange::new(keyword, header_end.max(keyword))),
-            doc: docstring(&class.body),
-            decorators: spans(&class.decorator_list),
-            bases,
-            base_slots,
-            parameters: Vec::new(),
-            returned: UNKNOWN,
-            passed: Vec::new(),
-            yielded: UNKNOWN,
-            members: Vec::new(),
-            traits: Traits::default(),
-        });
+        let definition = self.define(
+            Definition {
+                kind: Kind::Class,
+                name: plain,
+                parent: self.definition,
+                span: span(class.range),
+                line,
+                end_line,
+                keyword_line,
+                header: span(TextRange::new(keyword, header_end.max(keyword))),
+                doc: docstring(&class.body),
+                decorators: spans(&class.decorator_list),
+                bases,
+                base_slots,
+                parameters: Vec::new(),
+                returned: UNKNOWN,
+                passed: Vec::new(),
+                yielded: UNKNOWN,
+                members: Vec::new(),
+                traits: Traits::default(),
+            },
+            before,
+        );
         let around = (self.scope, self.definition, self.class, self.receiver, self.unreachable);
         self.scope = self.environment.open(ScopeKind::Class, Some(self.scope));
         self.definition = definition;

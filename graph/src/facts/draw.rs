@@ -192,10 +192,15 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Adds a definition inside the current one.
-    pub(super) fn define(&mut self, definition: Definition) -> Local {
+    /// Adds a definition inside the current one. What was referred to since `before` is in its signature.
+    pub(super) fn define(&mut self, definition: Definition, before: usize) -> Local {
         let id = u32::try_from(self.facts.definitions.len()).unwrap_or(u32::MAX);
         self.facts.definitions.push(definition);
+        for reference in &mut self.facts.references[before..] {
+            if reference.part_of == self.definition {
+                reference.part_of = id;
+            }
+        }
         id
     }
 
@@ -531,7 +536,8 @@ impl<'a> Drawing<'a> {
     pub(super) fn refer(&mut self, slot: Slot, name: Name, at: TextSize) {
         if slot.0 > UNKNOWN.0 {
             let line = self.line(at);
-            self.facts.references.push(Reference { slot, name, line, within: self.definition });
+            let (within, part_of) = (self.definition, self.definition);
+            self.facts.references.push(Reference { slot, name, line, within, part_of });
         }
     }
 

@@ -86,6 +86,7 @@ impl<'a> Drawing<'a> {
                 UNKNOWN
             }
             Expr::Lambda(lambda) => {
+                let before = self.facts.references.len();
                 let parameters = match &lambda.parameters {
                     Some(parameters) => self.parameters(parameters),
                     None => Vec::new(),
@@ -94,26 +95,29 @@ impl<'a> Drawing<'a> {
                 let name = self.name("<lambda>");
                 let line = self.line(lambda.range.start());
                 let end_line = self.end_line(lambda.range);
-                let definition = self.define(Definition {
-                    kind: Kind::Lambda,
-                    name,
-                    parent: self.definition,
-                    span: span(lambda.range),
-                    line,
-                    end_line,
-                    keyword_line: line,
-                    header: span(lambda.range),
-                    doc: Span::default(),
-                    decorators: Vec::new(),
-                    bases: Vec::new(),
-                    base_slots: Vec::new(),
-                    parameters,
-                    returned,
-                    passed: Vec::new(),
-                    yielded,
-                    members: Vec::new(),
-                    traits: Traits::default(),
-                });
+                let definition = self.define(
+                    Definition {
+                        kind: Kind::Lambda,
+                        name,
+                        parent: self.definition,
+                        span: span(lambda.range),
+                        line,
+                        end_line,
+                        keyword_line: line,
+                        header: span(lambda.range),
+                        doc: Span::default(),
+                        decorators: Vec::new(),
+                        bases: Vec::new(),
+                        base_slots: Vec::new(),
+                        parameters,
+                        returned,
+                        passed: Vec::new(),
+                        yielded,
+                        members: Vec::new(),
+                        traits: Traits::default(),
+                    },
+                    before,
+                );
                 let slot = self.fresh();
                 self.op(Op::Define(definition, slot));
                 self.put_off_lambda(lambda, definition);

@@ -136,6 +136,8 @@ pub(crate) struct Reference {
     pub name: Name,
     pub line: u32,
     pub within: Local,
+    /// The definition that it is written for: that of a signature, else the one it stands in.
+    pub part_of: Local,
 }
 
 /// The numbers from which importance is computed.
