@@ -41,8 +41,10 @@ pub(crate) fn assemble(
                 module: FileId(file),
                 line: reference.line,
                 within: EntityId(linked.first_entity[file as usize] + reference.part_of),
+                import: reference.import,
             }
         })
+        .chain(imported(&linked))
         .collect();
     graph.uses.sort_unstable();
     graph.uses.dedup();
@@ -127,6 +129,29 @@ fn imports(linked: &Linked<'_>) -> Vec<ModuleEdge> {
     let mut edges: Vec<ModuleEdge> = edges.into_values().collect();
     edges.sort_unstable_by_key(|edge| (edge.from, edge.to));
     edges
+}
+
+/// The modules that imports name.
+fn imported(linked: &Linked<'_>) -> Vec<Use> {
+    let mut uses = Vec::new();
+    for (file, facts) in (0u32..).zip(linked.program.files) {
+        for (import, target) in facts.imports.iter().zip(&linked.targets[file as usize]) {
+            let (Target::Module(found) | Target::Member(found, _)) = *target else { continue };
+            let Found::File(to) = found else { continue };
+            // `from . import x` names no module.
+            if import.module.is_empty() && matches!(target, Target::Member(..)) {
+                continue;
+            }
+            uses.push(Use {
+                target: EntityId(linked.first_entity[to as usize]),
+                module: FileId(file),
+                line: import.line,
+                within: EntityId(linked.first_entity[file as usize] + import.within),
+                import: true,
+            });
+        }
+    }
+    uses
 }
 
 fn calls(linked: &Linked<'_>, solution: &Solution, graph: &mut Graph) {

@@ -157,6 +157,8 @@ pub struct Use {
     pub line: u32,
     /// Inside which definition, its signature and decorators included.
     pub within: EntityId,
+    /// An import statement names it there.
+    pub import: bool,
 }
 
 /// Everything that is known of a repository.

@@ -50,7 +50,7 @@ impl LineGraph {
                 made.defines.entry(home(id)).or_default().push(id);
             }
         }
-        for used in &graph.uses {
+        for used in graph.uses.iter().filter(|used| !used.import) {
             let line = LineId { module: used.module, line: used.line };
             made.uses.entry(line).or_default().push(used.target);
             if graph.entity(used.target).kind != Kind::Module {

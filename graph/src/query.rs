@@ -285,7 +285,7 @@ impl<'g> Queries<'g> {
     pub fn dependencies(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
         let graph = self.graph;
         let mut within: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
-        for used in &graph.uses {
+        for used in graph.uses.iter().filter(|used| !used.import) {
             let (near, far) = match way {
                 Way::Forward => (used.within, used.target),
                 Way::Backward => (used.target, used.within),
@@ -495,6 +495,25 @@ mod tests {
             |q| ids(q.dependencies(&all(q, "Square"), Way::Forward, 1)),
             &["shapes.Shape", "shapes.square"],
         );
+    }
+
+    #[test]
+    fn imports_of_a_name_are_uses_of_it() {
+        let graph = Graph::of_sources([
+            ("pkg/__init__.py", ""),
+            ("pkg/a.py", "def base(): pass\n"),
+            ("m.py", "import pkg.a\nfrom pkg.a import (\n    base as bb,\n)\n\nbb()\n"),
+            ("n.py", "def f():\n    from pkg import a\n    from pkg.a import *\n"),
+        ]);
+        let queries = Queries::new(&graph);
+        let used = |name| -> Vec<String> {
+            let uses = queries.uses(find(&queries, name)).into_iter();
+            uses.map(|used| format!("{}:{}", graph.qualified(used.within), used.line)).collect()
+        };
+        assert_eq!(used("pkg.a.base"), ["m:3", "m:6"]);
+        assert_eq!(used("pkg.a"), ["m:1", "m:2", "n.f:2", "n.f:3"]);
+        let base = all(&queries, "pkg.a.base");
+        assert_eq!(ids(queries.dependencies(&base, Way::Backward, 1)), all(&queries, "m.py"));
     }
 
     #[test]

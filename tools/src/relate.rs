@@ -329,7 +329,7 @@ mod tests {
     fn relations_are_answered() {
         check(Relation::Callers, "f", None, &["a.g a.py:2", "a a.py:1"]);
         check(Relation::Path, "a.g", Some("h"), &["a.g a.py:2", "b.f b.py:1", "b.h b.py:3"]);
-        check(Relation::References, "b.f", None, &["a.g a.py:3"]);
+        check(Relation::References, "b.f", None, &["a a.py:1", "a.g a.py:3"]);
         check(Relation::Importers, "b.py", None, &["a a.py:1"]);
         check(Relation::Callees, "g", None, &["g is ambiguous (it may be a.g, b.C.g)"]);
         check(Relation::Callees, "b.F", None, &["nothing is named b.F (did you mean b.f?)"]);

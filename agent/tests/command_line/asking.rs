@@ -44,7 +44,10 @@ fn answers_are_lines() {
     };
     let refs = ["refs", "small", "pkg.low.base"];
     let with = |more: &[&'static str]| [&refs[..], more].concat();
-    check(&refs, " 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n");
+    check(
+        &refs,
+        " 1  pkg.high  pkg/high.py:1\n 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n",
+    );
     check(
         &with(&["--hops", "1"]),
         " 0  pkg.low.base  pkg/low.py:1\n 1  pkg.high.top  pkg/high.py:6\n 1  pkg.low.pair  pkg/low.py:10\n",

@@ -7,7 +7,8 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
-    Argument, ArgumentKind, Call, Definition, Form, Import, Kind, Name, Op, Slot, Span, Traits,
+    Argument, ArgumentKind, Call, Definition, Form, Import, Kind, Name, Op, Reference, Slot, Span,
+    Traits,
     draw::{Drawing, UNKNOWN, docstring, span},
     environment::{Owner, ScopeKind},
 };
@@ -270,6 +271,7 @@ impl<'a> Drawing<'a> {
                 binds_root: alias.asname.is_none(),
                 line,
                 place: self.place,
+                within: self.definition,
             });
             self.bind_import(local, import);
         }
@@ -289,20 +291,26 @@ impl<'a> Drawing<'a> {
                 binds_root: false,
                 line,
                 place: self.place,
+                within: self.definition,
             });
             if !star {
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-                self.bind_import(local, import);
+                let slot = self.bind_import(local, import);
+                let (within, part_of) = (self.definition, self.definition);
+                let line = self.line(alias.range.start());
+                let reference = Reference { slot, name, line, within, part_of, import: true };
+                self.facts.references.push(reference);
             }
         }
     }
 
-    pub(super) fn bind_import(&mut self, local: &str, import: u32) {
+    pub(super) fn bind_import(&mut self, local: &str, import: u32) -> Slot {
         let slot = self.fresh();
         self.op(Op::Imported(import, slot));
         let name = self.private(local);
         let variable = self.write(name, slot);
         self.environment.symbols[variable as usize].imports.push(import);
+        slot
     }
 }
 

@@ -537,7 +537,8 @@ impl<'a> Drawing<'a> {
         if slot.0 > UNKNOWN.0 {
             let line = self.line(at);
             let (within, part_of) = (self.definition, self.definition);
-            self.facts.references.push(Reference { slot, name, line, within, part_of });
+            let reference = Reference { slot, name, line, within, part_of, import: false };
+            self.facts.references.push(reference);
         }
     }
 

@@ -138,6 +138,8 @@ pub(crate) struct Reference {
     pub within: Local,
     /// The definition that it is written for: that of a signature, else the one it stands in.
     pub part_of: Local,
+    /// An import statement names it.
+    pub import: bool,
 }
 
 /// The numbers from which importance is computed.
@@ -248,6 +250,7 @@ pub(crate) struct Import {
     pub binds_root: bool,
     pub line: u32,
     pub place: ImportPlace,
+    pub within: Local,
 }
 
 /// Where an import stands.
