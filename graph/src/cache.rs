@@ -395,9 +395,8 @@ fn move_places(graph: &mut Graph, module: FileId, old: &Facts, new: &Facts) -> O
         clear &= learn(old.line, new.line);
     }
     for (old, new) in old.ops.iter().zip(&new.ops) {
-        if let (crate::facts::Op::Raise(_, _, from), crate::facts::Op::Raise(_, _, to)) = (old, new)
-        {
-            clear &= learn(*from, *to);
+        if let (Some(from), Some(to)) = (old.line(), new.line()) {
+            clear &= learn(from, to);
         }
     }
     if !clear {

@@ -158,6 +158,33 @@ fn nonlocal_bindings_reach_the_scope_that_owns_them() {
 }
 
 #[test]
+fn generated_initialisers_call_what_follows_them() {
+    let data = "from dataclasses import dataclass\nclass B:\n    def __init__(self): pass\n\
+                @dataclass\nclass A(B):\n    x: int\n    def __post_init__(self): pass\n";
+    check(&format!("{data}A(1)\n"), &["m -> m.A", "m -> m.A.__post_init__"]);
+    let plain = data.replace("@dataclass", "@dataclass(init=False)");
+    check(&format!("{plain}A(1)\n"), &["m -> m.B.__init__"]);
+    check(&format!("{data}class C(A): pass\nC(1)\n"), &["m -> m.A.__post_init__", "m -> m.C"]);
+}
+
+#[test]
+fn properties_are_read_stored_and_deleted() {
+    let source = "class P:\n    @property\n    def x(self): return 1\n    @x.setter\n    \
+                  def x(self, to): stored()\n    @x.deleter\n    def x(self): deleted()\n\
+                  def stored(): pass\ndef deleted(): pass\n";
+    let lines = |use_of: &str| {
+        let graph = built(&format!("{source}def f():\n    p = P()\n    {use_of}\n"));
+        let called = graph.calls.iter().filter(|edge| graph.qualified(edge.caller) == "m.f");
+        called.map(|edge| graph.entity(edge.callee).keyword_line).collect::<Vec<u32>>()
+    };
+    assert_eq!(lines("return p.x"), [1, 3]);
+    assert_eq!(lines("p.x = None"), [1, 5]);
+    assert_eq!(lines("p.x += 1"), [1, 5]);
+    assert_eq!(lines("del p.x"), [1, 7]);
+    assert_eq!(lines("p.y = 1"), [1]);
+}
+
+#[test]
 fn lambdas_generators_and_async_count() {
     check("def f(): pass\ng = lambda: f()\ng()\n", &["m -> m.<lambda>", "m.<lambda> -> m.f"]);
     check(

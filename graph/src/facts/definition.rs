@@ -75,7 +75,14 @@ impl<'a> Drawing<'a> {
         }
         let slot = self.fresh();
         self.op(Op::Define(definition, slot));
-        let value = self.decorate(&function.decorator_list, &decorators, slot);
+        let mut value = self.decorate(&function.decorator_list, &decorators, slot);
+        if traits.setter || traits.deleter {
+            // One attribute with all of its functions.
+            let known = self.environment.find(self.scope, name);
+            let known =
+                known.map_or(UNKNOWN, |known| self.environment.symbols[known as usize].current);
+            value = self.union_known(&[known, value]);
+        }
         let variable = self.write(name, value);
         self.environment.symbols[variable as usize].defined = true;
         self.put_off(function, definition);
@@ -98,6 +105,7 @@ impl<'a> Drawing<'a> {
     pub(super) fn class_definition(&mut self, class: &'a StmtClassDef) {
         let before = self.facts.references.len();
         let keyword = self.keyword(&class.decorator_list, class.range);
+        let decorated = self.traits(&class.decorator_list);
         let decorators = self.decorators(&class.decorator_list);
         self.type_parameters(class.type_params.as_deref());
         let mut bases = Vec::new();
@@ -146,7 +154,7 @@ impl<'a> Drawing<'a> {
                 passed: Vec::new(),
                 yielded: UNKNOWN,
                 members: Vec::new(),
-                traits: Traits::default(),
+                traits: Traits { dataclass: decorated.dataclass, ..Traits::default() },
             },
             before,
         );
@@ -181,6 +189,8 @@ impl<'a> Drawing<'a> {
         let slot = self.fresh();
         self.op(Op::Define(definition, slot));
         let value = self.decorate(&class.decorator_list, &decorators, slot);
+        // A decorated class remains what others derive from, which is settled before calls are followed.
+        self.copy(slot, value);
         let variable = self.write(name, value);
         self.environment.symbols[variable as usize].defined = true;
     }
@@ -248,7 +258,12 @@ impl<'a> Drawing<'a> {
                 Some("classmethod") => traits.class_method = true,
                 Some("overload") => traits.overload = true,
                 Some("abstractmethod") => traits.abstract_method = true,
-                Some(name) if is_property(name) => traits.property = true,
+                Some("dataclass") => traits.dataclass = makes_init(&decorator.expression),
+                Some(name) if is_property(name) => {
+                    traits.property = true;
+                    traits.setter |= name == "setter";
+                    traits.deleter |= name == "deleter";
+                }
                 _ => {}
             }
         }
@@ -341,6 +356,13 @@ fn last_segment(expr: &Expr) -> Option<&str> {
         Expr::Call(call) => last_segment(&call.func),
         _ => None,
     }
+}
+
+/// Whether a `dataclass` decorator is not told to leave `__init__` out.
+fn makes_init(decorator: &Expr) -> bool {
+    let Expr::Call(call) = decorator else { return true };
+    let init = call.arguments.find_keyword("init");
+    init.is_none_or(|init| !matches!(&init.value, Expr::BooleanLiteral(flag) if !flag.value))
 }
 
 /// Decorators that change how an attribute is looked up, not what runs.

@@ -121,7 +121,7 @@ impl Facts {
             import.line = 0;
         }
         for op in &mut bare.ops {
-            if let Op::Raise(_, _, line) = op {
+            if let Some(line) = op.line_mut() {
                 *line = 0;
             }
         }
@@ -212,6 +212,11 @@ pub(crate) struct Traits {
     pub is_async: bool,
     pub generator: bool,
     pub property: bool,
+    /// It is the part of a property that runs when the attribute is stored, or deleted.
+    pub setter: bool,
+    pub deleter: bool,
+    /// A class whose `__init__` is generated.
+    pub dataclass: bool,
     pub static_method: bool,
     pub class_method: bool,
     pub overload: bool,
@@ -309,6 +314,24 @@ pub(crate) enum Op {
     Receiver(Local, Slot),
     /// Raising a class makes an instance of it.
     Raise(Slot, Local, u32),
+    /// An attribute is stored in the code of a definition, on a line.
+    Store(Slot, Name, Local, u32),
+    /// The same, deleted.
+    Delete(Slot, Name, Local, u32),
+}
+
+impl Op {
+    /// The line that it keeps, if it keeps one.
+    pub(crate) fn line(mut self) -> Option<u32> {
+        self.line_mut().copied()
+    }
+
+    fn line_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Op::Raise(.., line) | Op::Store(.., line) | Op::Delete(.., line) => Some(line),
+            _ => None,
+        }
+    }
 }
 
 /// How a callee is written.

@@ -42,7 +42,7 @@ impl<'a> Drawing<'a> {
             }
             Stmt::Delete(statement) => {
                 for target in &statement.targets {
-                    self.expression(target);
+                    self.delete(target);
                 }
             }
             Stmt::TypeAlias(statement) => {
@@ -163,6 +163,29 @@ impl<'a> Drawing<'a> {
         }
         let variable = self.environment.variable(scope, name);
         self.environment.symbols[variable as usize].owner = owner;
+    }
+
+    fn delete(&mut self, target: &'a Expr) {
+        match target {
+            Expr::Attribute(attribute) => {
+                let base = self.expression(&attribute.value);
+                let name = self.private(&attribute.attr);
+                if base != UNKNOWN {
+                    let line = self.line(attribute.attr.range.start());
+                    self.op(Op::Delete(base, name, self.definition, line));
+                }
+            }
+            target => match elements(target) {
+                Some(targets) if self.enter() => {
+                    targets.iter().for_each(|target| self.delete(target));
+                    self.depth -= 1;
+                }
+                Some(_) => self.depth -= 1,
+                None => {
+                    self.expression(target);
+                }
+            },
+        }
     }
 
     /// A nested block. Blocks that are too deep are not looked into.
@@ -568,6 +591,10 @@ impl<'a> Drawing<'a> {
             Expr::Attribute(attribute) => {
                 let base = self.expression(&attribute.value);
                 let name = self.private(&attribute.attr);
+                if base != UNKNOWN {
+                    let line = self.line(attribute.attr.range.start());
+                    self.op(Op::Store(base, name, self.definition, line));
+                }
                 if base != UNKNOWN && value != UNKNOWN {
                     self.op(Op::SetAttribute(base, name, value));
                 }

@@ -37,6 +37,9 @@ impl Solver<'_> {
         let property = match self.what(object) {
             Object::Definition(entity) => {
                 let definition = self.linked.definition(entity);
+                if definition.traits.setter || definition.traits.deleter {
+                    return;
+                }
                 (definition.kind == Kind::Function && definition.traits.property).then_some(entity)
             }
             Object::Property(entity) => Some(entity),

@@ -86,7 +86,7 @@ impl Solver<'_> {
         if let Ok(place) = self.lookup(class, self.special.new, None) {
             self.watch(place, Watch::CallInit { site, receiver: class });
         }
-        match self.lookup(class, self.special.init, None) {
+        match self.initialiser(class) {
             Ok(place) => self.watch(place, Watch::CallInit { site, receiver: made }),
             Err(ancestor) => {
                 self.edges.push((site, class));
@@ -96,10 +96,33 @@ impl Solver<'_> {
                         self.outside.push((site, init));
                     }
                 }
+                if let Ok(place) = self.lookup(class, self.special.post_init, None) {
+                    self.watch(place, Watch::CallInit { site, receiver: made });
+                }
                 // Data classes and named tuples store what they are given by name.
                 self.store_keywords(site, made);
             }
         }
+    }
+
+    /// The slot of a class's `__init__`, unless it is generated or lies outside.
+    fn initialiser(&self, class: Entity) -> Result<Place, Ancestor> {
+        let init = self.special.init;
+        let found = self.lookup(class, init, None)?;
+        let order = self.ancestors[class as usize].iter();
+        let classes = order.filter_map(|ancestor| match ancestor {
+            Ancestor::Class(base) => Some(*base),
+            _ => None,
+        });
+        for base in classes {
+            if self.linked.members.contains_key(&(base, init)) {
+                break;
+            }
+            if self.linked.definition(base).traits.dataclass {
+                return Err(Ancestor::Class(class));
+            }
+        }
+        Ok(found)
     }
 
     pub(super) fn store_keywords(&mut self, site: u32, made: ObjectId) {

@@ -115,6 +115,17 @@ enum Watch {
     Raise {
         site: u32,
     },
+    /// An attribute is stored or deleted, which its property may do.
+    Store {
+        site: u32,
+        deletes: bool,
+    },
+    /// A member of the class of what it is stored in.
+    Setter {
+        site: u32,
+        receiver: ObjectId,
+        deletes: bool,
+    },
     ClassOf(Place),
     PropertyOf(Place),
     /// A function passes; a constant is a setting of its wrapper.
@@ -183,6 +194,8 @@ struct Solver<'l> {
     deferred: Vec<(ObjectId, Symbol, Place)>,
     second: bool,
     stored: FxHashSet<Symbol>,
+    /// Names of properties that can be stored or deleted.
+    properties: FxHashSet<Symbol>,
     /// Reactions so far, and when to give up.
     steps: u64,
     allowed: u64,
@@ -203,6 +216,7 @@ enum Key2 {
 #[derive(Debug, Clone, Copy)]
 struct Special {
     init: Symbol,
+    post_init: Symbol,
     new: Symbol,
     call: Symbol,
     iter: Symbol,
@@ -225,6 +239,7 @@ pub(crate) fn solve(linked: &mut Linked<'_>) -> Solution {
         let mut name = |text: &'static str| linked.symbols.intern(text);
         Special {
             init: name("__init__"),
+            post_init: name("__post_init__"),
             new: name("__new__"),
             call: name("__call__"),
             iter: name("__iter__"),
@@ -253,7 +268,13 @@ impl<'l> Solver<'l> {
         let entities = u32::try_from(linked.file_by_entity.len()).unwrap_or(u32::MAX);
         let slots = linked.first_slot.last().copied().unwrap_or(0) as usize;
         let mut stored = FxHashSet::default();
+        let mut properties = FxHashSet::default();
         for (file, facts) in (0u32..).zip(linked.program.files) {
+            for definition in &facts.definitions {
+                if definition.traits.setter || definition.traits.deleter {
+                    properties.insert(linked.symbol(file, definition.name));
+                }
+            }
             for op in &facts.ops {
                 if let Op::SetAttribute(_, name, _) = op {
                     stored.insert(linked.symbol(file, *name));
@@ -287,6 +308,7 @@ impl<'l> Solver<'l> {
             deferred: Vec::new(),
             second: false,
             stored,
+            properties,
             steps: 0,
             allowed: (slots as u64 * STEPS).max(1 << 20),
             stranger: 0,
@@ -615,6 +637,22 @@ impl<'l> Solver<'l> {
                     && self.kind(entity) == Kind::Class
                 {
                     self.construct(site, entity);
+                }
+            }
+            Watch::Store { site, deletes } => {
+                if let Object::Made(class) = self.what(object)
+                    && self.kind(class) == Kind::Class
+                    && let Ok(place) = self.lookup(class, self.sites[site as usize].name, None)
+                {
+                    self.watch(place, Watch::Setter { site, receiver: object, deletes });
+                }
+            }
+            Watch::Setter { site, receiver, deletes } => {
+                if let Object::Definition(entity) = self.what(object) {
+                    let traits = self.linked.definition(entity).traits;
+                    if if deletes { traits.deleter } else { traits.setter } {
+                        self.invoke(site, entity, Some(receiver), false);
+                    }
                 }
             }
             Watch::ClassOf(to) => {

@@ -101,6 +101,18 @@ impl Solver<'_> {
                         self.watch(place(receiver), watch);
                     }
                     Op::Receiver(local, to) => self.receiver(entity(local), place(to)),
+                    Op::Store(base, name, within, line) | Op::Delete(base, name, within, line) => {
+                        let name = symbol(name);
+                        if !self.properties.contains(&name) {
+                            continue;
+                        }
+                        let form = SiteForm::Implicit;
+                        let (caller, callee) = (entity(within), place(base));
+                        let site = Site { caller, form, name, line, callee, call: None };
+                        let site = self.add_site(site);
+                        let deletes = matches!(op, Op::Delete(..));
+                        self.watch(place(base), Watch::Store { site, deletes });
+                    }
                     Op::Raise(from, within, line) => {
                         let site = self.add_site(Site {
                             caller: entity(within),
