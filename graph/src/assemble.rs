@@ -209,16 +209,20 @@ fn call_site(
             .map(|&(_, callee)| EntityId(callee))
             .collect(),
     };
+    let behind = solution.behind.get(&index).map_or(&[][..], Vec::as_slice);
+    let mut behind: Vec<String> =
+        behind.iter().map(|&name| linked.symbols.text(name).to_owned()).collect();
+    behind.sort_unstable();
     let outside = solution.outside.partition_point(|&(of, _)| of < index);
     let outside = solution.outside.get(outside).filter(|&&(of, _)| of == index);
     let unresolved = match outside {
         _ if saturated => Some(Unresolved::Ambiguous),
         Some(_) if strange => Some(Unresolved::Foreign),
-        Some(&(_, name)) if callees.is_empty() => {
+        Some(&(_, name)) if callees.is_empty() && behind.is_empty() => {
             Some(Unresolved::Outside(solution.foreign.name(name).to_owned()))
         }
         _ if strange => Some(Unresolved::Foreign),
-        _ if callees.is_empty() => Some(Unresolved::Unknown),
+        _ if callees.is_empty() || !behind.is_empty() => Some(Unresolved::Unknown),
         _ => None,
     };
     CallSite {
@@ -229,6 +233,7 @@ fn call_site(
         written: matches!(site.form, SiteForm::Written(_)),
         callees,
         unresolved,
+        behind,
     }
 }
 

@@ -144,6 +144,8 @@ pub struct CallSite {
     pub callees: Vec<EntityId>,
     /// Why it calls nothing for certain, or what else it may call.
     pub unresolved: Option<Unresolved>,
+    /// Attributes that what is called may have been read from, and that were not followed.
+    pub behind: Vec<String>,
 }
 
 /// A use of a definition.
@@ -268,29 +270,44 @@ impl Graph {
     /// Made on demand, since a common method name fits thousands of sites.
     pub fn possible(&self, site: &CallSite, names: &NameIndex) -> Vec<EntityId> {
         let conclusive = matches!(site.unresolved, Some(Unresolved::Outside(_)));
-        if site.name.is_empty() || conclusive {
+        if conclusive {
             return Vec::new();
         }
-        let mut found: Vec<EntityId> = names
-            .named(&site.name)
-            .iter()
-            .copied()
-            .filter(|&id| {
-                // A bare name does not reach a method.
-                site.attribute || !self.is_method(id)
-            })
-            .flat_map(|id| match self.entity(id).kind {
+        let own = Some(site.name.as_str()).filter(|name| !name.is_empty());
+        let own = own.into_iter().flat_map(|name| self.fitting(name, site.attribute, names));
+        let mut found: Vec<EntityId> =
+            own.chain(self.behind(site, names)).filter(|id| !site.callees.contains(id)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The same of the attributes alone that were not followed.
+    pub(crate) fn behind<'s>(
+        &'s self,
+        site: &'s CallSite,
+        names: &'s NameIndex,
+    ) -> impl Iterator<Item = EntityId> + 's {
+        site.behind.iter().flat_map(move |name| self.fitting(name, true, names))
+    }
+
+    /// What runs if a name means a definition that has it; a bare name does not reach a method.
+    fn fitting<'s>(
+        &'s self,
+        name: &str,
+        attribute: bool,
+        names: &'s NameIndex,
+    ) -> impl Iterator<Item = EntityId> + 's {
+        let fits = names.named(name).iter().copied();
+        fits.filter(move |&id| attribute || !self.is_method(id)).flat_map(|id| {
+            match self.entity(id).kind {
                 Kind::Class => {
                     let init = names.constructor(id);
                     if init.is_empty() { vec![id] } else { init }
                 }
                 _ => vec![id],
-            })
-            .filter(|id| !site.callees.contains(id))
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+            }
+        })
     }
 }
 

@@ -42,7 +42,7 @@ pub use importance::{
 pub use lines::{LineGraph, LineId, Order};
 pub use module::{Module, ModuleId, Modules};
 pub use outline::{Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline};
-pub use query::{Lookup, Queries, Reached, Way};
+pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
 pub use resolve::{Binding, BindingKind, Resolver, Target};

@@ -3,14 +3,14 @@
 //! Answers are data, sorted and complete; cutting them for a reader is the business of whoever shows
 //! them.
 
-use std::collections::VecDeque;
+use std::{cell::OnceCell, collections::VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     facts::Kind,
-    graph::{CallEdge, EntityId, FileId, Graph, NameIndex, Tier, Use},
+    graph::{CallEdge, CallSite, EntityId, FileId, Graph, NameIndex, Tier, Use},
 };
 
 /// What a name denotes.
@@ -35,35 +35,49 @@ pub enum Way {
 }
 
 /// Something reached, and from how far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reached {
     /// Number of edges.
     pub depth: u32,
     /// What was reached.
     pub id: EntityId,
-    /// How sure the last edge is.
+    /// How sure the way there is.
+    pub tier: Tier,
+    /// Line of each call that is the last step, in the file of what calls.
+    pub lines: Vec<u32>,
+}
+
+/// A call that may happen: by name or by inheritance alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PossibleCall {
+    /// The edge.
+    #[serde(flatten)]
+    pub edge: CallEdge,
+    /// That it is not certain.
     pub tier: Tier,
 }
+
+/// A name that fits more definitions than this says nothing of any of them.
+const FITTING: usize = 32;
 
 /// A graph with what its queries need at hand.
 #[derive(Debug)]
 pub struct Queries<'g> {
     graph: &'g Graph,
     names: NameIndex,
-    out: Vec<Vec<u32>>,
     into: Vec<Vec<u32>>,
+    /// Sites that may call more than they do for certain, by the names of what that is.
+    doubtful: OnceCell<FxHashMap<&'g str, Vec<u32>>>,
 }
 
 impl<'g> Queries<'g> {
     /// Prepares a graph for queries.
     pub fn new(graph: &'g Graph) -> Self {
-        let mut out = vec![Vec::new(); graph.entities.len()];
         let mut into = vec![Vec::new(); graph.entities.len()];
         for (at, edge) in (0u32..).zip(&graph.calls) {
-            out[edge.caller.0 as usize].push(at);
             into[edge.callee.0 as usize].push(at);
         }
-        Self { graph, names: NameIndex::new(graph), out, into }
+        Self { graph, names: NameIndex::new(graph), into, doubtful: OnceCell::new() }
     }
 
     /// The graph asked.
@@ -141,8 +155,10 @@ impl<'g> Queries<'g> {
     }
 
     /// Call edges that leave a definition.
-    pub fn calls_from(&self, id: EntityId) -> impl Iterator<Item = &'g CallEdge> + '_ {
-        self.out[id.0 as usize].iter().map(|&at| &self.graph.calls[at as usize])
+    pub fn calls_from(&self, id: EntityId) -> impl Iterator<Item = &'g CallEdge> + use<'g> {
+        let calls = &self.graph.calls;
+        let from = calls.partition_point(|edge| edge.caller < id);
+        calls[from..].iter().take_while(move |edge| edge.caller == id)
     }
 
     /// Call edges that reach a definition.
@@ -153,63 +169,154 @@ impl<'g> Queries<'g> {
     /// Everything that calls definitions (or is called by them), to a depth. A class stands for its
     /// methods as well.
     pub fn calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
-        self.reach(of, depth, |at, found| {
-            for member in self.with_members(at) {
-                match way {
-                    Way::Forward => found.extend(self.calls_from(member).map(|edge| edge.callee)),
-                    Way::Backward => found.extend(self.calls_to(member).map(|edge| edge.caller)),
-                }
-            }
-        })
+        self.follow(of, way, depth, Tier::Certain)
     }
 
-    /// Callers and callees that are not certain, one edge away: of calls that were not followed, whatever
-    /// has the name; of those that were, what overrides the method found, or what that overrides if it is
-    /// abstract, since an annotation promises no more than a base class.
-    pub fn possible(&self, id: EntityId, way: Way) -> Vec<EntityId> {
+    /// What else may call them (or be called by them), to a depth: of calls that were not followed,
+    /// whatever has the name; of those that were, what overrides the method found, or what that overrides
+    /// if it is abstract, since an annotation promises no more than a base class.
+    pub fn possible_calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
+        let certain = self.calls(of, way, depth);
+        let certain: FxHashSet<EntityId> = certain.into_iter().map(|reached| reached.id).collect();
+        let mut found = self.follow(of, way, depth, Tier::Possible);
+        found.retain(|reached| !certain.contains(&reached.id));
+        found.iter_mut().for_each(|reached| reached.tier = Tier::Possible);
+        found
+    }
+
+    /// All calls that may happen, sorted by both ends, and the number of call sites that were left out
+    /// because their names fit too many definitions.
+    pub fn possible_edges(&self) -> (Vec<PossibleCall>, usize) {
+        let mut edges = Vec::new();
+        let mut left_out = 0;
+        for sites in self.graph.sites.chunk_by(|left, right| left.caller == right.caller) {
+            let caller = sites[0].caller;
+            let mut made: Vec<(EntityId, u32)> = Vec::new();
+            for site in sites {
+                let possible = self.possible_at(site);
+                match possible.len() > FITTING {
+                    true => left_out += 1,
+                    false => made.extend(possible.into_iter().map(|callee| (callee, site.line))),
+                }
+            }
+            made.retain(|&(callee, _)| !self.calls_from(caller).any(|edge| edge.callee == callee));
+            made.sort_unstable();
+            edges.extend(made.chunk_by(|left, right| left.0 == right.0).map(|calls| {
+                let (callee, line) = calls[0];
+                let weight = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                let edge = CallEdge { caller, callee, weight, line };
+                PossibleCall { edge, tier: Tier::Possible }
+            }));
+        }
+        (edges, left_out)
+    }
+
+    fn sites_of(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> + use<'g> {
+        let sites = &self.graph.sites;
+        let from = sites.partition_point(|site| site.caller < id);
+        sites[from..].iter().take_while(move |site| site.caller == id)
+    }
+
+    /// What a site may call beside what it calls for certain.
+    fn possible_at(&self, site: &CallSite) -> Vec<EntityId> {
         let graph = self.graph;
-        let mut found = FxHashSet::default();
+        if site.callees.is_empty() {
+            return graph.possible(site, &self.names);
+        }
+        let mut found: Vec<EntityId> = graph.behind(site, &self.names).collect();
+        for &callee in &site.callees {
+            let alike = self.names.named(&graph.entity(callee).name);
+            found.extend(alike.iter().copied().filter(|&other| self.replaces(callee, other)));
+        }
+        found.retain(|id| !site.callees.contains(id));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Sites that may call a definition, but do not for certain.
+    fn doubtful(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> {
+        let graph = self.graph;
+        let sites = self.doubtful.get_or_init(|| {
+            let mut sites: FxHashMap<&'g str, Vec<u32>> = FxHashMap::default();
+            for (at, site) in (0u32..).zip(&graph.sites) {
+                let behind = site.behind.iter().map(String::as_str);
+                let callees = site.callees.iter().map(|&callee| graph.entity(callee).name.as_str());
+                let own = site.callees.is_empty().then_some(site.name.as_str());
+                let mut names: Vec<&str> = behind.chain(callees).chain(own).collect();
+                names.sort_unstable();
+                names.dedup();
+                for name in names {
+                    sites.entry(name).or_default().push(at);
+                }
+            }
+            sites
+        });
+        let entity = graph.entity(id);
+        let class = graph.entity(entity.parent);
+        let constructor =
+            matches!(entity.name.as_str(), "__init__" | "__new__") && class.kind == Kind::Class;
+        let name = if constructor { &class.name } else { &entity.name };
+        let listed = sites.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+        listed
+            .iter()
+            .map(|&at| &graph.sites[at as usize])
+            .filter(move |site| self.possible_at(site).contains(&id))
+    }
+
+    /// One step along calls that are at least as sure as `doubt`, with the line of each call.
+    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Vec<(EntityId, Tier, u32)>) {
         match way {
             Way::Forward => {
-                let from = graph.sites.partition_point(|site| site.caller < id);
-                for site in graph.sites[from..].iter().take_while(|site| site.caller == id) {
-                    if site.callees.is_empty() {
-                        found.extend(graph.possible(site, &self.names));
-                        continue;
-                    }
-                    for &callee in &site.callees {
-                        let alike = self.names.named(&graph.entity(callee).name);
-                        found.extend(alike.iter().copied().filter(|&other| {
-                            !site.callees.contains(&other) && self.replaces(callee, other)
-                        }));
+                for site in self.sites_of(at) {
+                    let certain =
+                        site.callees.iter().map(|&callee| (callee, Tier::Certain, site.line));
+                    found.extend(certain);
+                    if doubt == Tier::Possible {
+                        let possible = self.possible_at(site).into_iter();
+                        found.extend(possible.map(|callee| (callee, Tier::Possible, site.line)));
                     }
                 }
             }
             Way::Backward => {
-                let entity = graph.entity(id);
-                let class = graph.entity(entity.parent);
-                let constructor = matches!(entity.name.as_str(), "__init__" | "__new__")
-                    && class.kind == Kind::Class;
-                let name = if constructor { &class.name } else { &entity.name };
-                for site in &graph.sites {
-                    let fits = if site.callees.is_empty() {
-                        &site.name == name && graph.possible(site, &self.names).contains(&id)
-                    } else {
-                        !site.callees.contains(&id)
-                            && site.callees.iter().any(|&callee| {
-                                graph.entity(callee).name == entity.name
-                                    && self.replaces(callee, id)
-                            })
-                    };
-                    if fits {
-                        found.insert(site.caller);
-                    }
+                for edge in self.calls_to(at) {
+                    let sites =
+                        self.sites_of(edge.caller).filter(|site| site.callees.contains(&at));
+                    found.extend(sites.map(|site| (site.caller, Tier::Certain, site.line)));
+                }
+                if doubt == Tier::Possible {
+                    let sites = self.doubtful(at);
+                    found.extend(sites.map(|site| (site.caller, Tier::Possible, site.line)));
                 }
             }
         }
-        let mut found: Vec<EntityId> = found.into_iter().collect();
-        found.sort_unstable();
-        found
+    }
+
+    fn follow(&self, of: &[EntityId], way: Way, depth: u32, doubt: Tier) -> Vec<Reached> {
+        let mut seen: FxHashSet<EntityId> = of.iter().copied().collect();
+        let mut reached = Vec::new();
+        let mut edge = of.to_vec();
+        for depth in 1..=depth {
+            let mut found = Vec::new();
+            for member in edge.iter().flat_map(|&at| self.with_members(at)) {
+                self.step(member, way, doubt, &mut found);
+            }
+            found.retain(|(id, ..)| !seen.contains(id));
+            found.sort_unstable();
+            edge.clear();
+            for calls in found.chunk_by(|left, right| left.0 == right.0) {
+                let (id, tier, _) = calls[0];
+                let surest = calls.iter().take_while(|call| call.1 == tier);
+                let lines = surest.map(|&(.., line)| line).collect();
+                reached.push(Reached { depth, id, tier, lines });
+                edge.push(id);
+            }
+            if edge.is_empty() {
+                break;
+            }
+            seen.extend(&edge);
+        }
+        reached
     }
 
     /// Whether one method may run where another of its name was found. A constructor may not: classes
@@ -234,28 +341,39 @@ impl<'g> Queries<'g> {
         bases[from..].iter().take_while(|&&(of, _)| of == class).any(|&(_, found)| found == base)
     }
 
-    /// A shortest chain of calls from one of some definitions to one of others, both included; empty
-    /// without one. Classes stand for their methods at both ends.
-    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> Vec<EntityId> {
+    /// A shortest chain of calls from one of some definitions to one of others, both included, each with
+    /// how sure the call of it is; empty without one. A chain that is certain goes before any other.
+    /// Classes stand for their methods at both ends.
+    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> Vec<(EntityId, Tier)> {
+        match self.chain(from, to, Tier::Certain) {
+            chain if chain.is_empty() => self.chain(from, to, Tier::Possible),
+            chain => chain,
+        }
+    }
+
+    fn chain(&self, from: &[EntityId], to: &[EntityId], doubt: Tier) -> Vec<(EntityId, Tier)> {
         let goals: FxHashSet<EntityId> = to.iter().flat_map(|&id| self.with_members(id)).collect();
-        let mut before: FxHashMap<EntityId, EntityId> = FxHashMap::default();
+        let mut before: FxHashMap<EntityId, (EntityId, Tier)> = FxHashMap::default();
         let mut queue: VecDeque<EntityId> =
             from.iter().flat_map(|&id| self.with_members(id)).collect();
         let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
         while let Some(at) = queue.pop_front() {
-            for edge in self.calls_from(at) {
-                let next = edge.callee;
+            let mut steps = Vec::new();
+            self.step(at, Way::Forward, doubt, &mut steps);
+            steps.sort_unstable_by_key(|&(id, tier, _)| (tier, id));
+            for (next, tier, _) in steps {
                 if starts.contains(&next) || before.contains_key(&next) {
                     continue;
                 }
-                before.insert(next, at);
+                before.insert(next, (at, tier));
                 if goals.contains(&next) {
-                    let mut path = vec![next];
+                    let mut path = Vec::new();
                     let mut step = next;
-                    while let Some(&earlier) = before.get(&step) {
-                        path.push(earlier);
+                    while let Some(&(earlier, tier)) = before.get(&step) {
+                        path.push((step, tier));
                         step = earlier;
                     }
+                    path.push((step, Tier::Certain));
                     path.reverse();
                     return path;
                 }
@@ -395,7 +513,9 @@ impl<'g> Queries<'g> {
             if found.is_empty() {
                 break;
             }
-            reached.extend(found.iter().map(|&id| Reached { depth, id, tier: Tier::Certain }));
+            let (tier, lines) = (Tier::Certain, Vec::new());
+            let near = found.iter().map(|&id| Reached { depth, id, tier, lines: lines.clone() });
+            reached.extend(near);
             edge = found;
         }
         reached
@@ -468,7 +588,10 @@ mod tests {
             &["shapes.Square.size", "shapes.Shape.area", "app.main", "app"],
         );
         check(
-            |q| q.path(&all(q, "app.py"), &all(q, "square")),
+            |q| {
+                let path = q.path(&all(q, "app.py"), &all(q, "square"));
+                path.into_iter().map(|(id, _)| id).collect()
+            },
             &["app", "app.main", "shapes.Shape.area", "shapes.Square.size", "shapes.square"],
         );
     }

@@ -1,6 +1,6 @@
 //! What the call graph says of small sources: certain edges, and why a call has none.
 
-use gistify_graph::{Graph, Queries, Unresolved, Way};
+use gistify_graph::{Graph, Queries, Reached, Tier, Unresolved, Way};
 
 /// Splits `# path` lines off; what stands before the first is `m.py`.
 fn built(text: &str) -> Graph {
@@ -284,8 +284,8 @@ fn check_possible(text: &str, name: &str, way: Way, expected: &[&str]) {
     let graph = built(text);
     let queries = Queries::new(&graph);
     let id = graph.ids().find(|&id| graph.qualified(id) == name).unwrap();
-    let found: Vec<String> =
-        queries.possible(id, way).into_iter().map(|id| graph.qualified(id)).collect();
+    let found = queries.possible_calls(&[id], way, 1);
+    let found: Vec<String> = found.into_iter().map(|reached| graph.qualified(reached.id)).collect();
     assert_eq!(found, expected, "{text}");
 }
 
@@ -303,4 +303,69 @@ fn overrides_behind_an_annotation_are_possible() {
     let source = "class C:\n    def f(self): pass\ndef g(x): x.f()\n";
     check_possible(source, "m.g", Way::Forward, &["m.C.f"]);
     check_possible(source, "m.C.f", Way::Backward, &["m.g"]);
+}
+
+#[test]
+fn a_site_that_is_known_in_part_keeps_the_reason() {
+    let rest = "def target(): pass\nclass C:\n    def go(self): pass\n";
+    for chosen in [
+        "h = target if flag else x.go",
+        "if flag:\n        h = target\n    else:\n        h = x.go",
+    ] {
+        let source = format!("def mixed(x, flag):\n    {chosen}\n    h()\n{rest}");
+        check(&source, &["m.mixed -> m.target"]);
+        check_reason(&source, "h", Some(&Unresolved::Unknown));
+        check_possible(&source, "m.mixed", Way::Forward, &["m.C.go"]);
+        check_possible(&source, "m.C.go", Way::Backward, &["m.mixed"]);
+    }
+    check_reason(&format!("{rest}h = target\nh()\n"), "h", None);
+}
+
+/// A chain of calls, and what is called to a depth; what is only possible is in brackets.
+fn check_chains(text: &str, from: &str, to: &str, chain: &[&str], called: &[&str]) {
+    let graph = built(text);
+    let queries = Queries::new(&graph);
+    let named = |name: &str| graph.ids().find(|&id| graph.qualified(id) == name).unwrap();
+    let shown = |id, tier| match tier {
+        Tier::Certain => graph.qualified(id),
+        Tier::Possible => format!("({})", graph.qualified(id)),
+    };
+    let path = queries.path(&[named(from)], &[named(to)]);
+    assert_eq!(path.into_iter().map(|(id, tier)| shown(id, tier)).collect::<Vec<_>>(), chain);
+    let mut reached = queries.calls(&[named(from)], Way::Forward, 2);
+    reached.extend(queries.possible_calls(&[named(from)], Way::Forward, 2));
+    let line = |r: &Reached| format!("{} {} {:?}", r.depth, shown(r.id, r.tier), r.lines);
+    assert_eq!(reached.iter().map(line).collect::<Vec<_>>(), called);
+}
+
+#[test]
+fn chains_go_on_through_what_is_possible() {
+    let source = "def a(x):\n    b()\n    x.go()\n    b()\ndef b(): pass\nclass C:\n    \
+                  def go(self): c()\ndef c(): pass\n";
+    check_chains(
+        source,
+        "m.a",
+        "m.c",
+        &["m.a", "(m.C.go)", "m.c"],
+        &["1 m.b [2, 4]", "1 (m.C.go) [3]", "2 (m.c) [7]"],
+    );
+    let certain = format!("{source}def d(x):\n    x.go()\n    e()\ndef e(): c()\n");
+    check_chains(
+        &certain,
+        "m.d",
+        "m.c",
+        &["m.d", "m.e", "m.c"],
+        &["1 m.e [11]", "2 m.c [12]", "1 (m.C.go) [10]"],
+    );
+}
+
+#[test]
+fn possible_edges_are_listed_once() {
+    let graph = built("def f(x):\n    x.go()\n    x.go()\nclass C:\n    def go(self): pass\n");
+    let (edges, left_out) = Queries::new(&graph).possible_edges();
+    let named: Vec<_> = edges
+        .iter()
+        .map(|call| (graph.qualified(call.edge.callee), call.edge.weight, call.edge.line))
+        .collect();
+    assert_eq!((named, left_out), (vec![("m.C.go".to_owned(), 2, 2)], 0));
 }

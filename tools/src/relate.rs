@@ -56,6 +56,12 @@ pub struct Related {
     pub depth: u32,
     /// How sure the relation is.
     pub tier: Tier,
+    /// Line of each call that is the last step, in the file of what calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<u32>,
+    /// Number of those calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<usize>,
 }
 
 /// Why a question has no answer.
@@ -84,6 +90,8 @@ pub enum RelateError {
 
 /// Names that are offered for one that is not there.
 const NEAR: usize = 5;
+/// Lines of calls that the tool lists for one answer; their number is told.
+const LISTED: usize = 20;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
 
@@ -175,15 +183,16 @@ pub fn relation(
     let first = ids[0];
     let certain = |depth: u32, id: EntityId| related(graph, depth, id, Tier::Certain);
     let reached = |found: Vec<graph::Reached>| -> Vec<Related> {
-        found.into_iter().map(|reached| certain(reached.depth, reached.id)).collect()
+        let answer = |reached: graph::Reached| Related {
+            weight: Some(reached.lines.len()).filter(|&calls| calls > 0),
+            lines: reached.lines,
+            ..related(graph, reached.depth, reached.id, reached.tier)
+        };
+        found.into_iter().map(answer).collect()
     };
     let with_possible = |way: Way| {
         let mut found = reached(queries.calls(&ids, way, depth));
-        let mut possible: Vec<EntityId> =
-            ids.iter().flat_map(|&id| queries.possible(id, way)).collect();
-        possible.sort_unstable();
-        possible.dedup();
-        found.extend(possible.into_iter().map(|id| related(graph, 1, id, Tier::Possible)));
+        found.extend(reached(queries.possible_calls(&ids, way, depth)));
         found
     };
     let modules = |way: Way| -> Vec<Related> {
@@ -198,7 +207,8 @@ pub fn relation(
         Relation::Callees => with_possible(Way::Forward),
         Relation::Path => {
             let goals = resolve(&queries, to.ok_or(RelateError::NoGoal)?)?;
-            (0u32..).zip(queries.path(&ids, &goals)).map(|(at, id)| certain(at, id)).collect()
+            let chain = (0u32..).zip(queries.path(&ids, &goals));
+            chain.map(|(at, (id, tier))| related(graph, at, id, tier)).collect()
         }
         Relation::Dependencies => reached(queries.dependencies(&ids, Way::Forward, depth)),
         Relation::Dependents => reached(queries.dependencies(&ids, Way::Backward, depth)),
@@ -246,6 +256,8 @@ fn related(graph: &Graph, depth: u32, id: EntityId, tier: Tier) -> Related {
         line: entity.keyword_line,
         depth,
         tier,
+        lines: Vec::new(),
+        weight: None,
     }
 }
 
@@ -291,6 +303,7 @@ impl Tool for RelateTool {
             .map_err(|error| Problem::NotFound.because(error))?;
         let found = answers.len();
         answers.truncate(asked.limit.unwrap_or(60).min(500));
+        answers.iter_mut().for_each(|answer| answer.lines.truncate(LISTED));
         Reply::of(&Answer { found, left_out: found - answers.len(), answers })
     }
 }

@@ -48,7 +48,7 @@ pub struct PathBetween {
 impl PathBetween {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let to = Some(self.to.as_str());
-        let asked = Asked { kind: Relation::Path, of: &self.from, to, depth: 0, certain: true };
+        let asked = Asked { kind: Relation::Path, of: &self.from, to, depth: 0, certain: false };
         asked.act(around, &self.source)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use graph::{
     BuildOptions, Context, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup,
-    Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
+    PossibleCall, Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
 };
 use serde::Serialize;
 use tools::{HistoryRequest, Repository};
@@ -214,7 +214,10 @@ impl GraphCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
         let text = match self.format {
-            Form::Json => json(&graph)?,
+            Form::Json => {
+                let (possible, left_out) = Queries::new(&graph).possible_edges();
+                json(&WithPossible { graph: &graph, possible, left_out })?
+            }
             Form::Tree => {
                 let texts = Texts::new(&repository.root, walking(around));
                 json(&graph::tree(&graph, &texts))?
@@ -243,6 +246,17 @@ struct Versioned<'a, T> {
     version: u32,
     #[serde(flatten)]
     value: &'a T,
+}
+
+/// A graph with the calls that are not certain, and the number of call sites whose names fit too much
+/// to tell them.
+#[derive(Serialize)]
+struct WithPossible<'a> {
+    #[serde(flatten)]
+    graph: &'a Graph,
+    possible: Vec<PossibleCall>,
+    #[serde(rename = "possible_left_out")]
+    left_out: usize,
 }
 
 fn json(value: &impl Serialize) -> Result<String, Failure> {

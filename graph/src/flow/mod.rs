@@ -91,6 +91,8 @@ pub(crate) struct Solution {
     pub strange: Vec<bool>,
     /// Sites whose callee set grew too large to be trusted.
     pub saturated: Vec<bool>,
+    /// Site to the attributes behind its callee that nothing was seen to reach.
+    pub behind: FxHashMap<u32, Vec<Symbol>>,
     /// Uses: index of the reference in its file, file, and the definition it denotes.
     pub references: Vec<(u32, u32, Entity)>,
     /// Classes and their resolved bases, inside the repository.

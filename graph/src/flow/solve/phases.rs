@@ -215,6 +215,7 @@ impl Solver<'_> {
         references.dedup();
         let saturated = self.sites.iter().map(|site| self.slots.is_full(site.callee)).collect();
         let edges = by_site(self.sites.len(), &self.edges);
+        let behind = self.behind();
         self.outside.sort_unstable();
         self.outside.dedup();
         let mut bases = Vec::new();
@@ -232,10 +233,56 @@ impl Solver<'_> {
             outside: self.outside,
             strange: self.strange,
             saturated,
+            behind,
             references,
             bases,
             foreign: self.foreign,
         }
+    }
+}
+
+/// Copies that are gone back along from one callee at most.
+const BACK: usize = 64;
+
+impl Solver<'_> {
+    /// For each site the attributes that its callee may be a copy of and that hold nothing.
+    fn behind(&self) -> FxHashMap<u32, Vec<Symbol>> {
+        let linked = self.linked;
+        let mut found = FxHashMap::default();
+        let mut sites =
+            (0u32..).zip(&self.sites).filter_map(|(at, site)| Some((at, site.call?))).peekable();
+        for (file, facts) in (0u32..).zip(linked.program.files) {
+            let mut sources: FxHashMap<Slot, Vec<Slot>> = FxHashMap::default();
+            let mut unknown: FxHashMap<Slot, Symbol> = FxHashMap::default();
+            for op in &facts.ops {
+                match *op {
+                    Op::Copy(from, to) => sources.entry(to).or_default().push(from),
+                    Op::Attribute(_, name, to) if self.slots.count(linked.place(file, to)) == 0 => {
+                        unknown.insert(to, linked.symbol(file, name));
+                    }
+                    _ => {}
+                }
+            }
+            while let Some((site, (_, call))) = sites.next_if(|&(_, (of, _))| of == file) {
+                let callee = facts.calls[call as usize].callee;
+                let mut open = sources.get(&callee).cloned().unwrap_or_default();
+                let mut at = 0;
+                while at < open.len().min(BACK) {
+                    let further = sources.get(&open[at]).into_iter().flatten().copied();
+                    let further: Vec<Slot> = further.filter(|slot| !open.contains(slot)).collect();
+                    open.extend(further);
+                    at += 1;
+                }
+                let mut names: Vec<Symbol> =
+                    open.iter().filter_map(|slot| unknown.get(slot).copied()).collect();
+                if !names.is_empty() {
+                    names.sort_unstable();
+                    names.dedup();
+                    found.insert(site, names);
+                }
+            }
+        }
+        found
     }
 }
 
