@@ -30,7 +30,7 @@ pub struct OutlineItem {
     pub line: u32,
     /// Last line.
     pub end_line: u32,
-    /// The text up to the colon, on one line.
+    /// The text up to the colon, on one line; a very long one is cut.
     pub signature: String,
 }
 
@@ -103,6 +103,8 @@ pub fn outline(text: &str) -> Vec<OutlineItem> {
     }
 }
 
+/// Bytes of a signature that are kept.
+const SIGNATURE: usize = 1_000;
 /// Time that one parse or query may take.
 const PATIENCE: Duration = Duration::from_millis(800);
 /// Syntax trees deeper than this are not descended into any further.
@@ -297,8 +299,7 @@ impl Document {
         let end =
             node.child_by_field_name("body").map_or(node.end_byte(), |body| body.start_byte());
         let text = &self.text[node.start_byte()..end.max(node.start_byte())];
-        let text = text.trim_end().trim_end_matches(':');
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(text.trim_end().trim_end_matches(':'))
     }
 }
 
@@ -306,6 +307,16 @@ impl std::fmt::Debug for Document {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Document").field("bytes", &self.text.len()).finish_non_exhaustive()
     }
+}
+
+/// A signature in one line of bearable length.
+fn one_line(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > SIGNATURE {
+        line.truncate(line.floor_char_boundary(SIGNATURE));
+        line.push_str(" ...");
+    }
+    line
 }
 
 fn recovered(text: &str) -> Vec<OutlineItem> {
@@ -327,7 +338,7 @@ fn recovered(text: &str) -> Vec<OutlineItem> {
             name: facts.names[definition.name.0 as usize].to_string(),
             line: definition.line,
             end_line: definition.end_line,
-            signature: signature.split_whitespace().collect::<Vec<_>>().join(" "),
+            signature: one_line(signature),
         });
     }
     items.sort_by_key(|item| (item.line, item.depth));
@@ -408,6 +419,15 @@ mod tests {
             "@d\nclass A(B):\n    def f(self,\n          x): pass\n\ndef g() -> int:\n    def h(): pass\n",
             &["class A(B) 1-4", "  def f(self, x) 3-4", "def g() -> int 6-7", "  def h() 7-7"],
         );
+    }
+
+    #[test]
+    fn long_signatures_are_cut() {
+        for broken in ["", "x = (1,\n"] {
+            let items = outline(&format!("def f(x='{}'): pass\n{broken}", "é".repeat(9_000)));
+            assert!(items[0].signature.ends_with("é ..."), "{}", items[0].signature.len());
+            assert!(items[0].signature.len() <= SIGNATURE + 4);
+        }
     }
 
     #[test]

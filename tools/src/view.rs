@@ -23,6 +23,8 @@ use crate::{
 const LINES: usize = 400;
 /// Bytes of one answer at most.
 const BYTES: usize = 32_000;
+/// Bytes of one line at most.
+const LINE: usize = 8_000;
 /// Larger files than this are not shown, in bytes.
 const LARGEST: u64 = 64 << 20;
 
@@ -93,6 +95,11 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         }
         let first = asked.first.unwrap_or(1).max(1);
         let last = asked.last.unwrap_or(u32::MAX);
+        let lines = numbered(&text).count();
+        if first > 1 && first as usize > lines {
+            let past = format!("line {first} is past the end ({target} has {lines} lines)");
+            return Err(Problem::BadArguments.because(past));
+        }
         return Ok(counted(target, &text, |line| (first..=last).contains(&line)));
     }
     let queries = Queries::new(graph);
@@ -171,6 +178,7 @@ pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> Vi
 fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
     let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0, next: None };
     for (at, line) in lines.into_iter().enumerate() {
+        let line = cut(line);
         if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {
             view.left_out += 1;
             continue;
@@ -179,6 +187,16 @@ fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
         view.text.push('\n');
     }
     view
+}
+
+/// A line of bearable length, which says what is missing.
+fn cut(mut line: String) -> String {
+    let whole = line.len();
+    if whole > LINE {
+        line.truncate(line.floor_char_boundary(LINE));
+        line.push_str(&format!(" [{} more bytes]", whole - line.len()));
+    }
+    line
 }
 
 #[cfg(test)]
@@ -224,6 +242,27 @@ mod tests {
         let view = counted("a.py", &text, |line| line >= 990);
         assert_eq!((view.left_out, view.next), (0, None));
         assert_eq!(counted("a.py", "a\rb\r\nc", |line| line == 2).text, "    2 b\n");
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_passed() {
+        let text = format!("x = '{}'\ny = 1\n", "é".repeat(BYTES));
+        let view = counted("a.py", &text, |_| true);
+        assert_eq!((view.left_out, view.next), (0, None));
+        assert!(view.text.ends_with(" more bytes]\n    2 y = 1\n"), "{}", view.text.len());
+        assert!(view.text.len() < LINE + 100);
+    }
+
+    #[test]
+    fn lines_past_the_end_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a.py"), "x = 1\ny = 2\n").unwrap();
+        let graph = Graph::build(root.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(root.path(), WalkOptions::default());
+        let target = "a.py".to_owned();
+        let asked = Arguments { target, first: Some(3), ..Arguments::default() };
+        let error = view(&graph, &texts, &asked).err().unwrap().to_string();
+        assert!(error.contains("line 3 is past the end (a.py has 2 lines)"), "{error}");
     }
 
     #[test]
