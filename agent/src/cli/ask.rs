@@ -2,7 +2,7 @@
 //! a repository.
 
 use clap::Args;
-use graph::{Texts, Tier};
+use graph::{OutlineItem, Texts, Tier};
 use tools::{Relation, SearchKind, relation, search};
 
 use super::{
@@ -147,12 +147,26 @@ pub struct Outline {
 impl Outline {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        if !graph.modules.iter().any(|module| module.path == self.file) {
-            let message = format!("no module {} (paths are relative to the repository)", self.file);
+        let Some(module) = graph.modules.iter().find(|module| module.path == self.file) else {
+            let skipped = graph.skipped.iter().find(|skipped| skipped.path == self.file);
+            let message = match skipped {
+                Some(skipped) => format!("{} was left out: {}", self.file, skipped.reason),
+                None => format!("no module {} (paths are relative to the repository)", self.file),
+            };
             return Err(Failure::new(Exit::Input, message));
-        }
+        };
         let texts = Texts::new(&repository.root, walking(around));
-        let items = graph::outline(&texts.of(&self.file));
+        let mut items = graph::outline(&texts.of(&self.file));
+        // What does not parse has its place among the rest.
+        items.extend(module.errors.iter().map(|(line, message)| OutlineItem {
+            depth: 0,
+            kind: "error".to_owned(),
+            name: String::new(),
+            line: *line,
+            end_line: *line,
+            signature: format!("syntax error: {message}"),
+        }));
+        items.sort_by_key(|item| (item.line, item.depth));
         if around.json {
             println!("{}", serde_json::to_string(&items).or_exit(Exit::Infrastructure)?);
             return Ok(Exit::Success);

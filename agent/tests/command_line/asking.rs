@@ -129,3 +129,45 @@ fn a_focus_is_understood_or_said_to_fit_nothing() {
     assert_eq!((modules, unmatched), (ranked("").0, serde_json::json!(["no/where.py"])));
     assert!(said.contains("nothing fits the focus on no/where.py"), "{said}");
 }
+
+#[test]
+fn an_outline_says_what_does_not_parse_and_what_was_left_out() {
+    let user = User::new();
+    let root = user.repository("broken", "#- a.py\ndef f(): pass\nx = = 1\ndef g(): pass\n");
+    std::os::unix::fs::symlink("../away.py", root.join("link.py")).unwrap();
+    let ran = user.gistify(&["-q", "outline", "broken", "a.py"]);
+    let lines: Vec<&str> = ran.out.lines().map(str::trim).collect();
+    assert_eq!((lines.len(), lines[0]), (3, "1-1     def f()"), "{}", ran.out);
+    assert!(lines[1].starts_with("2-2     syntax error: "), "{}", ran.out);
+    let ran = user.gistify(&["-q", "outline", "broken", "a.py", "--json"]);
+    let items: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&items[1]["kind"], &items[1]["line"]), (&"error".into(), &2.into()));
+    let ran = user.gistify(&["-q", "outline", "broken", "link.py"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("link.py was left out"), "{}", ran.err);
+}
+
+#[test]
+fn calls_have_lines_and_possible_ones_are_exported() {
+    let user = User::new();
+    let text = "#- m.py\ndef a(x):\n    b()\n    b()\n    x.go()\ndef b(): pass\nclass C:\n    def go(self): b()\n";
+    user.repository("doubt", text);
+    let json = |args: &[&str]| -> serde_json::Value {
+        let ran = user.gistify(&[&["-q", args[0], "doubt"], &args[1..]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    let callees = json(&["callees", "m.a", "--json"]);
+    assert_eq!(
+        (&callees[0]["lines"], &callees[0]["weight"]),
+        (&serde_json::json!([2, 3]), &2.into())
+    );
+    assert_eq!((&callees[1]["name"], &callees[1]["tier"]), (&"m.C.go".into(), &"possible".into()));
+    let path = json(&["path", "m.a", "m.C.go", "--json"]);
+    assert_eq!((&path[0]["tier"], &path[1]["tier"]), (&"certain".into(), &"possible".into()));
+    let graph = json(&["graph"]);
+    assert_eq!((&graph["version"], &graph["possible_left_out"]), (&1.into(), &0.into()));
+    let edge = &graph["possible"][0];
+    assert_eq!((&edge["line"], &edge["tier"]), (&4.into(), &"possible".into()));
+    assert_eq!(graph["calls"].as_array().unwrap().len(), 2);
+}
