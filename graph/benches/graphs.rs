@@ -191,7 +191,7 @@ fn look(root: &Path) {
     let text = fs::read_to_string(root.join("m.py")).expect("read the source");
     let items = outline(&text).len();
     let found = Document::new(text).and_then(|document| document.query("(call) @call", 100));
-    println!("{items} definitions, {:?}", found.map(|(found, _)| found.len()));
+    println!("{items} definitions, {:?}", found.map(|found| found.first.len()));
 }
 
 /// CPU time and memory for repositories of one hostile file each.
