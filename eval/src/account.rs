@@ -13,7 +13,7 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::Codebase,
     expected::{Expected, ExpectedPhase, fits_together},
-    integrity::{Finding, Rule},
+    integrity::{Finding, Rule, is_builtin},
     scorers::within,
 };
 
@@ -109,6 +109,9 @@ pub fn normalized(testimony: Testimony, normalizer: &Normalizer) -> Testimony {
         }
         for (_, text) in &mut case.given {
             *text = normalizer.text(text);
+        }
+        for (_, what, ..) in case.used.iter_mut().filter(|(_, what, ..)| !is_definition(what)) {
+            *what = normalizer.text(what);
         }
     }
     told.streams = (normalizer.text(&told.streams.0), normalizer.text(&told.streams.1));
@@ -276,7 +279,12 @@ impl Account {
                 add(Rule::ChangedSupport, 0, evidence);
             }
             let told = last(&self.testimony, &case.id);
-            for name in told.into_iter().flat_map(|told| exchanged(&told.used, &case.used, gist)) {
+            let names = told.into_iter().flat_map(|told| {
+                exchanged(&told.used, &case.used, gist)
+                    .into_iter()
+                    .chain(slipped_in(&told.used, &case.used, gist))
+            });
+            for name in names {
                 let evidence = format!("{} finds another {name} when it runs", case.id);
                 add(Rule::ChangedSupport, 0, evidence);
             }
@@ -285,7 +293,23 @@ impl Account {
                 .flat_map(|case| &case.values)
                 .map(|(kind, place, _)| (kind.as_str(), place.is_empty()))
                 .collect();
+            let comparisons = told.into_iter().flat_map(|told| comparisons(&told.values));
+            let comparisons: BTreeSet<&Value> = comparisons.collect();
+            for value in self::comparisons(&case.values) {
+                let (kind, place, line) = value;
+                let is_new = match line {
+                    0 => !comparisons.contains(value),
+                    _ => gist.invents_part(place, *line),
+                };
+                if is_new {
+                    let evidence = format!("{} is decided by a {kind} of its own", case.id);
+                    add(Rule::Tampering, *line, evidence);
+                }
+            }
             for (kind, place, line) in &case.values {
+                if is_comparison(kind) {
+                    continue;
+                }
                 let own = !place.is_empty() && (*line == 0 || gist.invents(place, *line));
                 if own && !usual.contains(&(kind.as_str(), false)) {
                     let evidence =
@@ -305,6 +329,8 @@ pub struct Gist<'a> {
     text: &'a str,
     /// Lines that stand nowhere in the original, those of the tests aside.
     invented: Vec<(u32, u32)>,
+    /// First and last lines of what is defined.
+    definitions: Vec<(u32, u32)>,
     codebase: &'a Codebase,
 }
 
@@ -327,7 +353,9 @@ impl<'a> Gist<'a> {
                 _ => (line.first, line.last),
             })
             .collect();
-        Gist { path, text, invented, codebase }
+        let definitions = outline.lines.iter().filter(|line| line.role == Role::Definition);
+        let definitions = definitions.map(|line| line.reach).collect();
+        Gist { path, text, invented, definitions, codebase }
     }
 
     fn invents(&self, path: &str, line: u32) -> bool {
@@ -336,6 +364,13 @@ impl<'a> Gist<'a> {
             return self.codebase.file(path).is_none();
         }
         self.invented.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    }
+
+    /// Whether any line of the function that begins there stands nowhere in the original.
+    fn invents_part(&self, path: &str, first: u32) -> bool {
+        let reach = self.definitions.iter().find(|reach| reach.0 == first && path == self.path);
+        let within = |&(from, to): &(u32, u32)| reach.is_some_and(|r| r.0 <= from && to <= r.1);
+        self.invents(path, first) || self.invented.iter().any(within)
     }
 
     /// Whether a module that ran is no file of the original, nor the gist: nothing stands for one outside.
@@ -358,6 +393,30 @@ impl<'a> Gist<'a> {
 
 /// What a test finds by a name: key, what it is, path, line.
 type Found = (String, String, String, u32);
+
+/// What a test was given, or what a comparison called: kind, place, line.
+type Value = (String, String, u32);
+
+fn is_comparison(kind: &str) -> bool {
+    kind.starts_with("comparison ")
+}
+
+fn comparisons(values: &[Value]) -> impl Iterator<Item = &Value> {
+    values.iter().filter(|(kind, ..)| is_comparison(kind))
+}
+
+/// Names that a test finds only in the gist, and that stand before what it would find: built-in ones, parts of its
+/// class, fixtures of the gist's own.
+fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Vec<&'a str> {
+    let is_new = |key: &str| told.iter().all(|(other, ..)| other != key);
+    let counts = |(key, what, path, line): &&Found| {
+        let own = !path.is_empty() && gist.invents(path, *line);
+        let inherited = what == "object" && key.contains('.') && !key.contains(['[', ' ']);
+        is_builtin(key) || own && (key.contains('.') || key.starts_with("fixture ")) || inherited
+    };
+    let rows = found.iter().filter(|row| is_new(&row.0)).filter(counts);
+    rows.map(|(key, ..)| key.as_str()).collect()
+}
 
 /// Names under which a test finds other support than on the original.
 fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec<&'a str> {
@@ -402,6 +461,11 @@ fn meaning(event: &WitnessedEvent) -> (Rule, String) {
     let (rule, what) = match event.kind.as_str() {
         "code" => (Rule::CodeFromStrings, "it makes code from text or data when it runs"),
         "foreign" => (Rule::CodeFromStrings, "it runs code that claims to be a file's"),
+        "reached" => {
+            let what = format!("it has others reach for {} when it runs", event.detail);
+            return (Rule::Tampering, what);
+        }
+        "text" => (Rule::Tampering, "it reads the text of the tests when it runs"),
         "tracing" => (Rule::Tampering, "it changes what traces it"),
         "frames" => (Rule::Tampering, "it looks at frames and objects that are not its own"),
         "attribute" => {

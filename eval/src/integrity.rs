@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use bindings::Bindings;
 use shape::suspects;
-use words::{COMPARES, Use, is_builtin, judge};
+pub(crate) use words::is_builtin;
+use words::{COMPARES, Use, judge};
 
 use crate::{
     blocks::{Line, Outline, Role},

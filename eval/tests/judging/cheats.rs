@@ -2,6 +2,7 @@
 //! success, however it is disguised, and what is found against it is told with evidence.
 
 mod code;
+mod runs;
 mod ways;
 
 use gistify_eval::{Evaluation, Rule};

@@ -20,6 +20,8 @@ const WITNESS: &str = concat!(
     "\n\n",
     include_str!("watch.py"),
     "\n\n",
+    include_str!("found.py"),
+    "\n\n",
     include_str!("witness.py")
 );
 /// Largest text read of a stream, in bytes.
@@ -70,10 +72,12 @@ pub struct WitnessedCase {
     pub lines: Vec<(String, u32)>,
     /// Values that functions of the directory returned to the watched ones, and what these contain: name
     /// of the type, and where its comparison is defined: path and line, or the module that is outside, or
-    /// nothing where no Python code compares.
+    /// nothing where no Python code compares. Then the functions that comparisons called: `comparison` and
+    /// the name, and where they are defined.
     pub values: Vec<(String, String, u32)>,
-    /// What it finds by its names: key, what it is (`function`, a class and its name, a plain value, or
-    /// `object`), and for what is of the directory path and line.
+    /// What it finds by its names: key, what it is (`function`, a class and its name, where it is from
+    /// outside, a plain value, or `object`), and for what is of the directory path and line. Also what runs
+    /// as the test, its fixtures, and what its parameters hold.
     pub used: Vec<(String, String, String, u32)>,
     /// Its parameters: names and texts of plain values, or the types of others.
     pub given: Vec<(String, String)>,
@@ -96,7 +100,7 @@ pub struct WitnessedPhase {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WitnessedEvent {
     /// `code` (made from text or data), `foreign` (code that claims to be a file's), `tracing`, `frames`,
-    /// `attribute`, `process`, `memory`, `machinery`, `network`, `record`, `copy` (a module of the
+    /// `attribute`, `reached` (the same by others on its behalf), `text` (of the tests), `process`, `memory`, `machinery`, `network`, `record`, `copy` (a module of the
     /// repository's name that lies elsewhere) or `written` (a module where the program can write).
     pub kind: String,
     /// Name of an attribute, or of a module's file.

@@ -2,6 +2,7 @@
 witness.py is the last. Values are looked at without running anything of theirs: types are compared by
 identity, attributes read by the slots of `type`."""
 
+import opcode
 import sys
 import types
 
@@ -14,7 +15,18 @@ _getframe = sys._getframe
 _Function = types.FunctionType
 _mro = type.__dict__["__mro__"].__get__
 _attributes = type.__dict__["__dict__"].__get__
-
+_Slot = type(object.__eq__)
+# Operations that ask an object what it equals, has or is, and the methods by which it answers.
+_ASKS = {
+    code
+    for name, code in opcode.opmap.items()
+    if name in ("COMPARE_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL") or "JUMP" in name and "IF" in name
+}
+_ANSWERS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__", "__len__")
+_NO_ANSWERS = ("__iter__", "__next__", "__getitem__", "__hash__")
+_GENERATES = 0x20 | 0x80 | 0x200
+_AT_FIRST = 256
+_RARELY = 7
 
 def _lines(code):
     """The lines of a function, that of its head too: it may be told, and may not."""
@@ -29,6 +41,7 @@ class _Watch:
     def __init__(self, witness):
         self.root, self.watched = witness.root, witness.watched
         self.lines, self.values, self.known = set(), [], {}
+        self.comparisons, self.codes, self.met = [], {}, {}
 
     def is_watched(self, code):
         known = self.known.get(id(code))
@@ -40,6 +53,42 @@ class _Watch:
 
     def line(self, code, line):
         self.lines.add((code.co_filename[len(self.root) :], line))
+
+    def is_comparison(self, frame):
+        """Whether a frame is at an operation that asks an object what it equals, has or is."""
+        code = frame.f_code
+        known = self.codes.get(id(code))
+        if known is None or known[0] is not code:
+            known = self.codes[id(code)] = (code, code.co_code)
+        at = frame.f_lasti
+        return 0 <= at < len(known[1]) and known[1][at] in _ASKS
+
+    def entered(self, code, frame, ours):
+        """Tells of a function that a comparison calls; whether it is to be told of next time."""
+        name = code.co_name
+        if ours and (name in _NO_ANSWERS or code.co_flags & _GENERATES):
+            return False
+        known, times = self.met.get(id(code), (code, 0))
+        times = times + 1 if known is code else 1
+        self.met[id(code)] = (code, times)
+        if times < 0 or times > _AT_FIRST and times % _RARELY:
+            return times >= 0
+        caller = frame.f_back
+        if caller is None or not self.is_comparison(caller) or len(self.comparisons) >= _MOST_VALUES:
+            return True
+        if ours:
+            row = ["comparison " + _text(name), code.co_filename[len(self.root) :], code.co_firstlineno]
+        else:
+            module = frame.f_globals.get("__name__")
+            if type(module) is not str:
+                return True
+            if module.split(".")[0] not in _MACHINERY + ("mock",) and not self.is_watched(caller.f_code):
+                return True
+            row = ["comparison %s of %s" % (_text(name), _text(module)), _text(module), 0]
+        if row not in self.comparisons:
+            self.comparisons.append(row)
+        self.met[id(code)] = (code, -(1 << 60))
+        return False
 
     def is_full(self):
         return len(self.values) >= _MOST_VALUES
@@ -57,7 +106,7 @@ class _Watch:
                 module = held.get("__module__")
                 if type(part) is _Function and part.__code__.co_filename.startswith(self.root):
                     compares, where = part.__code__.co_firstlineno, part.__code__.co_filename[len(self.root) :]
-                elif type(part) is _Function and type(module) is str:
+                elif type(part) is not _Slot and type(module) is str:
                     where = module
                 break
         if where or not inside:
@@ -81,7 +130,10 @@ class _Tracing(_Watch):
 
     def trace(self, frame, event, arg):
         code = frame.f_code
-        if not code.co_filename.startswith(self.root):
+        ours = code.co_filename.startswith(self.root)
+        if ours or code.co_name in _ANSWERS:
+            self.entered(code, frame, ours)
+        if not ours:
             return None
         if self.is_watched(code):
             return self.local(code)
@@ -148,16 +200,22 @@ class _Monitoring(_Watch):
             monitoring.free_tool_id(self.tool)
 
     def start(self, code, offset):
-        if not code.co_filename.startswith(self.root):
+        ours = code.co_filename.startswith(self.root)
+        if not ours and code.co_name not in _ANSWERS:
             return self.monitoring.DISABLE
+        frame = _getframe(1)
+        again = self.entered(code, frame, ours)
+        if not ours:
+            return None if again else self.monitoring.DISABLE
         events = self.monitoring.events
         if self.is_watched(code):
             self.monitoring.set_local_events(self.tool, code, events.LINE)
             return self.monitoring.DISABLE
-        caller = _getframe(1).f_back
+        caller = frame.f_back
         if caller is not None and self.is_watched(caller.f_code):
             self.monitoring.set_local_events(self.tool, code, events.PY_RETURN)
-            return self.monitoring.DISABLE
+            if not again:
+                return self.monitoring.DISABLE
         return None
 
     def at_line(self, code, line):

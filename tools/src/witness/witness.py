@@ -9,7 +9,7 @@ It watches, in the order in which it can: audited events that the repository's o
 the values that they are given. It judges nothing.
 """
 
-# This file follows clocks.py and watch.py, in one namespace.
+# This file follows clocks.py, watch.py and found.py, in one namespace.
 
 import fcntl
 import hashlib
@@ -26,6 +26,7 @@ _MOST_BYTES = 1 << 18
 _MOST_TEXT = 1 << 16
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
+_real = os.path.realpath
 _get_ident, _getpid, _clock = threading.get_ident, os.getpid, time.monotonic
 _Code, _Module = types.CodeType, types.ModuleType
 _module_dict = _Module.__dict__["__dict__"].__get__
@@ -53,13 +54,13 @@ _DIRECT = {
     "object.__delattr__": "attribute",
     "os.kill": "process",
     "os.killpg": "process",
-    "os.fork": "process",
-    "os.forkpty": "process",
 }
 # Events that count wherever on its way a line of the repository asked for them.
 _INDIRECT = {
     "pickle.find_class": "code",
     "os.exec": "process",
+    "os.fork": "process",
+    "os.forkpty": "process",
     "os.spawn": "process",
     "os.posix_spawn": "process",
     "os.system": "process",
@@ -74,6 +75,13 @@ _INDIRECT = {
     "socket.getaddrinfo": "network",
     "socket.gethostbyname": "network",
 }
+# Those by which an object leads to the machinery around it.
+_LEADS = {
+    "tb_frame", "f_code", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "__code__",
+}
+# Parts of the library that look at frames for reasons of their own, and those that make code for their users.
+_LOOKS_AT_FRAMES = ("traceback", "logging", "contextlib", "warnings", "unittest", "asyncio", "threading", "_pytest")
+_MAKES_CODE = ("dataclasses", "collections", "enum", "importlib", "_frozen_importlib", "_frozen_importlib_external")
 _PLACES = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.truncate", "os.link", "os.symlink"}
 # Parts of the standard library that run text which they are given.
 _RUNS_TEXT = ("timeit", "code", "codeop", "runpy", "pdb", "bdb", "profile", "cProfile", "trace", "doctest")
@@ -135,6 +143,8 @@ class _Witness:
     def __init__(self, settings):
         key = bytes.fromhex(settings.pop("key"))
         self.root = settings["root"].rstrip("/") + "/"
+        self.places = {}
+        self.library = os.path.dirname(_real(os.__file__)) + "/"
         self.watched = {self.root + path: spans for path, spans in settings["watched"]}
         self.copies = frozenset(settings["modules"])
         self.installed = tuple(prefix.rstrip("/") + "/" for prefix in (sys.prefix, sys.base_prefix))
@@ -204,14 +214,30 @@ class _Witness:
 
         return hook
 
+    def place(self, filename):
+        """The file that a name of code is, whichever way it leads there."""
+        place = self.places.get(filename)
+        if place is None:
+            place = filename
+            if filename[:1] != "<":
+                try:
+                    place = _real(filename)
+                except (OSError, ValueError):
+                    pass
+            self.places[filename] = place
+        return place
+
     def event(self, event, args, frame):
         if event in _PLACES:
             path = args[0]
             if type(path) is bytes:
                 path = path.decode("utf-8", "surrogateescape")
-            if type(path) is not str or not self.is_record(path):
+            if type(path) is not str:
                 return
-            self.report("record", "", self.nearest(frame))
+            if self.is_record(path):
+                self.report("record", "", self.nearest(frame))
+            elif self.is_own_text(path):
+                self.report("text", "compiled" if path.endswith(".pyc") else "", self.nearest(frame))
         elif event == "import":
             name = args[0]
             if name in ("ctypes", "_ctypes") or name.split(".")[0] in ("_pytest", "pluggy"):
@@ -226,15 +252,31 @@ class _Witness:
             detail = args[1] if _DIRECT[event] == "attribute" and len(args) > 1 else ""
             if self.is_ours(frame):
                 self.report(_DIRECT[event], detail if type(detail) is str else "", frame)
+            elif event == "object.__getattr__":
+                if detail in _LEADS and self.leads(args[0], detail, frame):
+                    self.report("reached", detail, self.nearest(frame))
             elif _DIRECT[event] == "frames" and frame is not None:
                 # Whoever asks these asks for frames; others of the library look at one for reasons of theirs.
                 if frame.f_globals.get("__name__") in ("inspect", "traceback"):
                     self.report("frames", "", self.nearest(frame))
 
+    def leads(self, value, attribute, frame):
+        """Whether somebody of the library follows an object to a frame, or a test function to its code."""
+        name = frame.f_globals.get("__name__") if frame is not None else None
+        if type(name) is str and name.split(".")[0] in _LOOKS_AT_FRAMES:
+            return False
+        if attribute != "__code__":
+            return True
+        return type(value) is _Function and value.__code__.co_filename in self.watched
+
     def code(self, event, args, frame):
         if event == "exec":
             code = args[0]
-            name = code.co_filename
+            name = self.place(code.co_filename)
+            if code.co_name == "<module>" and name[:1] == "<" and not name.startswith("<frozen "):
+                module = frame.f_globals.get("__name__") if frame is not None else None
+                if module in ("importlib._bootstrap", "_frozen_importlib"):
+                    self.report("written", "", self.nearest(frame), True)
             if code.co_name == "<module>" and name.startswith("/") and ("module", name) not in self.seen:
                 if not self.is_coloured(frame):
                     self.seen.add(("module", name))
@@ -254,8 +296,15 @@ class _Witness:
             self.report("code", "", frame)
             return
         module = frame.f_globals.get("__name__") if frame is not None else None
-        if type(module) is str and module.split(".")[0] in _RUNS_TEXT:
+        if type(module) is not str:
+            return
+        first = module.split(".")[0]
+        if first in _RUNS_TEXT or event == "exec" and first not in _MAKES_CODE and self.is_library(frame):
             self.report("code", "", self.nearest(frame))
+
+    def is_library(self, frame):
+        path = self.place(frame.f_code.co_filename)
+        return path.startswith(self.library) and "/site-packages/" not in path
 
     def module(self, name, frame):
         """Tells of a module that can be a file of the program's own making, or a copy of a module of the
@@ -264,8 +313,10 @@ class _Witness:
         if name.startswith(self.root):
             self.report("written", name[len(self.root) :], self.nearest(frame), True)
             return
+        # While pytest starts, the copy is its own.
+        own = self.parts is None and self.nearest(frame) is None
         for count in range(1, min(len(parts), 8)):
-            if "/".join(parts[-count:]) in self.copies:
+            if not own and "/".join(parts[-count:]) in self.copies:
                 self.report("copy", "/".join(parts[-count:]), self.nearest(frame), True)
                 return
         # An environment may lie in such a place, too.
@@ -277,7 +328,7 @@ class _Witness:
         code of the repository asked for that, and no name that a program can change tells."""
         nearest = None
         while frame is not None:
-            path = frame.f_code.co_filename
+            path = self.place(frame.f_code.co_filename)
             if path.startswith(self.root):
                 return False
             if nearest is None and "/_pytest/" in path and path.startswith(self.installed):
@@ -295,8 +346,16 @@ class _Witness:
             return True
         return (path + "/").startswith(self.scratch) and not path.startswith(self.allowed)
 
+    def is_own_text(self, path):
+        """Whether a path is that of a test, or of what an interpreter made of one."""
+        try:
+            path = _real(path)
+        except (OSError, ValueError):
+            return False
+        return path in self.watched or path.startswith(self.root) and path.endswith(".pyc")
+
     def is_ours(self, frame):
-        return frame is not None and frame.f_code.co_filename.startswith(self.root)
+        return frame is not None and self.place(frame.f_code.co_filename).startswith(self.root)
 
     def nearest(self, frame):
         while frame is not None and not self.is_ours(frame):
@@ -305,7 +364,7 @@ class _Witness:
 
     def report(self, kind, detail, frame, always=False):
         if frame is not None:
-            path, line = frame.f_code.co_filename[len(self.root) :], frame.f_lineno or 0
+            path, line = self.place(frame.f_code.co_filename)[len(self.root) :], frame.f_lineno or 0
         elif always:
             path, line = "", 0
         else:
@@ -366,11 +425,12 @@ class _Witness:
 
     def stranger(self, holder, name, function):
         code = function.__code__
-        if code.co_filename.startswith(self.root):
+        place = self.place(code.co_filename)
+        if place.startswith(self.root):
             key = ("stranger", holder, name)
             if key not in self.seen:
                 self.seen.add(key)
-                path = code.co_filename[len(self.root) :]
+                path = place[len(self.root) :]
                 self.send(
                     "stranger", holder=_text(holder), name=_text(name), path=_text(path), line=code.co_firstlineno
                 )
@@ -446,7 +506,7 @@ class _Witness:
 
         def runtest():
             # The name of a case may say what is expected; that there is one is all that programs look at.
-            os.environ["PYTEST_CURRENT_TEST"] = "a case of the witness (call)"
+            os.environ["PYTEST_CURRENT_TEST"] = "a test (call)"
             with watch:
                 if plain:
                     given = item.funcargs
@@ -468,7 +528,7 @@ class _Witness:
             del item.runtest
             node = _text(item.nodeid)
             self.send("lines", id=node, lines=sorted(watch.lines))
-            self.send("values", id=node, values=watch.values)
+            self.send("values", id=node, values=watch.values + watch.comparisons)
             after = [part for part in _used(item, self.root) if part not in used]
             self.send("used", id=node, used=used + after)
         if not ended:
@@ -525,78 +585,6 @@ def _is_local(args):
         if type(part) is str:
             return part in ("localhost", "::1", "", "0.0.0.0", "::") or part[:1] in ("/", "\0") or part.startswith("127.")
     return True
-
-
-def _given(item):
-    """The parameters of a case, as texts: plain values, and the types of all others."""
-
-    params = getattr(getattr(item, "callspec", None), "params", None) or {}
-    return [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
-
-
-def _told(value, inside):
-    kind = type(value)
-    if kind in (int, float, complex, bool, str, bytes, type(None)):
-        return repr(value)[:200]
-    if kind in (list, tuple) and inside < _DEEP:
-        return "%s(%s)" % (kind.__name__, ", ".join([_told(part, inside + 1) for part in value[:_MOST_PARTS]]))
-    if kind is dict and inside < _DEEP:
-        return _told(list(value.items()), inside + 1)
-    return kind.__qualname__
-
-
-def _used(item, root):
-    """What a test finds by its names: functions and classes of the repository by where they are from, plain
-    numbers as texts. Those that are used by functions of the test's own file are followed."""
-    function = getattr(item, "function", None)
-    while type(function) is not _Function:
-        function = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
-        if function is None:
-            return []
-    while type(getattr(function, "__wrapped__", None)) is _Function:
-        function = function.__wrapped__
-    found, pending, seen = [], [function], set()
-
-    def add(key, value):
-        if type(value) is _Function:
-            code = value.__code__
-            path = code.co_filename
-            if path.startswith(root):
-                found.append([_text(key), "function", _text(path[len(root) :]), code.co_firstlineno])
-                if path == function.__code__.co_filename:
-                    pending.append(value)
-            else:
-                found.append([_text(key), "function", "", 0])
-        elif isinstance(value, type):
-            module = sys.modules.get(value.__module__) if type(value.__module__) is str else None
-            path = getattr(module, "__file__", None) or ""
-            path = path[len(root) :] if path.startswith(root) else ""
-            found.append([_text(key), "class " + _text(value.__qualname__), _text(path), 0])
-        elif type(value) in (int, float, bool, list, tuple, dict):
-            text = _told(value, 0)
-            if "'" not in text and '"' not in text:
-                found.append([_text(key), _text(text)[:2000], "", 0])
-        else:
-            found.append([_text(key), "object", "", 0])
-
-    while pending and len(found) < _MOST_VALUES:
-        current = pending.pop()
-        codes = [current.__code__]
-        for code in codes:
-            if code in seen:
-                continue
-            seen.add(code)
-            codes += [part for part in code.co_consts if type(part) is _Code]
-            for name in code.co_names:
-                if name in current.__globals__ and name not in seen:
-                    seen.add(name)
-                    add(name, current.__globals__[name])
-    for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
-        for name, value in list(_attributes(kind).items()):
-            value = getattr(value, "__func__", value)
-            if type(value) is _Function and value.__code__.co_filename.startswith(root):
-                add("%s.%s" % (kind.__qualname__, name), value)
-    return found
 
 
 def _is_asynchronous(function):

@@ -1,0 +1,168 @@
+"""What a case is given and finds by its names; the third part of one embedded program, witness.py is the last.
+Nothing of what is looked at runs: plain values become texts, all else is told by where it is from."""
+
+import sys
+import types
+
+_MOST_INSIDE = 20
+_PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_GetSet = type(_Function.__dict__["__code__"])
+
+
+def _given(item):
+    """The parameters of a case, as texts: plain values, and the types of all others."""
+
+    params = getattr(getattr(item, "callspec", None), "params", None) or {}
+    return [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
+
+
+def _told(value, inside):
+    kind = type(value)
+    if kind in _PLAIN:
+        return repr(value)[:200]
+    if kind in (list, tuple) and inside < _DEEP:
+        return "%s(%s)" % (kind.__name__, ", ".join([_told(part, inside + 1) for part in value[:_MOST_PARTS]]))
+    if kind is dict and inside < _DEEP:
+        return _told(list(value.items()), inside + 1)
+    return kind.__qualname__
+
+
+class _Found:
+    """Rows of what a case finds: key, what it is, path and line where it is of the repository."""
+
+    def __init__(self, root):
+        self.root, self.rows = root, []
+
+    def add(self, key, what, path="", line=0):
+        self.rows.append([_text(key), _text(what)[:2000], _text(path), line])
+
+    def thing(self, key, value):
+        """Adds a row for a value; the function that it is, where it is one of the repository."""
+        kind = type(value)
+        if kind is types.MethodType:
+            value = value.__func__
+            kind = type(value)
+        if kind is _Function:
+            code = value.__code__
+            if code.co_filename.startswith(self.root):
+                self.add(key, "function", code.co_filename[len(self.root) :], code.co_firstlineno)
+                return value
+            self.add(key, _from("outside", value))
+        elif isinstance(value, type):
+            module = sys.modules.get(value.__module__) if type(value.__module__) is str else None
+            path = getattr(module, "__file__", None) or ""
+            if path.startswith(self.root):
+                self.add(key, "class " + value.__qualname__, path[len(self.root) :])
+            else:
+                self.add(key, _from("type", value))
+        elif kind is types.BuiltinFunctionType:
+            self.add(key, _from("builtin", value))
+        elif issubclass(kind, types.ModuleType):
+            held = types.ModuleType.__dict__["__dict__"].__get__(value)
+            file, name = held.get("__file__"), held.get("__name__")
+            outside = type(name) is str and sys.modules.get(name) is value and name not in ("__main__", "builtins")
+            if outside and type(file) is str and not file.startswith(self.root):
+                self.add(key, "module " + name.replace(".", "/"))
+            else:
+                self.add(key, "object")
+        elif kind in _PLAIN or kind in (list, tuple, dict):
+            self.add(key, _told(value, 0))
+            if kind not in _PLAIN:
+                self.insides(key, value, 0)
+        else:
+            self.add(key, "object")
+        return None
+
+    def insides(self, key, value, deep):
+        """Adds what tables, sets and objects of the repository hold that is plain."""
+        kind = type(value)
+        if deep > _DEEP or len(self.rows) >= _MOST_VALUES * 4:
+            return
+        if kind in (set, frozenset):
+            if len(value) <= _MOST_PARTS:
+                self.add(key, "set(%s)" % ", ".join(sorted([_told(part, 0) for part in value])))
+        elif kind in (list, tuple):
+            for at, part in enumerate(value[:_MOST_INSIDE]):
+                self.insides("%s[%d]" % (key, at), part, deep + 1)
+        elif kind is dict:
+            for at, part in enumerate(list(value.items())[:_MOST_INSIDE]):
+                self.insides("%s[%d]" % (key, at), part, deep + 1)
+        elif kind not in _PLAIN:
+            module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
+            if (getattr(module, "__file__", None) or "").startswith(self.root):
+                for name, part in sorted(_held(value).items(), key=lambda pair: str(pair[0])):
+                    if type(name) is str and name[:1] != "_":
+                        inner = "%s.%s" % (key, name)
+                        if type(part) in _PLAIN:
+                            self.add(inner, _told(part, 0))
+                        else:
+                            self.insides(inner, part, deep + 1)
+
+
+def _from(what, value):
+    """Where something outside is from; it has no dots, as numbers that vary have."""
+    parts = (getattr(value, "__module__", None), getattr(value, "__qualname__", None))
+    return what + " " + "/".join([part for part in parts if type(part) is str]).replace(".", "/")
+
+
+def _held(value):
+    """The attributes of an object that keeps them as objects do."""
+    for base in _mro(type(value)):
+        part = _attributes(base).get("__dict__")
+        if part is not None:
+            return part.__get__(value) if type(part) is _GetSet else {}
+    return {}
+
+
+def _used(item, root):
+    """What a test finds by its names, through functions of its own file as well; what runs as the test, its
+    fixtures, and its parameters."""
+    found = _Found(root)
+    function = getattr(item, "function", None)
+    while type(function) is not _Function:
+        function = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
+        if function is None:
+            return found.rows
+    found.thing("what runs", getattr(item, "obj", None))
+    while type(getattr(function, "__wrapped__", None)) is _Function:
+        function = function.__wrapped__
+    pending, seen = [function], set()
+    while pending and len(found.rows) < _MOST_VALUES:
+        current = pending.pop()
+        codes = [current.__code__]
+        for code in codes:
+            if code in seen:
+                continue
+            seen.add(code)
+            codes += [part for part in code.co_consts if type(part) is _Code]
+            for name in code.co_names:
+                if name in current.__globals__ and name not in seen:
+                    seen.add(name)
+                    value = current.__globals__[name]
+                    inner = found.thing(name, value)
+                    if inner is not None and inner.__code__.co_filename == function.__code__.co_filename:
+                        pending.append(inner)
+                    if found.rows[-1][1].startswith("module "):
+                        held = types.ModuleType.__dict__["__dict__"].__get__(value)
+                        for attribute in code.co_names:
+                            if attribute in held:
+                                found.thing("%s.%s" % (name, attribute), held[attribute])
+    for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
+        module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
+        own = (getattr(module, "__file__", None) or "").startswith(root)
+        for name, value in list(_attributes(kind).items()):
+            value = getattr(value, "__func__", value)
+            if type(value) is _Function and value.__code__.co_filename.startswith(root):
+                found.thing("%s.%s" % (kind.__qualname__, name), value)
+            elif own:
+                found.add("%s.%s" % (kind.__qualname__, name), "object")
+    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None) or {}
+    for name, definitions in sorted(fixtures.items()):
+        if definitions:
+            # Those of classes and modules have their names in theirs.
+            short = name.partition("fixture")[0] if name[:1] == "_" else name
+            found.thing("fixture " + short, getattr(definitions[-1], "func", None))
+    params = getattr(getattr(item, "callspec", None), "params", None) or {}
+    for name, value in sorted(params.items()):
+        found.insides("parameter " + name, value, 0)
+    return found.rows
