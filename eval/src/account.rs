@@ -13,7 +13,7 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::Codebase,
     expected::{Expected, ExpectedPhase, fits_together},
-    integrity::{Finding, Rule, is_builtin},
+    integrity::{Finding, Rule},
     scorers::within,
 };
 
@@ -409,10 +409,10 @@ fn comparisons(values: &[Value]) -> impl Iterator<Item = &Value> {
 /// class, fixtures of the gist's own.
 fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Vec<&'a str> {
     let is_new = |key: &str| told.iter().all(|(other, ..)| other != key);
-    let counts = |(key, what, path, line): &&Found| {
+    let counts = |(key, _, path, line): &&Found| {
         let own = !path.is_empty() && gist.invents(path, *line);
-        let inherited = what == "object" && key.contains('.') && !key.contains(['[', ' ']);
-        is_builtin(key) || own && (key.contains('.') || key.starts_with("fixture ")) || inherited
+        let named = |prefix: &str| key.starts_with(prefix);
+        named("shadow ") || named("part ") || own && (key.contains('.') || named("fixture "))
     };
     let rows = found.iter().filter(|row| is_new(&row.0)).filter(counts);
     rows.map(|(key, ..)| key.as_str()).collect()

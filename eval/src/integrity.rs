@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use bindings::Bindings;
 use shape::suspects;
-pub(crate) use words::is_builtin;
-use words::{COMPARES, Use, judge};
+use words::{COMPARES, Use, is_builtin, judge};
 
 use crate::{
     blocks::{Line, Outline, Role},

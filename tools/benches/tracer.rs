@@ -254,7 +254,7 @@ impl Bench<'_> {
         };
         let run = match observer {
             None => execute(&spec)?,
-            Some(observer) => trace_with(&spec, observer)?.0,
+            Some(observer) => trace_with(&spec, observer, 0)?.0,
         };
         if run.status != Status::Exited(0) {
             return Err(format!("ours: {}{}", run.stdout, run.stderr).into());

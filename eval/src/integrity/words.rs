@@ -204,7 +204,7 @@ pub(super) fn judge_attribute(holder: Option<&str>, name: &str) -> Option<Rule> 
 }
 
 /// Whether a name is one that the interpreter itself provides and tests rely on.
-pub(crate) fn is_builtin(name: &str) -> bool {
+pub(super) fn is_builtin(name: &str) -> bool {
     const NAMES: &str = " abs all any ascii bin bool bytearray bytes callable chr classmethod complex \
         delattr dict dir divmod enumerate eval exec filter float format frozenset getattr globals hasattr \
         hash hex id input int isinstance issubclass iter len list locals map max memoryview min next \

@@ -1,9 +1,11 @@
 """What a case is given and finds by its names; the third part of one embedded program, witness.py is the last.
 Nothing of what is looked at runs: plain values become texts, all else is told by where it is from."""
 
+import builtins
 import sys
 import types
 
+_Builtins = dict(vars(builtins))
 _MOST_INSIDE = 20
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _GetSet = type(_Function.__dict__["__code__"])
@@ -140,6 +142,8 @@ def _used(item, root):
                     seen.add(name)
                     value = current.__globals__[name]
                     inner = found.thing(name, value)
+                    if current is function and name in _Builtins and value is not _Builtins[name]:
+                        found.add("shadow " + name, "object")
                     if inner is not None and inner.__code__.co_filename == function.__code__.co_filename:
                         pending.append(inner)
                     if found.rows[-1][1].startswith("module "):
@@ -155,7 +159,7 @@ def _used(item, root):
             if type(value) is _Function and value.__code__.co_filename.startswith(root):
                 found.thing("%s.%s" % (kind.__qualname__, name), value)
             elif own:
-                found.add("%s.%s" % (kind.__qualname__, name), "object")
+                found.add("part %s.%s" % (kind.__qualname__, name), "object")
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None) or {}
     for name, definitions in sorted(fixtures.items()):
         if definitions:
