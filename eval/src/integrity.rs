@@ -4,8 +4,11 @@
 //! against a gist, whatever they do. Rules that need runs are not here.
 
 mod bindings;
+mod fold;
 mod shape;
+mod text;
 mod words;
+mod writes;
 
 use graph::Syntax;
 use ruff_python_ast::token::TokenKind;
@@ -14,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use bindings::Bindings;
 use shape::suspects;
-use words::{COMPARES, Use, is_builtin, judge};
+use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
+use words::{COMPARES, Use, is_builtin, is_hook, judge};
+use writes::writes;
 
 use crate::{
     blocks::{Line, Outline, Role},
@@ -85,8 +90,14 @@ pub fn examine(
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
-        let invented = gist.lines.iter().filter(|line| codebase.places(line).next().is_none());
-        let invented: Vec<&Line> = invented.collect();
+        // A path that is made of the gist's own stands for that of an original file.
+        let plain = without_paths(text).map(|plain| Outline::of_shallow(&plain).lines);
+        let plain = plain.filter(|lines| lines.len() == gist.lines.len());
+        let stands = |line: &Line| codebase.places(line).next().is_some();
+        let lines = gist.lines.iter().enumerate().filter(|(at, line)| {
+            !stands(line) && !plain.as_ref().is_some_and(|plain| stands(&plain[*at]))
+        });
+        let invented: Vec<&Line> = lines.map(|(_, line)| line).collect();
         let mut examiner = Examiner {
             syntax: &syntax,
             bindings: &bindings,
@@ -98,7 +109,8 @@ pub fn examine(
         for line in &invented {
             examiner.line(line);
         }
-        for suspect in suspects(syntax.body(), &bindings) {
+        let shapes = suspects(syntax.body(), &bindings);
+        for suspect in shapes.into_iter().chain(writes(syntax.body(), &bindings, text)) {
             let at = suspect.at.to_usize();
             let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
             if let Some(line) = line
@@ -108,6 +120,10 @@ pub fn examine(
             }
         }
         let mut found = examiner.found;
+        let original = || codebase.files().iter().any(|file| has_carriage_returns(&file.text));
+        if let Some(evidence) = misread(text, original) {
+            found.violations.push(Finding { rule: Rule::CodeFromStrings, line: 1, evidence });
+        }
         let by_place = |a: &Finding, b: &Finding| (a.line, a.rule).cmp(&(b.line, b.rule));
         for list in [&mut found.notes, &mut found.violations] {
             list.sort_by(by_place);
@@ -119,7 +135,7 @@ pub fn examine(
 
 struct Examiner<'a> {
     syntax: &'a Syntax,
-    bindings: &'a Bindings,
+    bindings: &'a Bindings<'a>,
     codebase: &'a Codebase,
     is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// Bytes of encoded literals so far.
@@ -192,10 +208,13 @@ impl Examiner<'_> {
             && let Some(((module, _), imported)) = names.split_first()
         {
             let full = imported.iter().map(|(name, called)| (format!("{module}.{name}"), *called));
-            names = std::iter::once((module.clone(), false)).chain(full).collect();
+            let star = tokens.iter().any(|token| token.kind() == TokenKind::Star);
+            let star = star.then(|| (format!("{module}.*"), false));
+            names = std::iter::once((module.clone(), false)).chain(full).chain(star).collect();
         }
         self.names(line, &names, &text[range]);
         self.bound(line);
+        self.compared(line, &text[range]);
         if line.role == Role::Decorator && !self.codebase.has_block(&line.block) {
             let made = names.first().and_then(|(name, _)| self.bindings.resolve(name));
             if made.is_some_and(|name| name == "fixture" || name.ends_with(".fixture")) {
@@ -222,11 +241,57 @@ impl Examiner<'_> {
             };
             let full = if usage == Use::Imported { Some(name.clone()) } else { full };
             let full = full.filter(|full| !(self.is_internal)(full));
+            self.asked(line, name, full.as_deref().unwrap_or_default(), statement);
+            let is_place = name.ends_with("spec_from_file_location") && places_module(statement);
             if let Some(rule) = judge(full.as_deref(), name, usage)
+                && !is_place
                 && !self.excused(line, name)
             {
                 self.add(line, rule, full.as_deref().unwrap_or(name));
             }
+        }
+    }
+
+    /// What a line asks of the gist's own file, of the environment and of pytest's fixtures.
+    fn asked(&mut self, line: &Line, name: &str, full: &str, statement: &str) {
+        if line.role == Role::Import || self.excused(line, name) {
+            return;
+        }
+        let is_own = name.split('.').any(|part| part == "__file__");
+        if is_own && !is_path(statement) && !self.excused(line, "__file__") {
+            self.add(line, Rule::Tampering, "it may read its own text");
+        }
+        let is_environment = full == "os.environ" || full.starts_with("os.environ.");
+        if is_environment && !names_variables(statement) && !self.excused(line, "environ") {
+            self.add(line, Rule::Tampering, "it goes through the environment");
+        }
+        if full == "pytest.fixture" && line.role != Role::Decorator {
+            self.add(line, Rule::ChangedSupport, "it makes a fixture without a decorator");
+        }
+    }
+
+    /// What a method that compares says, where the original has it otherwise: an answer may look at no
+    /// less than one of the original's answers.
+    fn compared(&mut self, line: &Line, statement: &str) {
+        let name = line.block.rsplit('.').next().unwrap_or_default();
+        if !COMPARES.contains(&name) || !statement.starts_with("return") {
+            return;
+        }
+        let originals: Vec<Vec<&str>> = self
+            .codebase
+            .block(&line.block)
+            .into_iter()
+            .flat_map(|(file, lines)| lines.into_iter().map(move |line| (file, line)))
+            .map(|(file, line)| &file.text[line.range.0..line.range.1])
+            .filter(|original| original.starts_with("return"))
+            .map(telling)
+            .collect();
+        let said = words(statement);
+        let looks = |original: &Vec<&str>| {
+            !original.is_empty() && original.iter().all(|part| said.contains(part))
+        };
+        if originals.iter().any(|original| !original.is_empty()) && !originals.iter().any(looks) {
+            self.add(line, Rule::Tampering, "it compares less than the original");
         }
     }
 
@@ -249,7 +314,10 @@ impl Examiner<'_> {
         for name in &line.binds {
             let inside = line.role == Role::Definition;
             let at_top = line.block.is_empty() || inside && !line.block.contains('.');
-            if name == "pytest_plugins" || is_hook(name) && at_top && !self.is_module(line) {
+            let is_original = self.codebase.has_block(&line.block) && !line.block.is_empty();
+            let is_unit = !name.starts_with("pytest_");
+            let is_new = if is_unit { !(inside && is_original) } else { at_top };
+            if name == "pytest_plugins" || is_hook(name) && is_new && !self.is_module(line) {
                 self.add(line, Rule::Tampering, "it defines a hook of pytest");
             } else if name == "pytestmark" {
                 self.add(line, Rule::ChangedSupport, "it marks the tests");
@@ -264,9 +332,22 @@ impl Examiner<'_> {
     }
 }
 
-/// Whether pytest takes a function of a module for its own by this name.
-fn is_hook(name: &str) -> bool {
-    name.starts_with("pytest_")
+/// The words of a statement, and the signs by which it compares.
+fn words(text: &str) -> Vec<&str> {
+    let signs = ["==", "!=", "<=", ">=", "<", ">"].into_iter().filter(|sign| text.contains(sign));
+    signs.chain(text.split(|c: char| !c.is_alphanumeric() && c != '_')).collect()
+}
+
+/// What an answer may not lack: signs, attributes, and those that are compared.
+fn telling(text: &str) -> Vec<&str> {
+    let of_attribute = |word: &str| text.contains(&format!(".{word}")) && !word.is_empty();
+    let is_telling = |word: &&str| {
+        let is_name = word.starts_with(|c: char| c.is_lowercase() || c == '_');
+        !is_name && !word.starts_with(char::is_alphanumeric) && !word.is_empty()
+            || is_name && of_attribute(word)
+            || matches!(*word, "self" | "other" | "in")
+    };
+    words(text).into_iter().filter(is_telling).collect()
 }
 
 /// Whether a part of what ends so is a part of a value that has no name.
@@ -384,13 +465,146 @@ mod tests {
             "try:\n    show(1)\nexcept ValueError as imp:\n    x = imp.args",
             "match show(1):\n    case [pluggy, *socket]:\n        x = pluggy.a(socket.b)",
             "match show(1):\n    case {**code} as imp:\n        x = code.interact(imp.a)",
+            // What a writer may need where a module has to be an object of its own.
+            "m = types.ModuleType('m')\nvars(m).update(x=x, show=show)",
+            "m = types.ModuleType('m')\nx = show(vars(m))\ndef f(m): pass",
+            "vars(m).update(__file__=__file__.rsplit('/', 2)[0] + '/m.py', __path__=[])\nm = types.ModuleType('m')",
+            "m = sys.modules.get(__name__)\nvars(m).update(__file__=__file__.rsplit('/', 1)[0], __path__=[])",
+            "m = types.ModuleType('m')\nvars(m).update(__spec__=__import__(\"importlib.util\", fromlist=['_']).spec_from_file_location(\"m\", __file__.rsplit('/', 2)[0] + '/m.py'))",
+            "show.__doc__ = other.__doc__",
+            "x = os.environ.get('HOME') or os.environ['PATH']",
+            "x = getattr(y, 'a' + 'b')",
+            "for name in ('a', 'b'):\n    x = getattr(y, name)",
+            "x = '%s-%s' % ('some', 'thing')",
+            "x = field(default=1, repr=False)",
+            "try:\n    x = show(1)\nexcept Exception:\n    x = 2",
+            "def f(x): raise AssertionError(x)",
             // The repository's own.
             "x = httpx.get('/')",
             "from httpx import get",
         ] {
-            check(&format!("{line}\n"), &[], &[]);
+            let notes = if line.contains("ModuleType") { &[Rule::Registers][..] } else { &[] };
+            check(&format!("{line}\n"), notes, &[]);
         }
         check("httpx = sys.modules['httpx'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
+    }
+
+    #[test]
+    fn classes_of_disguises() {
+        for line in [
+            // What always compares equal.
+            "K = types.new_class('K', (), {}, lambda n: n.update(__eq__=f))",
+            "K = types.new_class('K', (), {}, fill)",
+            "K = abc.ABCMeta('K', (), names)",
+            "names = dict(__ne__=f)",
+            "names = {'__e' + 'q__': f}",
+            "names = [('__lt__', f)]",
+            "x = field(compare=False)",
+            "x = dataclass(**options)",
+            "make = functools.partial(field, compare=False)",
+            "x = attr.ib(eq=False)",
+            "@functools.total_ordering\nclass K: pass",
+            "x = attrgetter('ANY')(y)",
+            "x = getattr(y, 'AN' 'Y')",
+            "from unittest import mock as m\nx = f(m)",
+            "from unittest.mock import *",
+            "import unittest\nx = getattr(y, 'sentinel')",
+            // Names that get values without a statement that binds them.
+            "globals().update(x=1)",
+            "put = globals().update",
+            "names = globals()\nnames.setdefault('x', 1)",
+            "names = globals()\nnames |= {'x': 1}",
+            "dict.update(globals(), x=1)",
+            "f(globals())",
+            "operator.setitem(vars(y), 'x', 1)",
+            "import math\nvars(math).update(isclose=f)",
+            "import math\nvars(math)['isclose'] = f",
+            "m = types.ModuleType('m')\nm = math\nvars(m).update(x=1)",
+            "m = types.ModuleType('m')\ndef f(m):\n    vars(m).update(x=1)",
+            "m = sys.modules.get(__name__)\nvars(m).update(show=f)",
+            "setattr(sys.modules[__name__], 'show', f)",
+            "m = sys.modules.get(__name__)\nsetattr(m, 'show', f)",
+            "class K: pass\nK.check = f",
+            "class K: pass\nsetattr(K, 'check', f)",
+            "import pytest\npytest.MonkeyPatch().setattr(x, 'y', 1)",
+            // Failures that nobody sees.
+            "try:\n    f()\nexcept AssertionError:\n    pass",
+            "def f(test):\n    try:\n        test()\n    except:\n        pass",
+            "with contextlib.suppress(Exception):\n    f()",
+            // Names that are put together.
+            "import inspect\nx = dict(inspect.getmembers(y))",
+            "x = getattr(y, name)",
+            "x = y['f' + '_back']",
+            "x = y['{}_{}'.format('f', 'back')]",
+            "x = '{0.__class__.__subclasses__}'.format(y)",
+            "A, B = 'f_', 'locals'\nx = y[f'{A}{B}']",
+            "x = getattr(y, 'kcab_f'[::-1])",
+            "import string\nx = string.Formatter()",
+            // What a test says.
+            "x = test.pytestmark",
+            "x = request.getfixturevalue('y')",
+            "x = request.node.name",
+            "x = f.__defaults__",
+            "import linecache\nx = linecache.getlines(y)",
+            "import dis\nx = dis.Bytecode(y)",
+            "import inspect\nx = inspect.getsource(y)",
+            "x = open(__file__)",
+            "x = globals()['__file__']",
+            "x = os.environ['PYTEST_CURRENT_TEST']",
+            "x = list(os.environ.items())",
+            "def setup_function(function): pass",
+            "warnings.warn('x', stacklevel=2)",
+            // Modules of other places.
+            "x = y.__spec__.loader",
+            "x = y.load_module()",
+            "sys.path.insert(0, x)",
+            "os.symlink(x, y)",
+            "import multiprocessing",
+            "def ｅxec(x): pass",
+        ] {
+            check_tampering(line);
+        }
+        for line in [
+            "x = typing.get_type_hints(y)",
+            "x = inspect.signature(y, eval_str=True)",
+            "import logging.config",
+            "def f(x: 'run(1)'): pass",
+            "x = pickle.Unpickler(y)",
+            "# coding: utf-7\nx = 1",
+        ] {
+            check(&format!("{line}\n"), &[], &[Rule::CodeFromStrings]);
+        }
+        for line in [
+            "import pytest\nkeep = pytest.fixture(autouse=True)(f)",
+            "from pytest import fixture as make\nkeep = make(f)",
+        ] {
+            check(&format!("{line}\n"), &[], &[Rule::ChangedSupport]);
+        }
+    }
+
+    fn check_tampering(line: &str) {
+        let text = format!("{line}\n");
+        let codebase = Codebase::of_texts([("m.py", "def show(x):\n    return x\n")]);
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        let is_found = found.violations.iter().any(|found| found.rule == Rule::Tampering);
+        assert!(is_found, "{line}: {found:?}");
+    }
+
+    #[test]
+    fn comparisons_look_at_no_less_than_the_original() {
+        let original = "class K:\n    def __eq__(self, other):\n        if not isinstance(other, m.K):\n            return NotImplemented\n        return self.a == other.a\n";
+        let codebase = Codebase::of_texts([("m.py", original)]);
+        for (answer, fine) in [
+            ("self.a == other.a", true),
+            ("self.a == other.a and True", true),
+            ("self.a == self.b", false),
+            ("isinstance(other, K)", false),
+            ("True or self == other", false),
+        ] {
+            let text = format!("class K:\n    def __eq__(self, other):\n        return {answer}\n");
+            let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+            assert_eq!(found.violations.is_empty(), fine, "{answer}: {found:?}");
+        }
     }
 
     #[test]

@@ -1,27 +1,41 @@
 //! What the names of a gist stand for: imports and plain aliases of them, under whatever name.
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, ExprContext, Identifier, Parameter, Pattern, Stmt,
-    visitor::{Visitor, walk_except_handler, walk_expr, walk_parameter, walk_pattern, walk_stmt},
+    Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Parameter, Pattern, Stmt,
+    StmtClassDef, StmtFunctionDef,
+    visitor::{
+        Visitor, walk_comprehension, walk_except_handler, walk_expr, walk_parameter, walk_pattern,
+        walk_stmt,
+    },
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Names of a file and what they stand for. Scopes are not told apart: what a name means anywhere, it may
 /// mean everywhere.
 #[derive(Debug, Default)]
-pub(super) struct Bindings {
+pub(super) struct Bindings<'a> {
     imported: FxHashMap<String, String>,
     own: FxHashSet<String>,
+    /// Classes and functions.
+    defined: FxHashSet<String>,
+    /// How often a name is given to something.
+    times: FxHashMap<String, usize>,
+    /// How often a name of the module's own is given to something, and its plain values.
+    top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
+    /// The values that plain assignments give a name.
+    values: FxHashMap<String, Vec<&'a Expr>>,
+    /// What loops go through with a name.
+    loops: FxHashMap<String, Vec<&'a Expr>>,
 }
 
-impl Bindings {
+impl<'a> Bindings<'a> {
     /// Reads the statements of a file.
-    pub(super) fn of(body: &[Stmt]) -> Self {
+    pub(super) fn of(body: &'a [Stmt]) -> Self {
         let mut reader = Reader::default();
         for stmt in body {
             reader.visit_stmt(stmt);
         }
-        let Reader { mut found, aliases } = reader;
+        let Reader { mut found, aliases, .. } = reader;
         // An alias of an alias of an alias.
         for _ in 0..3 {
             for (name, chain) in &aliases {
@@ -51,6 +65,55 @@ impl Bindings {
         }
     }
 
+    /// The value of a name that is given one value once.
+    pub(super) fn once(&self, name: &str) -> Option<&'a Expr> {
+        match self.known(name)? {
+            [value] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// All values of a name that only plain assignments give.
+    pub(super) fn known(&self, name: &str) -> Option<&[&'a Expr]> {
+        let values = self.values.get(name)?;
+        let all = self.times.get(name) == Some(&values.len()) && !self.is_defined(name);
+        all.then_some(values)
+    }
+
+    /// All values of a name of the module's own that only plain assignments at its top level give.
+    pub(super) fn known_at_top(&self, name: &str) -> Option<&[&'a Expr]> {
+        let (times, values) = self.top.get(name)?;
+        (*times == values.len()).then_some(values)
+    }
+
+    /// The values of plain assignments to a name.
+    pub(super) fn values(&self, name: &str) -> &[&'a Expr] {
+        self.values.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The module or class that a dotted name is, where that came from outside.
+    pub(super) fn outside(&self, expr: &Expr) -> Option<String> {
+        let written = chain(expr)?;
+        self.is_imported(first(&written)).then(|| self.resolve(&written)).flatten()
+    }
+
+    /// Whether the file has parts of `unittest.mock`.
+    pub(super) fn mocks(&self) -> bool {
+        let is_mock = |full: &String| full == "mock" || full.starts_with("unittest");
+        self.imported.values().any(is_mock)
+    }
+
+    /// All that a name goes through, where nothing but loops gives it a value.
+    pub(super) fn gone_through(&self, name: &str) -> Option<&[&'a Expr]> {
+        let loops = self.loops.get(name)?;
+        (self.times.get(name) == Some(&loops.len())).then_some(loops)
+    }
+
+    /// Whether a name is that of a class or function of the file.
+    pub(super) fn is_defined(&self, name: &str) -> bool {
+        self.defined.contains(name)
+    }
+
     /// Whether a name is that of something imported.
     pub(super) fn is_imported(&self, name: &str) -> bool {
         self.imported.contains_key(name)
@@ -71,18 +134,61 @@ pub(super) fn chain(expr: &Expr) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Reader {
-    found: Bindings,
+struct Reader<'a> {
+    found: Bindings<'a>,
     aliases: Vec<(String, String)>,
+    /// Of functions, classes and comprehensions.
+    depth: usize,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
     fn own(&mut self, name: Option<&Identifier>) {
-        self.found.own.extend(name.map(ToString::to_string));
+        if let Some(name) = name {
+            self.found.own.insert(name.to_string());
+            self.count(name);
+        }
+    }
+
+    fn count(&mut self, name: &str) {
+        *self.found.times.entry(name.to_owned()).or_default() += 1;
+        if self.depth == 0 {
+            self.found.top.entry(name.to_owned()).or_default().0 += 1;
+        }
+    }
+
+    fn defined(&mut self, name: &Identifier) {
+        self.own(Some(name));
+        self.found.defined.insert(name.to_string());
+    }
+
+    fn assigned(&mut self, target: &'a Expr, value: &'a Expr) {
+        match (target, value) {
+            (Expr::Name(name), _) => {
+                self.found.values.entry(name.id.to_string()).or_default().push(value);
+                if self.depth == 0 {
+                    self.found.top.entry(name.id.to_string()).or_default().1.push(value);
+                }
+                if let Some(value) = chain(value) {
+                    self.aliases.push((name.id.to_string(), value));
+                }
+            }
+            (Expr::Tuple(targets), Expr::Tuple(values)) if targets.len() == values.len() => {
+                for (target, value) in targets.iter().zip(values) {
+                    self.assigned(target, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn looped(&mut self, target: &'a Expr, through: &'a Expr) {
+        if let Expr::Name(name) = target {
+            self.found.loops.entry(name.id.to_string()).or_default().push(through);
+        }
     }
 }
 
-impl<'a> Visitor<'a> for Reader {
+impl<'a> Visitor<'a> for Reader<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(node) => {
@@ -92,6 +198,7 @@ impl<'a> Visitor<'a> for Reader {
                         Some(name) => (name.to_string(), full),
                         None => (first(&full).to_owned(), first(&full).to_owned()),
                     };
+                    self.count(&name);
                     self.found.imported.insert(name, full);
                 }
             }
@@ -99,24 +206,32 @@ impl<'a> Visitor<'a> for Reader {
                 let module = node.module.as_ref().map(ToString::to_string).unwrap_or_default();
                 for alias in &node.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
+                    self.count(&name);
                     self.found.imported.insert(name, format!("{module}.{}", alias.name));
                 }
             }
-            Stmt::FunctionDef(node) => {
-                self.found.own.insert(node.name.to_string());
+            Stmt::FunctionDef(StmtFunctionDef { name, .. })
+            | Stmt::ClassDef(StmtClassDef { name, .. }) => {
+                self.defined(name);
+                self.depth += 1;
+                walk_stmt(self, stmt);
+                self.depth -= 1;
+                return;
             }
-            Stmt::ClassDef(node) => {
-                self.found.own.insert(node.name.to_string());
-            }
-            Stmt::Assign(node) => {
-                if let Some(value) = chain(&node.value) {
-                    for target in &node.targets {
-                        if let Expr::Name(name) = target {
-                            self.aliases.push((name.id.to_string(), value.clone()));
-                        }
-                    }
+            Stmt::Global(node) => {
+                for name in &node.names {
+                    self.found.top.entry(name.to_string()).or_default().0 += 1;
                 }
             }
+            Stmt::Assign(node) => {
+                node.targets.iter().for_each(|target| self.assigned(target, &node.value));
+            }
+            Stmt::AnnAssign(node) => {
+                if let Some(value) = &node.value {
+                    self.assigned(&node.target, value);
+                }
+            }
+            Stmt::For(node) => self.looped(&node.target, &node.iter),
             _ => {}
         }
         walk_stmt(self, stmt);
@@ -126,15 +241,25 @@ impl<'a> Visitor<'a> for Reader {
         match expr {
             Expr::Name(name) if name.ctx == ExprContext::Store => {
                 self.found.own.insert(name.id.to_string());
+                self.count(&name.id);
             }
-            Expr::Named(node) => {
-                if let (Expr::Name(name), Some(value)) = (&*node.target, chain(&node.value)) {
-                    self.aliases.push((name.id.to_string(), value));
-                }
+            Expr::Named(node) => self.assigned(&node.target, &node.value),
+            Expr::Lambda(_) => {
+                self.depth += 1;
+                walk_expr(self, expr);
+                self.depth -= 1;
+                return;
             }
             _ => {}
         }
         walk_expr(self, expr);
+    }
+
+    fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        self.looped(&comprehension.target, &comprehension.iter);
+        self.depth += 1;
+        walk_comprehension(self, comprehension);
+        self.depth -= 1;
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
@@ -154,7 +279,7 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_parameter(&mut self, parameter: &'a Parameter) {
-        self.found.own.insert(parameter.name.to_string());
+        self.own(Some(&parameter.name));
         walk_parameter(self, parameter);
     }
 }

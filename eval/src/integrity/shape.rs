@@ -10,7 +10,8 @@ use ruff_text_size::{Ranged, TextSize};
 use super::{
     Rule,
     bindings::{Bindings, chain},
-    words::{COMPARES, judge_attribute},
+    fold::fold,
+    words::{COMPARES, judge_attribute, judge_text},
 };
 
 /// Something suspicious: where, which rule, what, and the word that excuses it where the original says
@@ -28,7 +29,7 @@ const NUMBERS: usize = 100;
 const CODE: usize = 40;
 
 /// All that is suspicious by its shape.
-pub(super) fn suspects(body: &[Stmt], bindings: &Bindings) -> Vec<Suspect> {
+pub(super) fn suspects(body: &[Stmt], bindings: &Bindings<'_>) -> Vec<Suspect> {
     let mut looking = Looking { bindings, found: Vec::new() };
     for stmt in body {
         looking.visit_stmt(stmt);
@@ -37,20 +38,13 @@ pub(super) fn suspects(body: &[Stmt], bindings: &Bindings) -> Vec<Suspect> {
 }
 
 struct Looking<'a> {
-    bindings: &'a Bindings,
+    bindings: &'a Bindings<'a>,
     found: Vec<Suspect>,
 }
 
 impl Looking<'_> {
     fn add(&mut self, at: TextSize, rule: Rule, what: impl Into<String>, word: &str) {
         self.found.push(Suspect { at, rule, what: what.into(), word: word.to_owned() });
-    }
-
-    /// The module or class whose part a target is, where that came from outside.
-    fn outside(&self, expr: &Expr) -> Option<String> {
-        let written = chain(expr)?;
-        let first = written.split('.').next().unwrap_or(&written);
-        self.bindings.is_imported(first).then(|| self.bindings.resolve(&written)).flatten()
     }
 
     fn target(&mut self, target: &Expr, value: Option<&Expr>) {
@@ -63,14 +57,14 @@ impl Looking<'_> {
                 if COMPARES.contains(&name) || name == "__code__" || name == "__class__" {
                     self.add(target.start(), Rule::Tampering, format!("it replaces {name}"), name);
                 } else if !value.is_some_and(is_itself)
-                    && let Some(holder) = self.outside(&node.value)
+                    && let Some(holder) = self.bindings.outside(&node.value)
                 {
                     let what = format!("it replaces {name} of {holder}");
                     self.add(target.start(), Rule::Tampering, what, name);
                 }
             }
             Expr::Subscript(node) => {
-                if let Some(table) = table(&node.value) {
+                if let Some(table) = table(&node.value, self.bindings) {
                     let what = format!("it writes into {table}");
                     self.add(target.start(), Rule::Tampering, what, &table);
                 }
@@ -80,6 +74,9 @@ impl Looking<'_> {
     }
 
     fn call(&mut self, func: &Expr, arguments: &Arguments, at: TextSize) {
+        if let Expr::Call(inner) = func {
+            return self.called(&inner.func, &inner.arguments, arguments, at);
+        }
         let Some(written) = chain(func) else { return };
         let full = self.bindings.resolve(&written).unwrap_or_else(|| written.clone());
         let name = full.rsplit('.').next().unwrap_or(&full).to_owned();
@@ -87,26 +84,28 @@ impl Looking<'_> {
         match name.as_str() {
             "getattr" | "setattr" | "delattr" | "attrgetter" | "methodcaller" => {
                 let at_name = usize::from(!matches!(&*name, "attrgetter" | "methodcaller"));
-                let holder = args.first().and_then(|holder| self.outside(holder));
+                let holder = args.first().and_then(|holder| self.bindings.outside(holder));
                 if name != "getattr" && at_name == 1 && holder.is_some() {
                     let what = format!("it changes {}", holder.clone().unwrap_or_default());
                     self.add(at, Rule::Tampering, what, &name);
                 }
                 self.named(args.get(at_name), holder.as_deref(), at, &name);
             }
-            "import_module" | "__import__" => match args.first().map(literal) {
-                Some(Some(module)) => {
-                    use super::words::{Use, judge};
-                    if let Some(rule) = judge(Some(&module), &module, Use::Imported) {
-                        self.add(at, rule, format!("it imports {module}"), &module);
+            "import_module" | "__import__" => {
+                match args.first().map(|name| fold(name, self.bindings)) {
+                    Some(Some(module)) => {
+                        use super::words::{Use, judge};
+                        if let Some(rule) = judge(Some(&module), &module, Use::Imported) {
+                            self.add(at, rule, format!("it imports {module}"), &module);
+                        }
                     }
+                    Some(None) => {
+                        let what = "it imports a name that is put together";
+                        self.add(at, Rule::Tampering, what, &name);
+                    }
+                    _ => {}
                 }
-                Some(None) if args.first().is_some_and(is_put_together) => {
-                    let what = "it imports a name that is put together";
-                    self.add(at, Rule::Tampering, what, &name);
-                }
-                _ => {}
-            },
+            }
             "type" if args.len() == 3 => {
                 let dynamic = !matches!(&args[2], Expr::Dict(node) if node.items.iter().all(|item| {
                     item.key.as_ref().and_then(literal).is_some_and(|key| !COMPARES.contains(&&*key))
@@ -120,16 +119,38 @@ impl Looking<'_> {
         }
     }
 
+    /// `attrgetter(name)(holder)` and the like.
+    fn called(&mut self, func: &Expr, names: &Arguments, holders: &Arguments, at: TextSize) {
+        let full = chain(func).and_then(|written| self.bindings.resolve(&written));
+        let full = full.unwrap_or_default();
+        let name = full.rsplit('.').next().unwrap_or_default();
+        let holder = holders.args.first().and_then(|holder| self.bindings.outside(holder));
+        if matches!(name, "attrgetter" | "methodcaller") && holder.is_some() {
+            self.named(names.args.first(), holder.as_deref(), at, name);
+        }
+    }
+
     /// An attribute that is asked for by a string.
     fn named(&mut self, name: Option<&Expr>, holder: Option<&str>, at: TextSize, word: &str) {
         let Some(name) = name else { return };
-        if let Some(text) = literal(name) {
-            if let Some(rule) = judge_attribute(holder, &text) {
+        if name.is_number_literal_expr() {
+            return;
+        }
+        let Some(texts) = texts(name, self.bindings) else {
+            self.add(at, Rule::Tampering, "it asks for a name that is put together", word);
+            return;
+        };
+        for text in texts {
+            if let Some(rule) = judge_attribute(holder, &text, self.bindings.mocks()) {
                 self.add(at, rule, format!("it asks for {text}"), &text);
             }
-        } else if is_put_together(name) {
-            let what = "it asks for a name that is put together";
-            self.add(at, Rule::Tampering, what, word);
+        }
+    }
+
+    /// What a text says as it stands, or as it is once it is put together.
+    fn said(&mut self, text: &str, at: TextSize) {
+        if let Some((rule, word)) = judge_text(text) {
+            self.add(at, rule, format!("it says {word}"), word);
         }
     }
 
@@ -169,14 +190,14 @@ impl<'a> Visitor<'a> for Looking<'_> {
         match expr {
             Expr::Call(node) => self.call(&node.func, &node.arguments, node.start()),
             Expr::Subscript(node)
-                if node.ctx == ExprContext::Load && table(&node.value).is_some() =>
+                if node.ctx == ExprContext::Load && table(&node.value, self.bindings).is_some() =>
             {
                 let holder = match &*node.value {
                     Expr::Call(call) => call.arguments.args.first(),
                     Expr::Attribute(attribute) => Some(&*attribute.value),
                     _ => None,
                 };
-                let holder = holder.and_then(|holder| self.outside(holder));
+                let holder = holder.and_then(|holder| self.bindings.outside(holder));
                 self.named(Some(&node.slice), holder.as_deref(), node.start(), "[");
             }
             Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => {
@@ -193,35 +214,70 @@ impl<'a> Visitor<'a> for Looking<'_> {
                 }
             }
             Expr::Named(node) => self.target(&node.target, None),
-            Expr::StringLiteral(node) => self.text(node.value.to_str(), expr.start()),
-            Expr::Dict(node) => {
-                for key in node.items.iter().filter_map(|item| item.key.as_ref()) {
-                    if let Some(text) = literal(key)
-                        && COMPARES.contains(&text.as_str())
-                    {
-                        let what = format!("it makes a {text} of its own");
-                        self.add(key.start(), Rule::Tampering, what, &text);
-                    }
+            Expr::StringLiteral(node) => {
+                self.text(node.value.to_str(), expr.start());
+                self.said(node.value.to_str(), expr.start());
+            }
+            Expr::BytesLiteral(_) => {
+                if let Some(text) = fold(expr, self.bindings) {
+                    self.said(&text, expr.start());
+                }
+            }
+            Expr::FString(node) => {
+                for part in node.value.elements().filter_map(|element| element.as_literal()) {
+                    self.said(&part.value, expr.start());
                 }
             }
             _ => {}
+        }
+        if is_put_together(expr)
+            && let Some(text) = fold(expr, self.bindings)
+        {
+            if let Some(rule) = judge_attribute(None, &text, self.bindings.mocks()) {
+                self.add(expr.start(), rule, format!("it puts {text} together"), &text);
+            }
+            self.said(&text, expr.start());
         }
         walk_expr(self, expr);
     }
 }
 
-/// `globals()`, `vars(x)`, `x.__dict__` and the like: where names are looked up by strings.
-fn table(expr: &Expr) -> Option<String> {
+/// `globals()`, `vars(x)`, `x.__dict__` and the like, or a name of it: where names are looked up by strings.
+pub(super) fn table(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
     match expr {
         Expr::Call(node) => {
-            let name = chain(&node.func)?;
+            let name = bindings.resolve(&chain(&node.func)?)?;
             let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
-            matches!(&*last, "globals" | "vars" | "locals").then(|| format!("{last}()"))
+            matches!(&*last, "globals" | "vars" | "locals").then(|| format!("{last}("))
         }
         Expr::Attribute(node) if node.attr.as_str() == "__dict__" => Some("__dict__".to_owned()),
         Expr::Name(name) if name.id.as_str() == "__builtins__" => Some("__builtins__".to_owned()),
+        Expr::Name(name) => {
+            let values = bindings.values(name.id.as_str()).iter();
+            values.filter(|value| !value.is_name_expr()).find_map(|value| table(value, bindings))
+        }
         _ => None,
     }
+}
+
+/// All texts that an expression may be, where that can be told.
+fn texts(expr: &Expr, bindings: &Bindings<'_>) -> Option<Vec<String>> {
+    if let Some(text) = fold(expr, bindings) {
+        return Some(vec![text]);
+    }
+    let name = expr.as_name_expr()?.id.as_str();
+    let fold_all = |exprs: &[Expr]| exprs.iter().map(|expr| fold(expr, bindings)).collect();
+    if let Some(values) = bindings.known(name) {
+        return values.iter().map(|value| fold(value, bindings)).collect();
+    }
+    let through = bindings.gone_through(name)?.iter().map(|through| match through {
+        Expr::List(node) => fold_all(&node.elts),
+        Expr::Tuple(node) => fold_all(&node.elts),
+        Expr::Set(node) => fold_all(&node.elts),
+        _ => None,
+    });
+    let through: Option<Vec<Vec<String>>> = through.collect();
+    Some(through?.concat())
 }
 
 fn literal(expr: &Expr) -> Option<String> {
@@ -240,7 +296,7 @@ fn is_put_together(expr: &Expr) -> bool {
 }
 
 /// Whether a value is the gist itself: `sys.modules[__name__]`, `sys.modules.get(__name__)`.
-fn is_itself(expr: &Expr) -> bool {
+pub(super) fn is_itself(expr: &Expr) -> bool {
     let is_name = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == "__name__");
     let is_modules = |expr: &Expr| chain(expr).is_some_and(|name| name == "sys.modules");
     match expr {

@@ -2,9 +2,9 @@
 
 use super::Rule;
 
-const DECODERS: [&str; 9] =
-    ["base64", "binascii", "zlib", "gzip", "bz2", "lzma", "zipimport", "zipfile", "tarfile"];
-const DECODING: [&str; 8] = [
+const DECODERS: &[&str] =
+    &["base64", "binascii", "zlib", "gzip", "bz2", "lzma", "zipimport", "zipfile", "tarfile"];
+const DECODING: &[&str] = &[
     "b64decode",
     "a85decode",
     "b85decode",
@@ -14,7 +14,7 @@ const DECODING: [&str; 8] = [
     "fromhex",
     "decompress",
 ];
-const TAMPERS: [&str; 36] = [
+const TAMPERS: &[&str] = &[
     "sys.settrace",
     "sys.setprofile",
     "sys.gettrace",
@@ -50,12 +50,52 @@ const TAMPERS: [&str; 36] = [
     "traceback.extract_stack",
     "traceback.format_stack",
     "traceback.StackSummary",
-    // It agrees with whatever is near enough.
+    // They agree with whatever is near enough, or replace what others rely on.
     "pytest.approx",
+    "pytest.MonkeyPatch",
+    "functools.total_ordering",
+    "functools.cmp_to_key",
+    "type.__setattr__",
+    // Any part of anything by its name.
+    "inspect.getmembers",
+    "inspect.getmembers_static",
+    "inspect.getattr_static",
+    "string.Formatter",
+    "operator.setitem",
+    "operator.delitem",
+    "operator.ior",
+    // Code from other places, and runs that nobody sees.
+    "sys.path",
+    "os.environb",
+    "posix",
+    "sys.meta_path",
+    "sys.path_hooks",
+    "sys.path_importer_cache",
+    "site.addsitedir",
+    "os.fork",
+    "os.forkpty",
+    "os.symlink",
+    "os.link",
+    "os.popen",
+    "os.posix_spawn",
+    "multiprocessing",
+    "concurrent.futures.ProcessPoolExecutor",
+    "signal.signal",
+];
+/// Modules that tell what a test says; to import one is not yet to use it.
+const READERS: &[&str] = &[
+    "dis",
+    "symtable",
+    "linecache",
+    "tokenize",
+    "opcode",
+    "inspect.getmodule",
+    "inspect.getfile",
+    "inspect.getabsfile",
 ];
 /// Those whose mere import has one purpose.
-const NEVER: [&str; 6] = ["ctypes", "_ctypes", "_pytest", "pluggy", "faulthandler", "atexit"];
-const MAKERS: [&str; 15] = [
+const NEVER: &[&str] = &["ctypes", "_ctypes", "_pytest", "pluggy", "faulthandler", "atexit"];
+const MAKERS: &[&str] = &[
     "types.FunctionType",
     "types.CodeType",
     "runpy",
@@ -71,8 +111,31 @@ const MAKERS: [&str; 15] = [
     "timeit",
     "pickle.loads",
     "pickle.load",
+    "pickle.Unpickler",
+    "importlib.reload",
+    "_pickle",
+    "shelve",
+    "inspect.get_annotations",
+    "annotationlib",
+    "typing.get_type_hints",
+    "typing.ForwardRef",
+    "typing._eval_type",
+    "logging.config",
+    "importlib.abc",
+    "importlib.util.module_from_spec",
+    "importlib._bootstrap",
+    "importlib._bootstrap_external",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+    "pkgutil.get_loader",
+    "pkgutil.get_importer",
+    "cProfile.run",
+    "profile.run",
+    "pdb.runeval",
+    "doctest.DocTestRunner",
+    "doctest.run_docstring_examples",
 ];
-const NETWORK: [&str; 9] = [
+const NETWORK: &[&str] = &[
     "socket",
     "urllib.request",
     "http.client",
@@ -84,7 +147,7 @@ const NETWORK: [&str; 9] = [
     "xmlrpc",
 ];
 /// Attributes that lead from an object to the machinery around it, whatever the object is.
-const INSIDES: [&str; 34] = [
+const INSIDES: &[&str] = &[
     "__globals__",
     "__builtins__",
     "__code__",
@@ -105,9 +168,40 @@ const INSIDES: [&str; 34] = [
     "cr_frame",
     "cr_code",
     "ag_frame",
-    "co_code",
-    "co_consts",
-    "co_filename",
+    // What a test is given and says.
+    "pytestmark",
+    "own_markers",
+    "getfixturevalue",
+    "iter_markers",
+    "iter_markers_with_node",
+    "get_closest_marker",
+    "callspec",
+    "_pyfuncitem",
+    "metafunc",
+    "__defaults__",
+    "__kwdefaults__",
+    "__annotations__",
+    "findCaller",
+    "getsource",
+    "getsourcelines",
+    "getsourcefile",
+    "findsource",
+    "get_source_segment",
+    // What makes modules of files and texts.
+    "__spec__",
+    "load_module",
+    "exec_module",
+    "source_to_code",
+    "get_code",
+    "spec_from_loader",
+    "spec_from_file_location",
+    "module_from_spec",
+    "SourceFileLoader",
+    "SourcelessFileLoader",
+    "ExtensionFileLoader",
+    "meta_path",
+    "path_hooks",
+    "path_importer_cache",
     "pluginmanager",
     "hookimpl",
     "hookspec",
@@ -121,7 +215,7 @@ const INSIDES: [&str; 34] = [
     "get_referrers",
 ];
 /// Methods that decide what an object equals.
-pub(super) const COMPARES: [&str; 10] = [
+pub(super) const COMPARES: &[&str] = &[
     "__eq__",
     "__ne__",
     "__lt__",
@@ -133,6 +227,20 @@ pub(super) const COMPARES: [&str; 10] = [
     "__instancecheck__",
     "__subclasscheck__",
 ];
+
+/// What stands for any value, or agrees with it.
+const LENIENT: &[&str] = &[
+    "ANY",
+    "approx",
+    "Mock",
+    "MagicMock",
+    "AsyncMock",
+    "NonCallableMock",
+    "NonCallableMagicMock",
+    "PropertyMock",
+];
+/// Parts of `unittest.mock` whose names many things have.
+const MOCKING: &[&str] = &["sentinel", "call", "patch"];
 
 /// How a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +256,10 @@ pub(super) enum Use {
 /// The rule that a dotted name breaks: `full` is what it stands for, nothing for what begins with a
 /// variable; `written` is the name as it stands there.
 pub(super) fn judge(full: Option<&str>, written: &str, usage: Use) -> Option<Rule> {
-    if usage != Use::Imported && written.split('.').any(|part| INSIDES.contains(&part)) {
+    if usage != Use::Imported
+        && (written.split('.').any(is_inside)
+            || ["request.node", "request.function"].iter().any(|part| has_part(written, part)))
+    {
         return Some(Rule::Tampering);
     }
     let last = written.rsplit('.').next().unwrap_or(written);
@@ -173,34 +284,83 @@ pub(super) fn judge(full: Option<&str>, written: &str, usage: Use) -> Option<Rul
     if usage == Use::Imported && NEVER.contains(&first) {
         return Some(Rule::Tampering);
     }
-    if starts(&MAKERS) {
+    if starts(MAKERS) {
         return Some(Rule::CodeFromStrings);
     }
-    if starts(&TAMPERS) || NEVER.contains(&first) && name != first || INSIDES.contains(&last) {
+    if starts(TAMPERS) || NEVER.contains(&first) && name != first || is_inside(last) {
         return Some(Rule::Tampering);
     }
-    if usage != Use::Imported && (name.starts_with("unittest.mock.") || name.starts_with("mock.")) {
+    if starts(READERS) && (usage != Use::Imported || name != first) {
         return Some(Rule::Tampering);
     }
-    if starts(&NETWORK) {
+    if (usage != Use::Imported || last == "*") && starts(&["unittest.mock", "mock"]) {
+        return Some(Rule::Tampering);
+    }
+    if starts(NETWORK) {
         return Some(Rule::Network);
     }
-    if starts(&DECODERS) || DECODING.contains(&last) {
+    if starts(DECODERS) || DECODING.contains(&last) {
         return Some(Rule::EncodedCode);
     }
     None
 }
 
-/// The rule that an attribute breaks whose name stands in a string.
-pub(super) fn judge_attribute(holder: Option<&str>, name: &str) -> Option<Rule> {
-    if matches!(name, "exec" | "eval" | "compile") {
+/// Whether a part of a dotted name leads to the machinery around an object.
+fn is_inside(part: &str) -> bool {
+    const CODE: &str = " code consts names varnames filename firstlineno lines positions lnotab \
+        linetable name qualname freevars cellvars flags argcount ";
+    let is_of_code = |rest: &str| !rest.contains(' ') && CODE.contains(&format!(" {rest} "));
+    INSIDES.contains(&part) || part.strip_prefix("co_").is_some_and(is_of_code)
+}
+
+fn has_part(written: &str, part: &str) -> bool {
+    written.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The rule that a text breaks as it stands, whatever is done with it, and the word that does: one that
+/// names nothing but the insides of objects.
+pub(super) fn judge_text(text: &str) -> Option<(Rule, &str)> {
+    let is_field = text.contains('{') && text.contains('}');
+    let reads = ["PYTEST_CURRENT", "__file__"]
+        .into_iter()
+        .find(|word| if word.starts_with('_') { text == *word } else { text.contains(word) });
+    if let Some(word) = reads {
+        return Some((Rule::Tampering, word));
+    }
+    if text.contains(char::is_whitespace) && !is_field {
+        return None;
+    }
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let word = words.find(|word| is_inside(word) || COMPARES.contains(word))?;
+    Some((Rule::Tampering, word))
+}
+
+/// The rule that an attribute breaks whose name stands in a string; one of an object that nobody knows
+/// could be that of `unittest.mock` where the file has that.
+pub(super) fn judge_attribute(holder: Option<&str>, name: &str, mocks: bool) -> Option<Rule> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if LENIENT.contains(&last) || mocks && MOCKING.contains(&last) {
+        return Some(Rule::Tampering);
+    }
+    if name.split('.').any(is_inside) {
+        return Some(Rule::Tampering);
+    }
+    if matches!(last, "exec" | "eval" | "compile") {
         return Some(Rule::CodeFromStrings);
     }
-    if INSIDES.contains(&name) || COMPARES.contains(&name) || name == "__import__" {
+    if COMPARES.contains(&last) || name == "__import__" {
         return Some(Rule::Tampering);
     }
     let full = format!("{}.{name}", holder?);
     judge(Some(&full), &full, Use::Called)
+}
+
+/// Whether pytest or unittest takes a function of a module or class for its own by this name.
+pub(super) fn is_hook(name: &str) -> bool {
+    const NAMES: &str = " setup_module teardown_module setup_function teardown_function setup_class \
+        teardown_class setup_method teardown_method setUpModule tearDownModule setUpClass tearDownClass \
+        setUp tearDown load_tests ";
+    name.starts_with("pytest_") || !name.contains(' ') && NAMES.contains(&format!(" {name} "))
 }
 
 /// Whether a name is one that the interpreter itself provides and tests rely on.

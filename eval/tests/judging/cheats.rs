@@ -2,6 +2,8 @@
 //! success, however it is disguised, and what is found against it is told with evidence.
 
 mod code;
+mod code;
+mod disguises;
 mod runs;
 mod ways;
 

@@ -1,0 +1,370 @@
+//! Names that are given values without a statement that binds them, comparisons among arguments, and
+//! failures that are swallowed.
+
+use ruff_python_ast::{
+    Arguments, ExceptHandler, Expr, ExprCall, Operator, Parameters, Stmt, StmtTry,
+    visitor::{Visitor, walk_annotation, walk_expr, walk_stmt},
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{
+    Rule,
+    bindings::{Bindings, chain},
+    shape::{Suspect, is_itself, table},
+    words::COMPARES,
+};
+
+/// Methods by which a dictionary changes.
+const CHANGES: [&str; 8] =
+    ["update", "setdefault", "__setitem__", "__delitem__", "__ior__", "pop", "popitem", "clear"];
+/// What makes classes whose comparisons are made for them.
+const MAKES: [&str; 13] = [
+    "dataclass",
+    "field",
+    "make_dataclass",
+    "attrs",
+    "attrib",
+    "attr",
+    "ib",
+    "s",
+    "define",
+    "mutable",
+    "frozen",
+    "make_class",
+    "Field",
+];
+/// What does no more with a table of names than to look at it.
+const READS: [&str; 12] = [
+    "dict",
+    "list",
+    "sorted",
+    "len",
+    "iter",
+    "set",
+    "tuple",
+    "frozenset",
+    "str",
+    "repr",
+    "print",
+    "isinstance",
+];
+/// What a module may be told of itself.
+const OWN: [&str; 5] = ["__file__", "__path__", "__spec__", "__package__", "__all__"];
+
+/// All such things in a file.
+pub(super) fn writes(body: &[Stmt], bindings: &Bindings<'_>, text: &str) -> Vec<Suspect> {
+    let mut writing = Writing {
+        bindings,
+        text,
+        parameters: Vec::new(),
+        depth: 0,
+        callee: TextRange::default(),
+        is_raised: false,
+        found: Vec::new(),
+    };
+    for stmt in body {
+        writing.visit_stmt(stmt);
+    }
+    writing.found
+}
+
+struct Writing<'a> {
+    bindings: &'a Bindings<'a>,
+    text: &'a str,
+    /// Those of the functions around.
+    parameters: Vec<String>,
+    /// Of functions, classes and lambdas.
+    depth: usize,
+    /// What was called last.
+    callee: TextRange,
+    is_raised: bool,
+    found: Vec<Suspect>,
+}
+
+impl Writing<'_> {
+    fn add(&mut self, at: TextSize, rule: Rule, what: impl Into<String>, word: &str) {
+        self.found.push(Suspect { at, rule, what: what.into(), word: word.to_owned() });
+    }
+
+    /// Whether a name is only that of a module which the file makes itself.
+    fn is_made(&self, expr: &Expr) -> bool {
+        let made = |value: &&Expr| {
+            let call = value.as_call_expr().and_then(|call| chain(&call.func));
+            call.and_then(|name| self.bindings.resolve(&name)).as_deref()
+                == Some("types.ModuleType")
+        };
+        let known = expr.as_name_expr().and_then(|name| self.bindings.known_at_top(&name.id));
+        self.depth == 0 && known.is_some_and(|values| values.iter().all(made))
+    }
+
+    /// Whether an expression is the file's own module.
+    fn is_own(&self, expr: &Expr) -> bool {
+        let values = expr.as_name_expr().map_or(&[][..], |name| self.bindings.values(&name.id));
+        is_itself(expr) || values.iter().any(|value| is_itself(value))
+    }
+
+    /// A table of names that changes.
+    fn changes(&mut self, holder: &Expr, arguments: Option<&Arguments>, at: TextSize) {
+        let Some(word) = table(holder, self.bindings) else { return };
+        let of = match holder {
+            Expr::Call(call) => call.arguments.args.first(),
+            _ => None,
+        };
+        let tells = arguments.is_some_and(|arguments| {
+            let names = arguments.keywords.iter().map(|keyword| keyword.arg.as_ref());
+            let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
+            arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
+        });
+        let is_honest = of.is_some_and(|of| self.is_made(of) || tells && self.is_own(of));
+        if !is_honest {
+            self.add(
+                at,
+                Rule::Tampering,
+                format!("it writes into {}", word.trim_end_matches('(')),
+                &word,
+            );
+        }
+    }
+
+    fn call(&mut self, node: &ExprCall) {
+        let at = node.start();
+        let args = &node.arguments.args;
+        if let Expr::Attribute(method) = &*node.func
+            && CHANGES.contains(&method.attr.as_str())
+        {
+            self.callee = method.range;
+            self.changes(&method.value, Some(&node.arguments), at);
+            if let Some(first) = args.first()
+                && method.value.as_name_expr().is_some_and(|name| name.id.as_str() == "dict")
+            {
+                self.changes(first, None, at);
+            }
+        }
+        let name = chain(&node.func).unwrap_or_default();
+        let full = self.bindings.resolve(&name).unwrap_or_else(|| name.clone());
+        let last = full.rsplit('.').next().unwrap_or(&full).to_owned();
+        if matches!(&*last, "setattr" | "delattr")
+            && let Some(holder) = args.first()
+        {
+            let is_defined =
+                holder.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
+            if is_defined || self.is_own(holder) {
+                self.add(at, Rule::Tampering, "it changes what was defined", &last);
+            }
+        }
+        let hands_on = |arg: &Expr| {
+            let of = match arg {
+                Expr::Call(call) => call.arguments.args.first(),
+                Expr::Attribute(attribute) => Some(&*attribute.value),
+                _ => return None,
+            };
+            let is_shared = of.is_none_or(|of| {
+                let is_defined =
+                    of.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
+                let is_foreign = self.bindings.outside(of).is_some() || self.is_own(of);
+                (is_foreign || is_defined) && !self.is_made(of)
+            });
+            table(arg, self.bindings).filter(|_| is_shared)
+        };
+        if !READS.contains(&&*last)
+            && let Some(word) = args.iter().find_map(hands_on)
+        {
+            self.add(at, Rule::Tampering, "it hands a table of names on", &word);
+        }
+        let is_hidden = match &*last {
+            "new_class" => args.len() > 3 || node.arguments.find_keyword("exec_body").is_some(),
+            "make_dataclass" => node.arguments.find_keyword("namespace").is_some(),
+            "__new__" => args.len() == 4,
+            other => other.ends_with("Meta") && args.len() == 3,
+        };
+        if is_hidden {
+            let what = "it makes a class whose methods cannot be seen";
+            self.add(at, Rule::Tampering, what, &last);
+        }
+        let makes = |name: &str| MAKES.contains(&name.rsplit('.').next().unwrap_or(name));
+        let is_made = makes(&last)
+            || last == "partial" && args.first().and_then(chain).is_some_and(|name| makes(&name));
+        for keyword in &node.arguments.keywords {
+            let at = keyword.start();
+            let Some(name) = keyword.arg.as_ref().map(|name| name.as_str()) else {
+                if is_made && last != "s" {
+                    self.add(at, Rule::Tampering, "it hides what is compared", "**");
+                }
+                continue;
+            };
+            if COMPARES.contains(&name) {
+                self.add(at, Rule::Tampering, format!("it makes a {name} of its own"), name);
+            } else if is_made && matches!(name, "compare" | "eq" | "order" | "cmp") {
+                self.add(at, Rule::Tampering, "it says what is compared", name);
+            } else if name == "eval_str" {
+                self.add(at, Rule::CodeFromStrings, "it evaluates annotations", name);
+            } else if name == "stacklevel" {
+                self.add(at, Rule::Tampering, "it asks where it was called", name);
+            }
+        }
+        let broad = |arg: &Expr| arg.as_name_expr().is_some_and(|name| is_broad(&name.id));
+        if last == "suppress" && args.iter().any(broad) {
+            self.add(at, Rule::Tampering, "it swallows failures", &last);
+        }
+    }
+
+    fn target(&mut self, target: &Expr) {
+        match target {
+            Expr::Tuple(node) => node.elts.iter().for_each(|part| self.target(part)),
+            Expr::List(node) => node.elts.iter().for_each(|part| self.target(part)),
+            Expr::Attribute(node) => {
+                let name = node.value.as_name_expr().map(|name| name.id.as_str());
+                let is_told =
+                    matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__" | "__module__");
+                if !is_told && name.is_some_and(|name| self.bindings.is_defined(name)) {
+                    let what = format!("it changes {} of what was defined", node.attr);
+                    self.add(target.start(), Rule::Tampering, what, &node.attr);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Handlers that swallow whatever a test or a function at hand raises.
+    fn swallows(&mut self, node: &StmtTry) {
+        let mut calls = Calls { parameters: &self.parameters, found: false };
+        node.body.iter().for_each(|stmt| calls.visit_stmt(stmt));
+        if !calls.found {
+            return;
+        }
+        for handler in &node.handlers {
+            let ExceptHandler::ExceptHandler(handler) = handler;
+            let parts: Vec<&Expr> = match handler.type_.as_deref() {
+                Some(Expr::Tuple(node)) => node.elts.iter().collect(),
+                Some(one) => vec![one],
+                None => Vec::new(),
+            };
+            let broad = |part: &&Expr| part.as_name_expr().is_some_and(|name| is_broad(&name.id));
+            let raises = handler.body.iter().any(|stmt| stmt.is_raise_stmt());
+            if !raises && (handler.type_.is_none() || parts.iter().any(broad)) {
+                self.add(handler.start(), Rule::Tampering, "it swallows failures", "\u{0}");
+            }
+        }
+    }
+
+    /// A name in letters that Python takes for others.
+    fn spelled(&mut self, range: TextRange, name: &str) {
+        let written = self.text.get(range.start().to_usize()..range.end().to_usize());
+        if let Some(written) = written
+            && written != name
+            && !written.is_ascii()
+        {
+            self.add(
+                range.start(),
+                Rule::Tampering,
+                format!("it spells {name} otherwise"),
+                written,
+            );
+        }
+    }
+
+    fn inside(&mut self, parameters: Option<&Parameters>, walk: impl FnOnce(&mut Self)) {
+        let before = self.parameters.len();
+        let names = parameters.into_iter().flat_map(Parameters::iter);
+        self.parameters.extend(names.map(|parameter| parameter.name().to_string()));
+        self.depth += 1;
+        walk(self);
+        self.depth -= 1;
+        self.parameters.truncate(before);
+    }
+}
+
+fn is_broad(name: &str) -> bool {
+    matches!(name, "Exception" | "BaseException")
+}
+
+impl<'a> Visitor<'a> for Writing<'_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Assign(node) => node.targets.iter().for_each(|target| self.target(target)),
+            Stmt::AnnAssign(node) if node.value.is_some() => self.target(&node.target),
+            Stmt::Delete(node) => node.targets.iter().for_each(|target| self.target(target)),
+            Stmt::AugAssign(node) => {
+                self.target(&node.target);
+                if node.op == Operator::BitOr {
+                    self.changes(&node.target, None, node.start());
+                }
+            }
+            Stmt::Try(node) => self.swallows(node),
+            Stmt::ClassDef(node) => {
+                self.spelled(node.name.range, &node.name);
+                return self.inside(None, |this| walk_stmt(this, stmt));
+            }
+            Stmt::FunctionDef(node) => {
+                self.spelled(node.name.range, &node.name);
+                return self.inside(Some(&node.parameters), |this| walk_stmt(this, stmt));
+            }
+            Stmt::Raise(_) => {
+                self.is_raised = true;
+                walk_stmt(self, stmt);
+                self.is_raised = false;
+                return;
+            }
+            _ => {}
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_annotation(&mut self, expr: &'a Expr) {
+        if let Expr::StringLiteral(node) = expr
+            && node.value.to_str().contains('(')
+        {
+            let what = "it has an annotation that calls something";
+            self.add(expr.start(), Rule::CodeFromStrings, what, node.value.to_str());
+        }
+        walk_annotation(self, expr);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(node) => self.call(node),
+            Expr::Attribute(node) => {
+                self.spelled(node.attr.range, &node.attr);
+                if CHANGES.contains(&node.attr.as_str()) && self.callee != node.range {
+                    self.changes(&node.value, None, node.start());
+                }
+            }
+            Expr::Name(node) => {
+                self.spelled(node.range, &node.id);
+                let is_failure = self.bindings.resolve(&node.id).is_some_and(|name| {
+                    matches!(&*name, "AssertionError" | "builtins.AssertionError")
+                });
+                if is_failure && !self.is_raised {
+                    let what = "it deals with failures of tests";
+                    self.add(node.start(), Rule::Tampering, what, "AssertionError");
+                }
+            }
+            Expr::Lambda(node) => {
+                return self.inside(node.parameters.as_deref(), |this| walk_expr(this, expr));
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// Whether tests or functions at hand are called.
+struct Calls<'a> {
+    parameters: &'a [String],
+    found: bool,
+}
+
+impl<'a> Visitor<'a> for Calls<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(node) = expr {
+            self.found |= match &*node.func {
+                Expr::Name(name) => {
+                    name.id.starts_with("test") || self.parameters.iter().any(|own| *own == name.id)
+                }
+                Expr::Attribute(node) => node.attr.starts_with("test") || &node.attr == "obj",
+                _ => false,
+            };
+        }
+        walk_expr(self, expr);
+    }
+}
