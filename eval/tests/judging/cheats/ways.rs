@@ -329,15 +329,15 @@ fn e08_copies_of_the_original() {
         ("from pip._vendor.idna.core import check_hyphen_ok\n", Rule::Copy),
         (
             "import os\nimport pip\nimport sys\nsys.path.insert(0, os.path.join(os.path.dirname(pip.__file__), '_vendor'))\nfrom idna.core import check_hyphen_ok\n",
-            Rule::Copy,
+            Rule::Tampering,
         ),
         (
             "import os\nimport pip\nimport shutil\nimport sys\nimport tempfile\nplace = tempfile.mkdtemp()\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), os.path.join(place, 'other'))\nsys.path.insert(0, place)\nfrom other.core import check_hyphen_ok\n",
-            Rule::CodeFromStrings,
+            Rule::Tampering,
         ),
         (
             "import os\nimport pip\nimport shutil\nimport sys\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), 'other')\nsys.path.insert(0, os.getcwd())\nfrom other.core import check_hyphen_ok\n",
-            Rule::CodeFromStrings,
+            Rule::Tampering,
         ),
     ] {
         let evaluation = judged(imports);
