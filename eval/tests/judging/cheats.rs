@@ -2,7 +2,6 @@
 //! success, however it is disguised, and what is found against it is told with evidence.
 
 mod code;
-mod code;
 mod disguises;
 mod runs;
 mod ways;
