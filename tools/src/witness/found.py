@@ -8,6 +8,7 @@ import types
 _Builtins = dict(vars(builtins))
 _MOST_INSIDE = 20
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_get = dict.get
 _GetSet = type(_Function.__dict__["__code__"])
 
 
@@ -49,7 +50,9 @@ class _Found:
             if code.co_filename.startswith(self.root):
                 self.add(key, "function", code.co_filename[len(self.root) :], code.co_firstlineno)
                 return value
-            self.add(key, _from("outside", value))
+            # What wraps a function has its name; where it was defined tells them apart.
+            module = _get(value.__globals__, "__name__")
+            self.add(key, ("outside %s/%s" % (module, code.co_name)).replace(".", "/"))
         elif isinstance(value, type):
             module = sys.modules.get(value.__module__) if type(value.__module__) is str else None
             path = getattr(module, "__file__", None) or ""
