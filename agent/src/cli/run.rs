@@ -83,6 +83,9 @@ impl Run {
         }
         let Some(gist) = &findings.gist else {
             let failure = without_gist(&session, &end);
+            if !matches!(failure.exit, Exit::NotFaithful | Exit::Infrastructure) {
+                return Err(failure);
+            }
             let kept = format!("{} (record: {})", failure.told(), record.path().display());
             return Err(Failure::new(failure.exit, kept));
         };
