@@ -1,7 +1,8 @@
 //! Statements: bindings, branches and loops.
 
 use ruff_python_ast::{
-    BoolOp, ExceptHandler, Expr, Pattern, Stmt, StmtAssign, StmtIf, StmtMatch, StmtTry, UnaryOp,
+    BoolOp, ExceptHandler, Expr, ExprAttribute, Pattern, Stmt, StmtAssign, StmtIf, StmtMatch,
+    StmtTry, UnaryOp,
 };
 use ruff_text_size::Ranged;
 
@@ -165,13 +166,18 @@ impl<'a> Drawing<'a> {
         self.environment.symbols[variable as usize].owner = owner;
     }
 
+    /// An attribute that is stored or deleted: of what, its name and line; nothing where nobody knows of what.
+    fn attribute_target(&mut self, attribute: &'a ExprAttribute) -> Option<(Slot, Name, u32)> {
+        let base = self.expression(&attribute.value);
+        let name = self.private(&attribute.attr);
+        let line = self.line(attribute.attr.range.start());
+        (base != UNKNOWN).then_some((base, name, line))
+    }
+
     fn delete(&mut self, target: &'a Expr) {
         match target {
             Expr::Attribute(attribute) => {
-                let base = self.expression(&attribute.value);
-                let name = self.private(&attribute.attr);
-                if base != UNKNOWN {
-                    let line = self.line(attribute.attr.range.start());
+                if let Some((base, name, line)) = self.attribute_target(attribute) {
                     self.op(Op::Delete(base, name, self.definition, line));
                 }
             }
@@ -589,14 +595,11 @@ impl<'a> Drawing<'a> {
                 self.write(name, value);
             }
             Expr::Attribute(attribute) => {
-                let base = self.expression(&attribute.value);
-                let name = self.private(&attribute.attr);
-                if base != UNKNOWN {
-                    let line = self.line(attribute.attr.range.start());
+                if let Some((base, name, line)) = self.attribute_target(attribute) {
                     self.op(Op::Store(base, name, self.definition, line));
-                }
-                if base != UNKNOWN && value != UNKNOWN {
-                    self.op(Op::SetAttribute(base, name, value));
+                    if value != UNKNOWN {
+                        self.op(Op::SetAttribute(base, name, value));
+                    }
                 }
             }
             Expr::Subscript(subscript) => {
