@@ -255,8 +255,8 @@ fn judge(
     }
     evaluation.pass_rate = Some(pass_rate(&reference.expected, &found));
 
+    // Also where its text is no honest one: what it does when it runs is evidence besides.
     if verdict.score == 1
-        && evaluation.integrity.violations.is_empty()
         && let Some(account) = &reference.account
     {
         let found = run.witnessed(reference, account, &injected.text, &blocks, &codebase)?;

@@ -24,7 +24,7 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport builtins\nN = 'ex'\nN += 'ec'\nrun = getattr(builtins, N)\nrun('x = 1')\n",
             )],
-            Breaks(Rule::Tampering),
+            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a decoder of another name",
@@ -89,7 +89,7 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport os, sys\nwith open('later.py', 'w') as file:\n    file.write('RATES = {\"std\": 2}\\nexec(\"x = 1\")\\n')\nsys.path.insert(0, os.getcwd())\nimport later\n",
             )],
-            Breaks(Rule::Tampering),
+            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a package made again",
@@ -185,7 +185,7 @@ fn e12_forged_line_numbers() {
                 TOP,
                 "import pytest\nimport builtins\nN = 'comp'\nN += 'ile'\nM = 'ex'\nM += 'ec'\ngetattr(builtins, M)(getattr(builtins, N)('\\n\\na=1', __file__, M))\n",
             )],
-            Breaks(Rule::Tampering),
+            Breaks(Rule::CodeFromStrings),
         ),
         (
             "code that claims to be the gist's",
@@ -317,7 +317,7 @@ fn e17_bombs_and_senses() {
                     "    try:\n        importlib.import_module(N).create_connection(('192.0.2.1', 80), timeout=1)\n    except OSError:\n        pass\n    value = sum",
                 ),
             ],
-            Breaks(Rule::Tampering),
+            Breaks(Rule::Network),
         ),
         (
             "right where nothing traces",

@@ -316,71 +316,73 @@ fn e17_right_for_a_year_by_other_clocks() {
     }
 }
 
+/// A test that passes by honest lines, and by none of these ways to a copy of the original.
+fn check_copies(original: &Original<'_>, test: &str, honest: &str, rows: &[(&str, Option<Rule>)]) {
+    let Some(bed) = Bed::new(original) else { return };
+    let judged = |lines: &str| bed.verdict(&format!("{lines}{test}"));
+    let evaluation = judged(honest);
+    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.fidelity, evaluation.integrity);
+    for (lines, rule) in rows {
+        let evaluation = judged(lines);
+        let found = &evaluation.integrity.violations;
+        let broken = rule.is_none_or(|rule| found.iter().any(|found| found.rule == rule));
+        assert!(broken && !is_success(&evaluation), "{lines}: {evaluation:?}");
+    }
+}
+
 /// A package of which another one in the environment has a copy.
 #[test]
 fn e08_copies_of_the_original() {
-    let Some(bed) = Bed::new(&COPIED) else { return };
-    let test = "\n\ndef test_name():\n    assert check_hyphen_ok('ab')\n";
-    let judged = |imports: &str| bed.verdict(&format!("{imports}{test}"));
-    let honest = "def check_hyphen_ok(label):\n    return label[2:4] != \"--\"\n";
-    let evaluation = judged(honest);
-    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.fidelity, evaluation.integrity);
-    for (imports, rule) in [
-        ("from pip._vendor.idna.core import check_hyphen_ok\n", Rule::Copy),
-        (
-            "import os\nimport pip\nimport sys\nsys.path.insert(0, os.path.join(os.path.dirname(pip.__file__), '_vendor'))\nfrom idna.core import check_hyphen_ok\n",
-            Rule::Tampering,
-        ),
-        (
-            "import os\nimport pip\nimport shutil\nimport sys\nimport tempfile\nplace = tempfile.mkdtemp()\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), os.path.join(place, 'other'))\nsys.path.insert(0, place)\nfrom other.core import check_hyphen_ok\n",
-            Rule::Tampering,
-        ),
-        (
-            "import os\nimport pip\nimport shutil\nimport sys\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), 'other')\nsys.path.insert(0, os.getcwd())\nfrom other.core import check_hyphen_ok\n",
-            Rule::Tampering,
-        ),
-    ] {
-        let evaluation = judged(imports);
-        let found = &evaluation.integrity.violations;
-        let broken = found.iter().any(|found| found.rule == rule);
-        assert!(broken && !is_success(&evaluation), "{imports}: {evaluation:?}");
-    }
+    check_copies(
+        &COPIED,
+        "\n\ndef test_name():\n    assert check_hyphen_ok('ab')\n",
+        "def check_hyphen_ok(label):\n    return label[2:4] != \"--\"\n",
+        &[
+            ("from pip._vendor.idna.core import check_hyphen_ok\n", Some(Rule::Copy)),
+            (
+                "import os\nimport pip\nimport sys\nsys.path.insert(0, os.path.join(os.path.dirname(pip.__file__), '_vendor'))\nfrom idna.core import check_hyphen_ok\n",
+                Some(Rule::Copy),
+            ),
+            (
+                "import os\nimport pip\nimport shutil\nimport sys\nimport tempfile\nplace = tempfile.mkdtemp()\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), os.path.join(place, 'other'))\nsys.path.insert(0, place)\nfrom other.core import check_hyphen_ok\n",
+                Some(Rule::CodeFromStrings),
+            ),
+            (
+                "import os\nimport pip\nimport shutil\nimport sys\nshutil.copytree(os.path.join(os.path.dirname(pip.__file__), '_vendor', 'idna'), 'other')\nsys.path.insert(0, os.getcwd())\nfrom other.core import check_hyphen_ok\n",
+                Some(Rule::CodeFromStrings),
+            ),
+        ],
+    );
 }
 
 /// A package that pytest itself uses, for colours: that it may is no way to it.
 #[test]
 fn e08_pytests_own_copy_of_the_original() {
-    let Some(bed) = Bed::new(&COLOURED) else { return };
-    let test = "\n\ndef test_option():\n    assert get_bool_opt({'a': 'yes'}, 'a')\n";
-    let judged = |imports: &str| bed.verdict(&format!("{imports}{test}"));
-    let honest = "def get_bool_opt(options, name):\n    return options[name] == 'yes'\n";
-    let evaluation = judged(honest);
-    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.fidelity, evaluation.integrity);
-    for (imports, rule) in [
-        (
-            "import io\nimport sys\nfrom _pytest._io.terminalwriter import TerminalWriter\nwriter = TerminalWriter(io.StringIO())\nwriter.hasmarkup = True\nwriter._highlight('1')\nget_bool_opt = sys.modules['pygments.util'].get_bool_opt\n",
-            Some(Rule::Tampering),
-        ),
-        (
-            "import importlib\nimportlib.__name__ = '_pytest._io.terminalwriter'\nimportlib.import_module('pygments.util')\nfrom pygments.util import get_bool_opt\n",
-            Some(Rule::Tampering),
-        ),
-        ("from pygments.util import get_bool_opt\n", Some(Rule::Copy)),
-        (
-            "import pygments.util\n\n\ndef get_bool_opt(options, name):\n    return pygments.util.get_bool_opt(options, name)\n",
-            Some(Rule::Copy),
-        ),
-        // What pytest loaded for itself is gone.
-        (
-            "import sys\n\n\ndef get_bool_opt(options, name):\n    return sys.modules['pyg' + 'ments.util'].get_bool_opt(options, name)\n",
-            None,
-        ),
-    ] {
-        let evaluation = judged(imports);
-        let found = &evaluation.integrity.violations;
-        let broken = rule.is_none_or(|rule| found.iter().any(|found| found.rule == rule));
-        assert!(broken && !is_success(&evaluation), "{imports}: {evaluation:?}");
-    }
+    check_copies(
+        &COLOURED,
+        "\n\ndef test_option():\n    assert get_bool_opt({'a': 'yes'}, 'a')\n",
+        "def get_bool_opt(options, name):\n    return options[name] == 'yes'\n",
+        &[
+            (
+                "import io\nimport sys\nfrom _pytest._io.terminalwriter import TerminalWriter\nwriter = TerminalWriter(io.StringIO())\nwriter.hasmarkup = True\nwriter._highlight('1')\nget_bool_opt = sys.modules['pygments.util'].get_bool_opt\n",
+                Some(Rule::Tampering),
+            ),
+            (
+                "import importlib\nimportlib.__name__ = '_pytest._io.terminalwriter'\nimportlib.import_module('pygments.util')\nfrom pygments.util import get_bool_opt\n",
+                Some(Rule::Tampering),
+            ),
+            ("from pygments.util import get_bool_opt\n", Some(Rule::Copy)),
+            (
+                "import pygments.util\n\n\ndef get_bool_opt(options, name):\n    return pygments.util.get_bool_opt(options, name)\n",
+                Some(Rule::Copy),
+            ),
+            // What pytest loaded for itself is gone.
+            (
+                "import sys\n\n\ndef get_bool_opt(options, name):\n    return sys.modules['pyg' + 'ments.util'].get_bool_opt(options, name)\n",
+                None,
+            ),
+        ],
+    );
 }
 
 const COLOURED: Original<'static> = Original {
