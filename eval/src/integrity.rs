@@ -274,7 +274,7 @@ impl Examiner<'_> {
     /// less than one of the original's answers.
     fn compared(&mut self, line: &Line, statement: &str) {
         let name = line.block.rsplit('.').next().unwrap_or_default();
-        if !COMPARES.contains(&name) || !statement.starts_with("return") {
+        if !COMPARES.contains(&name) || !is_return(statement) {
             return;
         }
         let originals: Vec<Vec<&str>> = self
@@ -283,10 +283,16 @@ impl Examiner<'_> {
             .into_iter()
             .flat_map(|(file, lines)| lines.into_iter().map(move |line| (file, line)))
             .map(|(file, line)| &file.text[line.range.0..line.range.1])
-            .filter(|original| original.starts_with("return"))
+            .filter(|original| is_return(original))
             .map(telling)
             .collect();
-        let said = words(statement);
+        let mut said = words(statement);
+        // Names that stand for others where two files have the same.
+        let stands_for = |word: &&str| match self.bindings.known_at_top(word)? {
+            [ruff_python_ast::Expr::Name(name)] => Some(name.id.as_str()),
+            _ => None,
+        };
+        said.extend(said.iter().filter_map(stands_for).collect::<Vec<_>>());
         let looks = |original: &Vec<&str>| {
             !original.is_empty() && original.iter().all(|part| said.contains(part))
         };
@@ -330,6 +336,11 @@ impl Examiner<'_> {
             }
         }
     }
+}
+
+fn is_return(statement: &str) -> bool {
+    let rest = statement.strip_prefix("return");
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
 /// The words of a statement, and the signs by which it compares.
@@ -516,6 +527,8 @@ mod tests {
             "names = globals()\nnames |= {'x': 1}",
             "dict.update(globals(), x=1)",
             "f(globals())",
+            "f(names=globals())",
+            "names = globals()\nf(names)",
             "operator.setitem(vars(y), 'x', 1)",
             "import math\nvars(math).update(isclose=f)",
             "import math\nvars(math)['isclose'] = f",
@@ -592,16 +605,19 @@ mod tests {
 
     #[test]
     fn comparisons_look_at_no_less_than_the_original() {
-        let original = "class K:\n    def __eq__(self, other):\n        if not isinstance(other, m.K):\n            return NotImplemented\n        return self.a == other.a\n";
+        let original = "class K:\n    def __eq__(self, other):\n        if not isinstance(other, m.K):\n            return NotImplemented\n        return m.same(self.a) == other.a\n";
         let codebase = Codebase::of_texts([("m.py", original)]);
         for (answer, fine) in [
-            ("self.a == other.a", true),
-            ("self.a == other.a and True", true),
-            ("self.a == self.b", false),
+            ("same(self.a) == other.a", true),
+            ("same_m(self.a) == other.a and True", true),
+            ("self.a == other.a", false),
+            ("same(self.a) == self.b", false),
             ("isinstance(other, K)", false),
             ("True or self == other", false),
         ] {
-            let text = format!("class K:\n    def __eq__(self, other):\n        return {answer}\n");
+            let text = format!(
+                "same_m = same\nclass K:\n    def __eq__(self, other):\n        returned = True\n        return {answer}\n"
+            );
             let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
             assert_eq!(found.violations.is_empty(), fine, "{answer}: {found:?}");
         }

@@ -15,12 +15,14 @@ const LONGEST: usize = 2_000;
 
 /// The text that an expression is, where it can be told.
 pub(super) fn fold(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
-    Folding { bindings, steps: Cell::new(STEPS) }.text(expr)
+    Folding { bindings, steps: Cell::new(STEPS), is_bytes: Cell::new(false) }.text(expr)
 }
 
 struct Folding<'a> {
     bindings: &'a Bindings<'a>,
     steps: Cell<u32>,
+    /// Whether the text so far is that of bytes, which a text shows with signs around them.
+    is_bytes: Cell<bool>,
 }
 
 impl Folding<'_> {
@@ -28,7 +30,10 @@ impl Folding<'_> {
         self.steps.set(self.steps.get().checked_sub(1)?);
         let text = match expr {
             Expr::StringLiteral(node) => node.value.to_str().to_owned(),
-            Expr::BytesLiteral(node) => String::from_utf8(node.value.bytes().collect()).ok()?,
+            Expr::BytesLiteral(node) => {
+                self.is_bytes.set(true);
+                String::from_utf8(node.value.bytes().collect()).ok()?
+            }
             Expr::Name(node) => self.text(self.bindings.once(node.id.as_str())?)?,
             Expr::Named(node) => self.text(&node.value)?,
             Expr::FString(node) => {
@@ -37,7 +42,10 @@ impl Folding<'_> {
                     match element {
                         InterpolatedStringElement::Literal(part) => text.push_str(&part.value),
                         InterpolatedStringElement::Interpolation(part) => {
-                            text.push_str(&self.text(&part.expression)?);
+                            let is_plain = part.conversion.is_none()
+                                && part.format_spec.is_none()
+                                && part.debug_text.is_none();
+                            text.push_str(&self.shown(&part.expression).filter(|_| is_plain)?);
                         }
                     }
                 }
@@ -58,7 +66,7 @@ impl Folding<'_> {
                     let format = self.text(&node.left)?;
                     let given = match &*node.right {
                         Expr::Tuple(node) => self.all(&node.elts)?,
-                        other => vec![self.text(other)?],
+                        other => vec![self.shown(other)?],
                     };
                     let mut given = given.into_iter();
                     let mut parts = format.split('%');
@@ -71,18 +79,22 @@ impl Folding<'_> {
                 }
                 _ => return None,
             },
-            Expr::Subscript(node) => {
-                let parts = self.parts(&node.value)?;
-                match &*node.slice {
-                    Expr::Slice(slice) => self.cut(parts, slice)?.concat(),
-                    index => {
-                        let index = self.number(index)?;
-                        let length = i64::try_from(parts.len()).ok()?;
-                        let index = if index < 0 { index + length } else { index };
-                        parts.get(usize::try_from(index).ok()?)?.clone()
-                    }
+            Expr::Subscript(node) => match &*node.slice {
+                Expr::Slice(slice) => {
+                    let parts = match self.parts(&node.value) {
+                        Some(parts) => parts,
+                        None => letters(&self.text(&node.value)?),
+                    };
+                    self.cut(parts, slice)?.concat()
                 }
-            }
+                index => {
+                    let parts = self.parts(&node.value)?;
+                    let index = self.number(index)?;
+                    let length = i64::try_from(parts.len()).ok()?;
+                    let index = if index < 0 { index + length } else { index };
+                    parts.get(usize::try_from(index).ok()?)?.clone()
+                }
+            },
             Expr::Call(node) => self.call(node)?,
             _ => return None,
         };
@@ -90,44 +102,85 @@ impl Folding<'_> {
     }
 
     fn call(&self, node: &ExprCall) -> Option<String> {
-        let args = &node.arguments.args;
+        let (args, keywords) = (&node.arguments.args, &node.arguments.keywords);
         if let Expr::Name(name) = &*node.func {
-            return match name.id.as_str() {
-                "str" => self.text(args.first()?),
-                "chr" => char::from_u32(u32::try_from(self.number(args.first()?)?).ok()?)
-                    .map(String::from),
+            return match (name.id.as_str(), &args[..]) {
+                ("str", [one]) => self.shown(one),
+                ("str", [bytes, codec]) => self.decoded(bytes, codec),
+                ("chr", [one]) => {
+                    char::from_u32(u32::try_from(self.number(one)?).ok()?).map(String::from)
+                }
                 _ => None,
             };
         }
         let Expr::Attribute(method) = &*node.func else { return None };
+        let name = method.attr.as_str();
+        if !keywords.is_empty() && name != "format" {
+            return None;
+        }
+        if let ("decode", [codec]) = (name, &args[..]) {
+            return self.decoded(&method.value, codec);
+        }
         let text = self.text(&method.value)?;
-        let arg = |at: usize| self.text(args.get(at)?);
-        Some(match method.attr.as_str() {
-            "join" => self.parts(args.first()?)?.join(&text),
-            "replace" => text.replace(&arg(0)?, &arg(1)?),
-            "removeprefix" => text.strip_prefix(&*arg(0)?).unwrap_or(&text).to_owned(),
-            "removesuffix" => text.strip_suffix(&*arg(0)?).unwrap_or(&text).to_owned(),
-            "lower" | "casefold" => text.to_lowercase(),
-            "upper" => text.to_uppercase(),
-            "strip" | "lstrip" | "rstrip" if args.is_empty() => text.trim().to_owned(),
-            "encode" | "decode" => text,
-            "format" => {
+        Some(match (name, &args[..]) {
+            ("join", [parts]) => self.parts(parts)?.join(&text),
+            ("replace", [old, new]) => text.replace(&self.text(old)?, &self.text(new)?),
+            ("removeprefix", [start]) => {
+                text.strip_prefix(&*self.text(start)?).unwrap_or(&text).to_owned()
+            }
+            ("removesuffix", [end]) => {
+                text.strip_suffix(&*self.text(end)?).unwrap_or(&text).to_owned()
+            }
+            ("lower" | "casefold", []) => text.to_lowercase(),
+            ("upper", []) => text.to_uppercase(),
+            ("strip" | "lstrip" | "rstrip", []) => text.trim().to_owned(),
+            ("decode", []) => {
+                self.is_bytes.set(false);
+                text
+            }
+            ("encode", _) if args.iter().all(|codec| self.is_usual(codec)) => {
+                self.is_bytes.set(true);
+                text
+            }
+            ("format", _) => {
                 let mut text = text;
                 for (at, value) in self.all(args)?.into_iter().enumerate() {
                     text = text.replacen("{}", &value, 1).replace(&format!("{{{at}}}"), &value);
                 }
-                for keyword in &node.arguments.keywords {
+                for keyword in keywords {
                     let name = keyword.arg.as_ref()?;
-                    text = text.replace(&format!("{{{name}}}"), &self.text(&keyword.value)?);
+                    text = text.replace(&format!("{{{name}}}"), &self.shown(&keyword.value)?);
                 }
-                text
+                // Other fields are not read here.
+                (!text.contains(['{', '}'])).then_some(text)?
             }
             _ => return None,
         })
     }
 
+    /// The text of bytes in an encoding that has the letters of names as they are.
+    fn decoded(&self, bytes: &Expr, codec: &Expr) -> Option<String> {
+        let text = self.text(bytes).filter(|_| self.is_usual(codec));
+        self.is_bytes.set(false);
+        text
+    }
+
+    fn is_usual(&self, codec: &Expr) -> bool {
+        let usual = ["utf8", "ascii", "latin1", "iso88591"];
+        let name = self.text(codec).unwrap_or_default().to_lowercase().replace(['-', '_'], "");
+        usual.contains(&&*name)
+    }
+
+    /// The text that a value is shown as.
+    fn shown(&self, expr: &Expr) -> Option<String> {
+        let before = self.is_bytes.replace(false);
+        let text = self.text(expr);
+        let is_bytes = self.is_bytes.replace(before);
+        text.filter(|_| !is_bytes)
+    }
+
     fn all(&self, exprs: &[Expr]) -> Option<Vec<String>> {
-        exprs.iter().map(|expr| self.text(expr)).collect()
+        exprs.iter().map(|expr| self.shown(expr)).collect()
     }
 
     /// The texts that something which is gone through gives.
@@ -167,10 +220,10 @@ impl Folding<'_> {
                             _ => None,
                         }
                     }
-                    _ => Some(self.text(expr)?.chars().map(String::from).collect()),
+                    _ => self.shown(expr).map(|text| letters(&text)),
                 }
             }
-            _ => Some(self.text(expr)?.chars().map(String::from).collect()),
+            _ => self.shown(expr).map(|text| letters(&text)),
         }
     }
 
@@ -210,6 +263,10 @@ impl Folding<'_> {
     }
 }
 
+fn letters(text: &str) -> Vec<String> {
+    text.chars().map(String::from).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +291,21 @@ mod tests {
             ("'f-back'.replace('-', '_')", Some("f_back")),
             ("chr(102) + 'F_BACK'.lower()[1:]", Some("f_back")),
             ("b'f_back'.decode()", Some("f_back")),
+            ("b'xf_back'[1:].decode('UTF-8')", Some("f_back")),
+            ("str(b'f_back', 'ascii')", Some("f_back")),
+            ("'{:s}'.format(A)", None),
+            ("'{x.y}'.format(x=A)", None),
+            ("f'{A:.1}'", None),
+            ("f'{A!r}'", None),
+            ("f'{A=}'", None),
+            ("f'{b\"x\"}'", None),
+            ("str(b'f_back')[2:-1]", None),
+            ("b'f_back'[0]", None),
+            ("''.join(b'f_back')", None),
+            ("'f_bback'.replace('b', '', 1)", None),
+            ("b'f_back'.decode('rot13')", None),
+            ("str(b'f_back', 'utf-16')", None),
+            ("'abc'.strip('a')", None),
             ("'ab' * 2", Some("abab")),
             ("NAMES[1]", Some("f_back")),
             ("twice", None),

@@ -23,6 +23,8 @@ pub(super) struct Suspect {
     pub(super) word: String,
 }
 
+/// The word of what no original excuses: none says it.
+pub(super) const NEVER: &str = "\u{0}";
 /// So many numbers in one display could be an archive.
 const NUMBERS: usize = 100;
 /// Texts shorter than this hold no code worth hiding, in bytes.
@@ -65,7 +67,7 @@ impl Looking<'_> {
             }
             Expr::Subscript(node) => {
                 if let Some(table) = table(&node.value, self.bindings) {
-                    let what = format!("it writes into {table}");
+                    let what = format!("it writes into {}", table.trim_end_matches('('));
                     self.add(target.start(), Rule::Tampering, what, &table);
                 }
             }
@@ -161,7 +163,7 @@ impl Looking<'_> {
                 && (line.ends_with(':') || line.contains("import "))
         };
         if text.len() >= CODE && text.contains('\n') && text.lines().any(code) {
-            self.add(at, Rule::CodeFromStrings, "it has a text that is code", "\u{0}");
+            self.add(at, Rule::CodeFromStrings, "it has a text that is code", NEVER);
         }
     }
 }
@@ -178,7 +180,7 @@ impl<'a> Visitor<'a> for Looking<'_> {
             Stmt::FunctionDef(node) if always(node) => {
                 let at = node.body.last().map_or(node.start(), Ranged::start);
                 let what = format!("{} does not look at what it compares", node.name);
-                self.add(at, Rule::Tampering, what, "\u{0}");
+                self.add(at, Rule::Tampering, what, NEVER);
             }
             Stmt::Expr(node) if node.value.is_string_literal_expr() => return,
             _ => {}
@@ -210,7 +212,7 @@ impl<'a> Visitor<'a> for Looking<'_> {
                 let numbers = elements.iter().filter(|e| e.is_number_literal_expr()).count();
                 if numbers >= NUMBERS {
                     let what = format!("{numbers} numbers in a row");
-                    self.add(expr.start(), Rule::EncodedCode, what, "\u{0}");
+                    self.add(expr.start(), Rule::EncodedCode, what, NEVER);
                 }
             }
             Expr::Named(node) => self.target(&node.target, None),

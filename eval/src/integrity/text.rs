@@ -35,20 +35,15 @@ pub(super) fn has_carriage_returns(text: &str) -> bool {
 
 /// A text in which paths that were made of the file's own are `__file__` again.
 pub(super) fn without_paths(text: &str) -> Option<String> {
-    #[expect(clippy::unwrap_used, reason = "a constant pattern")]
-    static OWN: LazyLock<Regex> = LazyLock::new(|| Regex::new(OWN_PATH).unwrap());
     let plain = OWN.replace_all(text, "__file__");
     (plain != text).then(|| plain.into_owned())
 }
 
-/// Whether all that a statement asks of its own path is a directory above it.
+/// Whether all that a statement asks of its own path is a directory above it, or a place below one.
 pub(super) fn is_path(statement: &str) -> bool {
-    without_paths(statement).is_some_and(|plain| {
-        let plain = plain.matches("__file__").count();
-        let all = statement.matches("__file__.rsplit(").count();
-        let names = statement.matches("__file__=").count();
-        plain - names == all
-    })
+    let paths = OWN.find_iter(statement).count();
+    let names = statement.matches("__file__=").count();
+    paths > 0 && paths == statement.matches("__file__").count() - names
 }
 
 /// Whether a statement only tells a module of its own where it would lie.
@@ -72,8 +67,12 @@ pub(super) fn names_variables(statement: &str) -> bool {
     NAMED.find_iter(statement).count() == statement.matches("environ").count()
 }
 
-const OWN_PATH: &str =
-    r#"__file__\.rsplit\(['"]/['"], [1-9]\d*\)\[0\]( \+ ('[^'\n]*'|"[^"\n]*"))?"#;
+/// A path that is made of the file's own.
+#[expect(clippy::unwrap_used, reason = "a constant pattern")]
+static OWN: LazyLock<Regex> = LazyLock::new(|| {
+    let path = r#"__file__\.rsplit\(['"]/['"], [1-9]\d*\)\[0\]( \+ ('[^'\n]*'|"[^"\n]*"))?"#;
+    Regex::new(path).unwrap()
+});
 
 #[cfg(test)]
 mod tests {
@@ -110,6 +109,7 @@ mod tests {
             ("x = open(__file__)", false),
             ("x = open(__file__), __file__.rsplit('/', 2)[0]", false),
             ("x = __file__.rsplit('/', 0)", false),
+            ("x = __file__.rsplit('/', 1)[0], open(__file__.rsplit('/', 0)[0])", false),
             ("x = m.__file__", false),
         ] {
             assert_eq!(is_path(statement), fine, "{statement}");

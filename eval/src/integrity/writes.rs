@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use super::{
     Rule,
     bindings::{Bindings, chain},
-    shape::{Suspect, is_itself, table},
+    shape::{NEVER, Suspect, is_itself, table},
     words::COMPARES,
 };
 
@@ -126,6 +126,27 @@ impl Writing<'_> {
         }
     }
 
+    /// A table of names that are not only those of a module which the file makes itself.
+    fn shared_table(&self, expr: &Expr) -> Option<String> {
+        let of = match expr {
+            Expr::Call(call) => call.arguments.args.first(),
+            Expr::Attribute(attribute) => Some(&*attribute.value),
+            Expr::Name(name) => {
+                let mut values = self.bindings.values(&name.id).iter();
+                return values
+                    .find_map(|value| self.shared_table(value).filter(|_| !value.is_name_expr()));
+            }
+            _ => return None,
+        };
+        let is_shared = of.is_none_or(|of| {
+            let is_defined =
+                of.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
+            let is_foreign = self.bindings.outside(of).is_some() || self.is_own(of);
+            (is_foreign || is_defined) && !self.is_made(of)
+        });
+        table(expr, self.bindings).filter(|_| is_shared)
+    }
+
     fn call(&mut self, node: &ExprCall) {
         let at = node.start();
         let args = &node.arguments.args;
@@ -152,22 +173,10 @@ impl Writing<'_> {
                 self.add(at, Rule::Tampering, "it changes what was defined", &last);
             }
         }
-        let hands_on = |arg: &Expr| {
-            let of = match arg {
-                Expr::Call(call) => call.arguments.args.first(),
-                Expr::Attribute(attribute) => Some(&*attribute.value),
-                _ => return None,
-            };
-            let is_shared = of.is_none_or(|of| {
-                let is_defined =
-                    of.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
-                let is_foreign = self.bindings.outside(of).is_some() || self.is_own(of);
-                (is_foreign || is_defined) && !self.is_made(of)
-            });
-            table(arg, self.bindings).filter(|_| is_shared)
-        };
+        let keywords = node.arguments.keywords.iter();
+        let mut given = args.iter().chain(keywords.map(|keyword| &keyword.value));
         if !READS.contains(&&*last)
-            && let Some(word) = args.iter().find_map(hands_on)
+            && let Some(word) = given.find_map(|arg| self.shared_table(arg))
         {
             self.add(at, Rule::Tampering, "it hands a table of names on", &word);
         }
@@ -188,7 +197,9 @@ impl Writing<'_> {
             let at = keyword.start();
             let Some(name) = keyword.arg.as_ref().map(|name| name.as_str()) else {
                 if is_made && last != "s" {
-                    self.add(at, Rule::Tampering, "it hides what is compared", "**");
+                    let word = chain(&keyword.value)
+                        .map_or_else(|| NEVER.to_owned(), |name| format!("**{name}"));
+                    self.add(at, Rule::Tampering, "it hides what is compared", &word);
                 }
                 continue;
             };
@@ -242,7 +253,7 @@ impl Writing<'_> {
             let broad = |part: &&Expr| part.as_name_expr().is_some_and(|name| is_broad(&name.id));
             let raises = handler.body.iter().any(|stmt| stmt.is_raise_stmt());
             if !raises && (handler.type_.is_none() || parts.iter().any(broad)) {
-                self.add(handler.start(), Rule::Tampering, "it swallows failures", "\u{0}");
+                self.add(handler.start(), Rule::Tampering, "it swallows failures", NEVER);
             }
         }
     }
