@@ -293,17 +293,17 @@ impl Account {
                 .flat_map(|case| &case.values)
                 .map(|(kind, place, _)| (kind.as_str(), place.is_empty()))
                 .collect();
-            let comparisons = told.into_iter().flat_map(|told| comparisons(&told.values));
-            let comparisons: BTreeSet<&Value> = comparisons.collect();
-            for value in self::comparisons(&case.values) {
+            let asked: BTreeSet<&Value> =
+                told.into_iter().flat_map(|told| comparisons(&told.values)).collect();
+            for value in comparisons(&case.values) {
                 let (kind, place, line) = value;
                 let is_new = match line {
-                    0 => !comparisons.contains(value),
+                    0 => !asked.contains(value),
                     _ => gist.invents_part(place, *line),
                 };
                 if is_new {
                     let evidence = format!("{} is decided by a {kind} of its own", case.id);
-                    add(Rule::Tampering, *line, evidence);
+                    add(Rule::Tampering, if place == gist.path { *line } else { 0 }, evidence);
                 }
             }
             for (kind, place, line) in &case.values {
@@ -314,7 +314,7 @@ impl Account {
                 if own && !usual.contains(&(kind.as_str(), false)) {
                     let evidence =
                         format!("{} is given a {kind} that compares as it likes", case.id);
-                    add(Rule::Tampering, *line, evidence);
+                    add(Rule::Tampering, if place == gist.path { *line } else { 0 }, evidence);
                 }
             }
         }

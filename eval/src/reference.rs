@@ -91,7 +91,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 }
 
 impl Reference {

@@ -2,14 +2,24 @@
 Nothing of what is looked at runs: plain values become texts, all else is told by where it is from."""
 
 import builtins
+import opcode
 import sys
 import types
 
 _Builtins = dict(vars(builtins))
 _MOST_INSIDE = 20
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_MOST_BITS = 4000  # Python refuses to write longer numbers.
 _get = dict.get
 _GetSet = type(_Function.__dict__["__code__"])
+_type_module = type.__dict__["__module__"].__get__
+_type_name = type.__dict__["__qualname__"].__get__
+_EXTENDED = opcode.opmap["EXTENDED_ARG"]
+# Operations that ask for a name, and how far their argument has to be shifted to be an index of names.
+_GLOBALS = {opcode.opmap["LOAD_GLOBAL"]: int(sys.version_info >= (3, 11)), opcode.opmap["LOAD_NAME"]: 0}
+_PARTS = {opcode.opmap["LOAD_ATTR"]: int(sys.version_info >= (3, 12))}
+if "LOAD_METHOD" in opcode.opmap and sys.version_info < (3, 12):
+    _PARTS[opcode.opmap["LOAD_METHOD"]] = 0
 
 
 def _given(item):
@@ -21,13 +31,37 @@ def _given(item):
 
 def _told(value, inside):
     kind = type(value)
+    if kind is int and value.bit_length() > _MOST_BITS:
+        return "a number of %d bits" % value.bit_length()
+    if kind in (str, bytes):
+        value = value[:200]
     if kind in _PLAIN:
         return repr(value)[:200]
     if kind in (list, tuple) and inside < _DEEP:
         return "%s(%s)" % (kind.__name__, ", ".join([_told(part, inside + 1) for part in value[:_MOST_PARTS]]))
     if kind is dict and inside < _DEEP:
         return _told(list(value.items()), inside + 1)
-    return kind.__qualname__
+    return _type_name(kind)
+
+
+def _asked(code):
+    """The names that code finds among its globals, and those of attributes."""
+    raw, names, extended = code.co_code, code.co_names, 0
+    globals_, parts = [], []
+    for at in range(0, len(raw), 2):
+        operation, argument = raw[at], raw[at + 1] | extended
+        extended = argument << 8 if operation == _EXTENDED else 0
+        for shifts, found in ((_GLOBALS, globals_), (_PARTS, parts)):
+            if operation in shifts:
+                found.append(names[argument >> shifts[operation]])
+    return globals_, parts
+
+
+def _file_of(name):
+    """The file of a module that is loaded, by its name."""
+    module = sys.modules.get(name) if type(name) is str else None
+    file = _module_dict(module).get("__file__") if issubclass(type(module), types.ModuleType) else None
+    return file if type(file) is str else ""
 
 
 class _Found:
@@ -53,17 +87,16 @@ class _Found:
             # What wraps a function has its name; where it was defined tells them apart.
             module = _get(value.__globals__, "__name__")
             self.add(key, ("outside %s/%s" % (module, code.co_name)).replace(".", "/"))
-        elif isinstance(value, type):
-            module = sys.modules.get(value.__module__) if type(value.__module__) is str else None
-            path = getattr(module, "__file__", None) or ""
+        elif issubclass(kind, type):
+            path = _file_of(_type_module(value))
             if path.startswith(self.root):
-                self.add(key, "class " + value.__qualname__, path[len(self.root) :])
+                self.add(key, "class " + _type_name(value), path[len(self.root) :])
             else:
-                self.add(key, _from("type", value))
+                self.add(key, _from("type", _type_module(value), _type_name(value)))
         elif kind is types.BuiltinFunctionType:
-            self.add(key, _from("builtin", value))
+            self.add(key, _from("builtin", value.__module__, value.__qualname__))
         elif issubclass(kind, types.ModuleType):
-            held = types.ModuleType.__dict__["__dict__"].__get__(value)
+            held = _module_dict(value)
             file, name = held.get("__file__"), held.get("__name__")
             outside = type(name) is str and sys.modules.get(name) is value and name not in ("__main__", "builtins")
             if outside and type(file) is str and not file.startswith(self.root):
@@ -93,8 +126,7 @@ class _Found:
             for at, part in enumerate(list(value.items())[:_MOST_INSIDE]):
                 self.insides("%s[%d]" % (key, at), part, deep + 1)
         elif kind not in _PLAIN:
-            module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
-            if (getattr(module, "__file__", None) or "").startswith(self.root):
+            if _file_of(_type_module(kind)).startswith(self.root):
                 for name, part in sorted(_held(value).items(), key=lambda pair: str(pair[0])):
                     if type(name) is str and name[:1] != "_":
                         inner = "%s.%s" % (key, name)
@@ -104,9 +136,8 @@ class _Found:
                             self.insides(inner, part, deep + 1)
 
 
-def _from(what, value):
+def _from(what, *parts):
     """Where something outside is from; it has no dots, as numbers that vary have."""
-    parts = (getattr(value, "__module__", None), getattr(value, "__qualname__", None))
     return what + " " + "/".join([part for part in parts if type(part) is str]).replace(".", "/")
 
 
@@ -140,7 +171,8 @@ def _used(item, root):
                 continue
             seen.add(code)
             codes += [part for part in code.co_consts if type(part) is _Code]
-            for name in code.co_names:
+            names, parts = _asked(code)
+            for name in names:
                 if name in current.__globals__ and name not in seen:
                     seen.add(name)
                     value = current.__globals__[name]
@@ -150,19 +182,18 @@ def _used(item, root):
                     if inner is not None and inner.__code__.co_filename == function.__code__.co_filename:
                         pending.append(inner)
                     if found.rows[-1][1].startswith("module "):
-                        held = types.ModuleType.__dict__["__dict__"].__get__(value)
-                        for attribute in code.co_names:
+                        held = _module_dict(value)
+                        for attribute in parts:
                             if attribute in held:
                                 found.thing("%s.%s" % (name, attribute), held[attribute])
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
-        module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
-        own = (getattr(module, "__file__", None) or "").startswith(root)
+        own = _file_of(_type_module(kind)).startswith(root)
         for name, value in list(_attributes(kind).items()):
             value = getattr(value, "__func__", value)
             if type(value) is _Function and value.__code__.co_filename.startswith(root):
-                found.thing("%s.%s" % (kind.__qualname__, name), value)
+                found.thing("%s.%s" % (_type_name(kind), name), value)
             elif own:
-                found.add("part %s.%s" % (kind.__qualname__, name), "object")
+                found.add("part %s.%s" % (_type_name(kind), name), "object")
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None) or {}
     for name, definitions in sorted(fixtures.items()):
         if definitions:
