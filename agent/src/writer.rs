@@ -322,6 +322,7 @@ pub fn session(
         deadline: context.interrupt.now() + Duration::from_secs_f64(settings.session.seconds),
         graphs,
         traces: None,
+        patience: tools::PATIENCE,
         findings: Findings::default(),
     })
 }

@@ -69,9 +69,10 @@ pub struct FileTrace {
     pub modules: Vec<String>,
     /// Phase in which its module code first ran.
     pub phase: Phase,
-    /// Lines executed before the first test began (collection, imports), sorted.
+    /// Lines executed before the first test began (collection, imports), sorted. Of a function whose trace was
+    /// given up because it ran so often, all that were not seen count as well.
     pub import_lines: Vec<u32>,
-    /// Lines executed from the first test on, sorted.
+    /// Lines executed from the first test on, sorted; the same holds of them.
     pub test_lines: Vec<u32>,
     /// Functions (not lambdas, comprehensions or class bodies) that were entered.
     pub functions: Vec<FunctionTrace>,

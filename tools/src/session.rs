@@ -24,7 +24,7 @@ use crate::{
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
-    trace::{Reuse, TraceStore, trace_for_slice},
+    trace::{Observer, PATIENCE, Reuse, TraceStore, trace_with},
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -56,6 +56,9 @@ pub struct Session {
     pub graphs: Option<PathBuf>,
     /// The directory in which traces are kept between sessions.
     pub traces: Option<PathBuf>,
+    /// Lines of a function in a row, none of them new, after which its trace on the original is given up and
+    /// all of its lines count, where that is not free; 0 for never.
+    pub patience: u32,
     /// What was found out so far.
     pub findings: Findings,
 }
@@ -200,7 +203,7 @@ impl Session {
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
-        let run = trace_for_slice(&spec);
+        let run = trace_with(&spec, Observer::default(), self.patience);
         let unusable =
             run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
         let result = run.map_err(ToolError::from).and_then(|(original, trace)| {
@@ -243,6 +246,7 @@ impl Session {
             self.repository.root.to_string_lossy().into_owned(),
             self.command.to_string(),
             format!("{:?} {} {:?}", self.limits, self.hash_seed, self.variables),
+            self.patience.to_string(),
             format!("{:?} {:?}", environment.python, environment.version),
             format!("{:?} {:?}", environment.pythonpath, environment.distributions()),
         ];
@@ -401,7 +405,7 @@ impl Session {
         let (execution, learned) = match &probed {
             None => (execute(&spec).or_else(spoiled)?, None),
             Some(probed) => {
-                let (execution, trace) = trace_for_slice(&spec)
+                let (execution, trace) = trace_with(&spec, Observer::default(), PATIENCE)
                     .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
                 // Without a stub nothing is logged.
                 let log = open_regular(&log).and_then(std::io::read_to_string).unwrap_or_default();

@@ -39,6 +39,8 @@ impl Trace {
         let mut session =
             session(&context, &around.settings, opened.sandbox.clone(), around.graphs())
                 .or_exit(Exit::Infrastructure)?;
+        // What is shown ran; a slice would be content with less.
+        session.patience = 0;
         progress.say("trace");
         let traced = session.traced();
         progress.clear();

@@ -28,8 +28,8 @@ pub(crate) use kept::TraceStore;
 
 const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
 /// Lines of a function, none of them new, after which a slice takes all of its lines for executed: each line
-/// costs a call, and a test may run millions.
-const PATIENCE: u32 = 1 << 15;
+/// costs a call, a test may run millions, and a line too many does a slice no harm.
+pub const PATIENCE: u32 = 1 << 15;
 const HOOK: &str = include_str!("sitecustomize.py");
 
 /// How lines are observed.
@@ -67,14 +67,6 @@ struct Settings {
 /// As for [`execute`](crate::execute).
 pub fn trace(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
     trace_with(spec, Observer::default(), 0)
-}
-
-/// The same for a slice, to which a line too many does no harm: what runs very often is not watched to the end.
-///
-/// # Errors
-/// As for [`execute`](crate::execute).
-pub(crate) fn trace_for_slice(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
-    trace_with(spec, Observer::default(), PATIENCE)
 }
 
 /// The same, with a choice of how lines are observed. Below 3.12, a function of which `patience` lines in a

@@ -495,7 +495,7 @@ class Settrace(Tracer):
                 return known.local
             known.calls += 1
             first = code.co_firstlineno
-            if known.calls == _OFTEN and type(name) is str and tracer.last and file.is_alone(code) and first == frame.f_lineno:
+            if known.calls >= _OFTEN and type(name) is str and tracer.last and file.is_alone(code) and first == frame.f_lineno:
                 silent = quiet.get(name)
                 if silent is None or silent[0] is not held:
                     silent = quiet[name] = (held, set())
