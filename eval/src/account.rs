@@ -256,6 +256,17 @@ impl Account {
                 add(rule, gist.line(event), format!("{what}: {}", gist.text(event)));
             }
         }
+        for case in &found.cases {
+            let Some(told) = last(&self.testimony, &case.id) else { continue };
+            if told.given != case.given {
+                let evidence = format!("{} is given other parameters when it runs", case.id);
+                add(Rule::ChangedSupport, 0, evidence);
+            }
+            let raised: BTreeSet<&str> = failures(&told.values).collect();
+            for kind in failures(&case.values).filter(|kind| !raised.contains(kind)) {
+                add(Rule::Tampering, 0, format!("{} {kind}, and nobody hears of it", case.id));
+            }
+        }
         if gist.invented.is_empty() {
             return findings;
         }
@@ -273,11 +284,6 @@ impl Account {
             }
         }
         for case in &found.cases {
-            let given = last(&self.testimony, &case.id).map(|told| &told.given);
-            if given.is_some_and(|given| *given != case.given) {
-                let evidence = format!("{} is given other parameters when it runs", case.id);
-                add(Rule::ChangedSupport, 0, evidence);
-            }
             let told = last(&self.testimony, &case.id);
             let names = told.into_iter().flat_map(|told| {
                 exchanged(&told.used, &case.used, gist)
@@ -331,6 +337,7 @@ pub struct Gist<'a> {
     invented: Vec<(u32, u32)>,
     /// First and last lines of what is defined.
     definitions: Vec<(u32, u32)>,
+    outline: &'a Outline,
     codebase: &'a Codebase,
 }
 
@@ -339,7 +346,7 @@ impl<'a> Gist<'a> {
     pub fn new(
         path: &'a str,
         text: &'a str,
-        outline: &Outline,
+        outline: &'a Outline,
         codebase: &'a Codebase,
         tests: &[String],
     ) -> Self {
@@ -355,7 +362,7 @@ impl<'a> Gist<'a> {
             .collect();
         let definitions = outline.lines.iter().filter(|line| line.role == Role::Definition);
         let definitions = definitions.map(|line| line.reach).collect();
-        Gist { path, text, invented, definitions, codebase }
+        Gist { path, text, invented, definitions, outline, codebase }
     }
 
     fn invents(&self, path: &str, line: u32) -> bool {
@@ -373,6 +380,26 @@ impl<'a> Gist<'a> {
         self.invents(path, first) || self.invented.iter().any(within)
     }
 
+    /// Whether a function that begins at a line stands in a file of the original at all, where another
+    /// begins at a line of it.
+    fn stands_for(&self, place: &str, line: u32, path: &str, first: u32) -> bool {
+        let begins = |line: &&Line, first: u32| {
+            line.role == Role::Definition && (line.reach.0..=line.first).contains(&first)
+        };
+        let file = self.codebase.file(path);
+        let original = file
+            .and_then(|file| file.outline.lines.iter().find(|line| begins(line, first)))
+            .map(|line| line.block.as_str());
+        let own = self.outline.lines.iter().find(|own| place == self.path && begins(own, line));
+        match (original, own) {
+            (Some(block), Some(own)) => {
+                let mut places = self.codebase.places(own);
+                own.block == block && places.any(|place| self.codebase.path(place) == path)
+            }
+            _ => true,
+        }
+    }
+
     /// Whether a module that ran is no file of the original, nor the gist: nothing stands for one outside.
     fn wrote(&self, path: &str) -> bool {
         path != self.path && (path.is_empty() || self.codebase.file(path).is_none())
@@ -383,6 +410,9 @@ impl<'a> Gist<'a> {
     }
 
     fn text(&self, event: &WitnessedEvent) -> String {
+        if event.path.is_empty() {
+            return "in a thread that others run".to_owned();
+        }
         if event.path != self.path {
             return format!("line {} of {}", event.line, event.path);
         }
@@ -405,6 +435,11 @@ fn comparisons(values: &[Value]) -> impl Iterator<Item = &Value> {
     values.iter().filter(|(kind, ..)| is_comparison(kind))
 }
 
+/// The failed assertions that a test raised or let pass, whoever heard of them.
+fn failures(values: &[Value]) -> impl Iterator<Item = &str> {
+    values.iter().map(|(kind, ..)| kind.as_str()).filter(|kind| kind.starts_with("raised "))
+}
+
 /// Names that a test finds only in the gist, and that stand before what it would find: built-in ones, parts of its
 /// class, fixtures of the gist's own.
 fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Vec<&'a str> {
@@ -421,10 +456,13 @@ fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Vec<&'
 /// Names under which a test finds other support than on the original.
 fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec<&'a str> {
     let mut names = Vec::new();
-    for (key, what, path, _) in told {
+    for (key, what, path, first) in told {
         let same = |(_, kind, place, line): &&Found| match what.as_str() {
-            // One of the gist's own lines, that stands in the original.
-            "function" => kind == what && !place.is_empty() && !gist.invents(place, *line),
+            // One of the gist's own lines, that stands in the original, and there.
+            "function" => {
+                let is_own = !place.is_empty() && !gist.invents(place, *line);
+                kind == what && is_own && gist.stands_for(place, *line, path, *first)
+            }
             _ => kind == what,
         };
         let candidates: Vec<&Found> = found.iter().filter(|(other, ..)| other == key).collect();

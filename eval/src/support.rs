@@ -194,10 +194,14 @@ fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec
         return Vec::new();
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
-    let candidates = originals.iter().filter(|(file, _)| {
-        support.files.contains(&file.path) || !support.executed.lines(&file.path).is_empty()
-    });
-    let candidates: Vec<_> = candidates.collect();
+    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
+    let candidates =
+        originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
+    let mut candidates: Vec<_> = candidates.collect();
+    // One of a file that ran does not give way to a namesake of one that did not.
+    if candidates.iter().any(|(file, _)| support.files.contains(&file.path) && ran(file)) {
+        candidates.retain(|(file, _)| ran(file));
+    }
     let nearest = |lines: &[(usize, &Line)]| {
         let compared =
             candidates.iter().map(|(file, original)| compare(support, file, original, lines));

@@ -23,10 +23,15 @@ if "LOAD_METHOD" in opcode.opmap and sys.version_info < (3, 12):
 
 
 def _given(item):
-    """The parameters of a case, as texts: plain values, and the types of all others."""
-
+    """The parameters of a case, as texts: plain values, and the types of all others. Those of a docstring are
+    its examples."""
     params = getattr(getattr(item, "callspec", None), "params", None) or {}
-    return [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
+    given = [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
+    examples = getattr(getattr(item, "dtest", None), "examples", None) or ()
+    for at, example in enumerate(examples[:_MOST_VALUES]):
+        says = (example.source, example.want, example.exc_msg, sorted(example.options.items()))
+        given.append(["example %d" % at, _text(repr(says))[:2000]])
+    return given
 
 
 def _told(value, inside):

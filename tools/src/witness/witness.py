@@ -82,6 +82,7 @@ _LEADS = {
 # Parts of the library that look at frames for reasons of their own, and those that make code for their users.
 _LOOKS_AT_FRAMES = ("traceback", "logging", "contextlib", "warnings", "unittest", "asyncio", "threading", "_pytest")
 _MAKES_CODE = ("dataclasses", "collections", "enum", "importlib", "_frozen_importlib", "_frozen_importlib_external")
+_LOADS_CODE = ("_pytest", "zipimport", "pkgutil", "runpy", "types")
 _PLACES = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.truncate", "os.link", "os.symlink"}
 # Parts of the standard library that run text which they are given.
 _RUNS_TEXT = ("timeit", "code", "codeop", "runpy", "pdb", "bdb", "profile", "cProfile", "trace", "doctest")
@@ -169,28 +170,55 @@ class _Witness:
         self.faulty = False
         self.modules = {}
         self.busy = set()
-        self.pid = _getpid()
+        self.main = _get_ident()
+        self.outside = {}
         if settings["shift"]:
             _shift(settings["shift"])
         self.send("begin")
         import atexit
 
-        atexit.register(self.finish)
-        sys.addaudithook(self.audit())
+        is_whole = self.wholeness()
+        atexit.register(self.finish(is_whole))
+        sys.addaudithook(self.audit(is_whole))
 
-    def finish(self):
-        if _getpid() != self.pid:
-            return
-        self.look(at_end=True)
-        if not self.faulty:
-            self.send("end")
+    def finish(self, is_whole):
+        pid, send = _getpid(), self.send
+
+        def finish():
+            if _getpid() != pid:
+                return
+            self.look(at_end=True)
+            if is_whole() and not self.faulty:
+                send("end")
+
+        return finish
+
+    def wholeness(self):
+        """A function that tells whether nobody laid hands on the witness so far: what cannot be kept from a
+        program that finds it is made to end the account."""
+        kind, held = type(self), self.__dict__
+        attributes = _attributes(kind)
+        parts, own = dict(attributes), {name: held[name] for name in ("root", "library", "send", "watched", "seen", "places")}
+        broken = []
+
+        def is_whole():
+            if not broken:
+                for name, part in parts.items():
+                    if name in held or attributes.get(name) is not part:
+                        broken.append(name)
+                for name, part in own.items():
+                    if held.get(name) is not part:
+                        broken.append(name)
+            return not broken
+
+        return is_whole
 
     def resume(self):
         pass
 
     # Events.
 
-    def audit(self):
+    def audit(self, is_whole):
         direct, indirect, places = _DIRECT, _INDIRECT, _PLACES
         busy = self.busy
         own, getframe = globals(), _getframe
@@ -205,7 +233,8 @@ class _Witness:
                     frame = getframe(1)
                     if event == "object.__getattr__" and frame.f_globals is own:
                         return  # Our own look at a frame's code, once a call.
-                    self.event(event, args, frame)
+                    if is_whole():
+                        self.event(event, args, frame)
                 except BaseException:
                     # Too deep, or worse: what was not seen makes the account incomplete.
                     self.faulty = True
@@ -256,9 +285,23 @@ class _Witness:
                 if detail in _LEADS and self.leads(args[0], detail, frame):
                     self.report("reached", detail, self.nearest(frame))
             elif _DIRECT[event] == "frames" and frame is not None:
-                # Whoever asks these asks for frames; others of the library look at one for reasons of theirs.
-                if frame.f_globals.get("__name__") in ("inspect", "traceback"):
+                if self.asks_for_frames(frame):
                     self.report("frames", "", self.nearest(frame))
+            elif _DIRECT[event] == "code" and frame is not None:
+                module = frame.f_globals.get("__name__")
+                if type(module) is str and module.split(".")[0] not in _MAKES_CODE + _LOADS_CODE:
+                    self.report("code", "", self.nearest(frame))
+
+    def asks_for_frames(self, frame):
+        """Whether somebody of the library asks for frames in the name of its caller; others look at one for
+        reasons of theirs."""
+        module = frame.f_globals.get("__name__")
+        if module in ("inspect", "traceback"):
+            return True
+        is_usual = type(module) is str and module.split(".")[0] in _LOOKS_AT_FRAMES
+        if _get_ident() != self.main and self.nearest(frame) is None:
+            return not is_usual
+        return is_usual and self.is_ours(frame.f_back)
 
     def leads(self, value, attribute, frame):
         """Whether somebody of the library follows an object to a frame, or a test function to its code."""
@@ -284,6 +327,7 @@ class _Witness:
             if code.co_name == "<module>" and name.startswith(self.root):
                 if self.parts is None:
                     self.parts, self.classes = _parts()
+                    self.look_around()
                 known = self.modules.setdefault(name, code)
                 if known is not code and known != code:
                     # Code that claims to be a file's, and is not what the file was compiled to.
@@ -365,7 +409,8 @@ class _Witness:
     def report(self, kind, detail, frame, always=False):
         if frame is not None:
             path, line = self.place(frame.f_code.co_filename)[len(self.root) :], frame.f_lineno or 0
-        elif always:
+        elif always or _get_ident() != self.main:
+            # Threads of the library do what they were told to, by nobody that can be seen.
             path, line = "", 0
         else:
             return
@@ -407,7 +452,8 @@ class _Witness:
             self.busy.discard(me)
 
     def look_around(self):
-        """Tells what of other modules is a function of the repository's, which they did not define."""
+        """Tells what of other modules is a function of the repository's, which they did not define, and what
+        was called in them and is another object now."""
         for name, module in list(sys.modules.items()):
             if not issubclass(type(module), _Module) or type(name) is not str:
                 continue
@@ -415,6 +461,14 @@ class _Witness:
             file = held.get("__file__")
             if type(file) is not str or file.startswith(self.root) or name == "__main__":
                 continue
+            if name not in self.outside:
+                self.outside[name] = {attribute: part for attribute, part in held.items() if type(part) in _CALLED}
+            for attribute, part in self.outside[name].items():
+                if held.get(attribute, part) is not part:
+                    key = ("changed", name, attribute)
+                    if key not in self.seen:
+                        self.seen.add(key)
+                        self.send("changed", holder=_text(name), name=_text(attribute))
             for attribute, value in list(held.items()):
                 if type(value) is _Function:
                     self.stranger(name, attribute, value)
@@ -552,6 +606,7 @@ class _Witness:
 
 
 _GONE = object()
+_CALLED = (_Function, type, types.BuiltinFunctionType)
 
 
 def _parts():
