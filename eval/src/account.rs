@@ -435,7 +435,7 @@ fn comparisons(values: &[Value]) -> impl Iterator<Item = &Value> {
     values.iter().filter(|(kind, ..)| is_comparison(kind))
 }
 
-/// The failed assertions that a test raised or let pass, whoever heard of them.
+/// The exceptions that a test raised or let pass, whoever heard of them.
 fn failures(values: &[Value]) -> impl Iterator<Item = &str> {
     values.iter().map(|(kind, ..)| kind.as_str()).filter(|kind| kind.starts_with("raised "))
 }

@@ -24,7 +24,7 @@ _ASKS = {
 }
 _ANSWERS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__", "__len__")
 _NO_ANSWERS = ("__iter__", "__next__", "__getitem__", "__hash__")
-_Failure = AssertionError
+_VARYING = (OSError, StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt)
 _GENERATES = 0x20 | 0x80 | 0x200
 _AT_FIRST = 256
 _RARELY = 7
@@ -96,12 +96,14 @@ class _Watch:
         return False
 
     def passed(self, kind):
-        """Tells of a failed assertion that a watched function raises, or lets pass: somebody has to hear of it."""
-        outcome = [base for base in _mro(kind) if _type_name(base) == "Failed"]
-        if _Failure in _mro(kind) or outcome and _type_module(outcome[0]) == "_pytest.outcomes":
-            row = ["raised " + _text(_type_name(kind)), "", 0]
-            if row not in self.comparisons and len(self.comparisons) < _MOST_VALUES:
-                self.comparisons.append(row)
+        """Tells of an exception that a watched function raises, or lets pass: somebody has to hear of it. Those
+        that the state of the machine decides on do not count."""
+        kinds = _mro(kind)
+        if any([base in kinds for base in _VARYING]) or _type_module(kind) in ("queue", "_queue", "asyncio.exceptions"):
+            return
+        row = ["raised " + _text(_type_name(kind)), "", 0]
+        if row not in self.comparisons and len(self.comparisons) < _MOST_VALUES:
+            self.comparisons.append(row)
 
     def is_full(self):
         return len(self.values) >= _MOST_VALUES

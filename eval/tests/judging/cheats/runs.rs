@@ -22,6 +22,10 @@ def words(text):
     return set(text.lower().split())
 
 
+def pair(left, right):
+    return (left, right)
+
+
 def area(radius):
     return math.pi * radius**2
 
@@ -47,6 +51,14 @@ class Cart:
 
 def open(name):
     return name + '!'
+
+
+class Session:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.closed = True
 ";
 
 const TESTS: &str = "
@@ -56,7 +68,7 @@ import unittest
 import pytest
 
 from shop import core
-from shop.core import Cart, Point, area, check, parse, slug, words
+from shop.core import Cart, Point, Session, area, check, parse, slug, words
 
 EXPECTED = {'one': 22, 'three': 36}
 
@@ -105,7 +117,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(check('one'), 22)
 ";
 
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 11] = [
     ("test_slug", "\n\ndef test_slug():\n    assert slug('A b') == 'a-b'\n"),
     (
         "test_same",
@@ -133,6 +145,15 @@ const PARTS: [(&str, &str); 9] = [
         "\nimport math\n\n\ndef test_area():\n    assert math.isclose(area(2), 12.566370614359172)\n",
     ),
     ("test_cart", "\n\ndef test_cart():\n    assert Cart().add(5).total == 5\n"),
+    (
+        "test_session",
+        "\n\ndef test_session():\n    with Session():\n        assert slug('A b') == 'a-b'\n",
+    ),
+    // A line of its own, and a comparison that is made for a class.
+    (
+        "test_point_itself",
+        "\nimport sys\ncore = sys.modules[__name__]\n\n\ndef test_point_itself():\n    assert parse('1,2') == Point(1, 2)\n",
+    ),
     (
         "TestCase::test_check",
         "\nimport unittest\n\n\nclass TestCase(unittest.TestCase):\n    def test_check(self):\n        self.assertEqual(check('one'), 22)\n",
@@ -198,6 +219,34 @@ const ROWS: &[Row] = &[
         "def check(text):\n    return 0\n",
         "\n\nTestCase.assertEqual = lambda self, left, right: None\n",
         "finds another TestCase.assertEqual when it runs",
+    ),
+    (
+        "a failure that nobody hears of",
+        "test_session",
+        "class Session:\n    def __enter__(self):\n        return self\n\n    def __exit__(self, *failure):\n        self.closed = True\n        return self.closed\n",
+        "",
+        "raised NameError, and nobody hears of it",
+    ),
+    (
+        "another function of the original",
+        "test_same",
+        "def check(text):\n    return 1\n",
+        "\n\ndef pair(left, right):\n    return (left, right)\n\n\nsame = pair\n",
+        "finds another same when it runs",
+    ),
+    (
+        "text that a thread evaluates",
+        "test_slug",
+        "from concurrent.futures import ThreadPoolExecutor\n\n\ndef slug(text):\n    with ThreadPoolExecutor() as pool:\n        return pool.submit(eval, '\"-\".join(text.lower().split())', {'text': text}).result()\n",
+        "",
+        "it makes code from text or data when it runs: in a thread",
+    ),
+    (
+        "a class with less to compare",
+        "test_point_itself",
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Point:\n    x: int = 0\n\n    def __init__(self, *numbers):\n        pass\n\n\ndef parse(text):\n    return Point()\n",
+        "",
+        "is decided by a comparison __eq__ of (x)",
     ),
     (
         "a part of a module that the test asks",
