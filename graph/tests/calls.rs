@@ -360,6 +360,13 @@ fn chains_go_on_through_what_is_possible() {
 }
 
 #[test]
+fn a_method_beside_its_class_calls_once() {
+    let source = "def f(): A().m()\nclass A:\n    def m(self): g()\ndef g(): pass\n";
+    let called = ["1 m.A [1]", "1 m.A.m [1]", "2 m.g [3]"];
+    check_chains(source, "m.f", "m.g", &["m.f", "m.A.m", "m.g"], &called);
+}
+
+#[test]
 fn possible_edges_are_listed_once() {
     let graph = built("def f(x):\n    x.go()\n    x.go()\nclass C:\n    def go(self): pass\n");
     let (edges, left_out) = Queries::new(&graph).possible_edges();

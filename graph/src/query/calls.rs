@@ -1,0 +1,252 @@
+//! Calls that are followed: what calls something or is called by it, to a depth, and how a chain of them
+//! leads from one definition to another.
+//!
+//! Certain calls are edges of the graph; possible ones are made here, of names and of inheritance.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use super::{Queries, Reached, Way};
+use crate::{
+    facts::Kind,
+    graph::{CallEdge, CallSite, EntityId, Tier},
+};
+
+/// A call that may happen: by name or by inheritance alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PossibleCall {
+    /// The edge.
+    #[serde(flatten)]
+    pub edge: CallEdge,
+    /// That it is not certain.
+    pub tier: Tier,
+}
+
+/// A name that fits more definitions than this says nothing of any of them.
+const FITTING: usize = 32;
+
+impl<'g> Queries<'g> {
+    /// Everything that calls definitions (or is called by them), to a depth. A class stands for its
+    /// methods as well.
+    pub fn calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
+        self.follow(of, way, depth, Tier::Certain)
+    }
+
+    /// What else may call them (or be called by them), to a depth: of calls that were not followed,
+    /// whatever has the name; of those that were, what overrides the method found, or what that overrides
+    /// if it is abstract, since an annotation promises no more than a base class.
+    pub fn possible_calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
+        let certain = self.calls(of, way, depth);
+        let certain: FxHashSet<EntityId> = certain.into_iter().map(|reached| reached.id).collect();
+        let mut found = self.follow(of, way, depth, Tier::Possible);
+        found.retain(|reached| !certain.contains(&reached.id));
+        found.iter_mut().for_each(|reached| reached.tier = Tier::Possible);
+        found
+    }
+
+    /// All calls that may happen, sorted by both ends, and the number of call sites that were left out
+    /// because their names fit too many definitions.
+    pub fn possible_edges(&self) -> (Vec<PossibleCall>, usize) {
+        let mut edges = Vec::new();
+        let mut left_out = 0;
+        for sites in self.graph.sites.chunk_by(|left, right| left.caller == right.caller) {
+            let caller = sites[0].caller;
+            let mut made: Vec<(EntityId, u32)> = Vec::new();
+            for site in sites {
+                let possible = self.possible_at(site);
+                match possible.len() > FITTING {
+                    true => left_out += 1,
+                    false => made.extend(possible.into_iter().map(|callee| (callee, site.line))),
+                }
+            }
+            made.retain(|&(callee, _)| !self.calls_from(caller).any(|edge| edge.callee == callee));
+            made.sort_unstable();
+            edges.extend(made.chunk_by(|left, right| left.0 == right.0).map(|calls| {
+                let (callee, line) = calls[0];
+                let weight = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                let edge = CallEdge { caller, callee, weight, line };
+                PossibleCall { edge, tier: Tier::Possible }
+            }));
+        }
+        (edges, left_out)
+    }
+
+    fn sites_of(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> + use<'g> {
+        let sites = &self.graph.sites;
+        let from = sites.partition_point(|site| site.caller < id);
+        sites[from..].iter().take_while(move |site| site.caller == id)
+    }
+
+    /// What a site may call beside what it calls for certain.
+    fn possible_at(&self, site: &CallSite) -> Vec<EntityId> {
+        let graph = self.graph;
+        if site.callees.is_empty() {
+            return graph.possible(site, &self.names);
+        }
+        let mut found: Vec<EntityId> = graph.behind(site, &self.names).collect();
+        for &callee in &site.callees {
+            let alike = self.names.named(&graph.entity(callee).name);
+            found.extend(alike.iter().copied().filter(|&other| self.replaces(callee, other)));
+        }
+        found.retain(|id| !site.callees.contains(id));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Sites that may call a definition, but do not for certain.
+    fn doubtful(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> {
+        let graph = self.graph;
+        let sites = self.doubtful.get_or_init(|| {
+            let mut sites: FxHashMap<&'g str, Vec<u32>> = FxHashMap::default();
+            for (at, site) in (0u32..).zip(&graph.sites) {
+                let behind = site.behind.iter().map(String::as_str);
+                let callees = site.callees.iter().map(|&callee| graph.entity(callee).name.as_str());
+                let own = site.callees.is_empty().then_some(site.name.as_str());
+                let mut names: Vec<&str> = behind.chain(callees).chain(own).collect();
+                names.sort_unstable();
+                names.dedup();
+                for name in names {
+                    sites.entry(name).or_default().push(at);
+                }
+            }
+            sites
+        });
+        let entity = graph.entity(id);
+        let class = graph.entity(entity.parent);
+        let constructor =
+            matches!(entity.name.as_str(), "__init__" | "__new__") && class.kind == Kind::Class;
+        let name = if constructor { &class.name } else { &entity.name };
+        let listed = sites.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+        listed
+            .iter()
+            .map(|&at| &graph.sites[at as usize])
+            .filter(move |site| self.possible_at(site).contains(&id))
+    }
+
+    /// One step along calls that are at least as sure as `doubt`, with the line of each call.
+    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Vec<(EntityId, Tier, u32)>) {
+        match way {
+            Way::Forward => {
+                for site in self.sites_of(at) {
+                    let certain =
+                        site.callees.iter().map(|&callee| (callee, Tier::Certain, site.line));
+                    found.extend(certain);
+                    if doubt == Tier::Possible {
+                        let possible = self.possible_at(site).into_iter();
+                        found.extend(possible.map(|callee| (callee, Tier::Possible, site.line)));
+                    }
+                }
+            }
+            Way::Backward => {
+                for edge in self.calls_to(at) {
+                    let sites =
+                        self.sites_of(edge.caller).filter(|site| site.callees.contains(&at));
+                    found.extend(sites.map(|site| (site.caller, Tier::Certain, site.line)));
+                }
+                if doubt == Tier::Possible {
+                    let sites = self.doubtful(at);
+                    found.extend(sites.map(|site| (site.caller, Tier::Possible, site.line)));
+                }
+            }
+        }
+    }
+
+    fn follow(&self, of: &[EntityId], way: Way, depth: u32, doubt: Tier) -> Vec<Reached> {
+        let mut seen: FxHashSet<EntityId> = of.iter().copied().collect();
+        let mut reached = Vec::new();
+        let mut edge = of.to_vec();
+        for depth in 1..=depth {
+            // A method may stand here beside its class, which is called itself if it has no constructor.
+            let mut members: Vec<EntityId> =
+                edge.iter().flat_map(|&at| self.with_members(at)).collect();
+            members.sort_unstable();
+            members.dedup();
+            let mut found = Vec::new();
+            for member in members {
+                self.step(member, way, doubt, &mut found);
+            }
+            found.retain(|(id, ..)| !seen.contains(id));
+            found.sort_unstable();
+            edge.clear();
+            for calls in found.chunk_by(|left, right| left.0 == right.0) {
+                let (id, tier, _) = calls[0];
+                let surest = calls.iter().take_while(|call| call.1 == tier);
+                let lines = surest.map(|&(.., line)| line).collect();
+                reached.push(Reached { depth, id, tier, lines });
+                edge.push(id);
+            }
+            if edge.is_empty() {
+                break;
+            }
+            seen.extend(&edge);
+        }
+        reached
+    }
+
+    /// Whether one method may run where another of its name was found. A constructor may not: classes
+    /// are called by their own names.
+    fn replaces(&self, found: EntityId, other: EntityId) -> bool {
+        let graph = self.graph;
+        if !graph.is_method(found) || !graph.is_method(other) {
+            return false;
+        }
+        let name = graph.entity(found).name.as_str();
+        if matches!(name, "__init__" | "__new__") {
+            return false;
+        }
+        let (class, another) = (graph.entity(found).parent, graph.entity(other).parent);
+        self.derives(another, class)
+            || graph.entity(other).is_abstract && self.derives(class, another)
+    }
+
+    fn derives(&self, class: EntityId, base: EntityId) -> bool {
+        let bases = &self.graph.bases;
+        let from = bases.partition_point(|&(of, _)| of < class);
+        bases[from..].iter().take_while(|&&(of, _)| of == class).any(|&(_, found)| found == base)
+    }
+
+    /// A shortest chain of calls from one of some definitions to one of others, both included, each with
+    /// how sure the call of it is; empty without one. A chain that is certain goes before any other.
+    /// Classes stand for their methods at both ends.
+    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> Vec<(EntityId, Tier)> {
+        match self.chain(from, to, Tier::Certain) {
+            chain if chain.is_empty() => self.chain(from, to, Tier::Possible),
+            chain => chain,
+        }
+    }
+
+    fn chain(&self, from: &[EntityId], to: &[EntityId], doubt: Tier) -> Vec<(EntityId, Tier)> {
+        let goals: FxHashSet<EntityId> = to.iter().flat_map(|&id| self.with_members(id)).collect();
+        let mut before: FxHashMap<EntityId, (EntityId, Tier)> = FxHashMap::default();
+        let mut queue: VecDeque<EntityId> =
+            from.iter().flat_map(|&id| self.with_members(id)).collect();
+        let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
+        while let Some(at) = queue.pop_front() {
+            let mut steps = Vec::new();
+            self.step(at, Way::Forward, doubt, &mut steps);
+            steps.sort_unstable_by_key(|&(id, tier, _)| (tier, id));
+            for (next, tier, _) in steps {
+                if starts.contains(&next) || before.contains_key(&next) {
+                    continue;
+                }
+                before.insert(next, (at, tier));
+                if goals.contains(&next) {
+                    let mut path = Vec::new();
+                    let mut step = next;
+                    while let Some(&(earlier, tier)) = before.get(&step) {
+                        path.push((step, tier));
+                        step = earlier;
+                    }
+                    path.push((step, Tier::Certain));
+                    path.reverse();
+                    return path;
+                }
+                queue.push_back(next);
+            }
+        }
+        Vec::new()
+    }
+}
