@@ -47,8 +47,8 @@ pub struct Reached {
     pub id: EntityId,
     /// How sure the way there is.
     pub tier: Tier,
-    /// Line of each call that is the last step, in the file of what calls.
-    pub lines: Vec<u32>,
+    /// Each call that is the last step: who calls, and on which line of their file.
+    pub calls: Vec<(EntityId, u32)>,
 }
 
 /// A graph with what its queries need at hand.
@@ -287,8 +287,8 @@ impl<'g> Queries<'g> {
             if found.is_empty() {
                 break;
             }
-            let (tier, lines) = (Tier::Certain, Vec::new());
-            let near = found.iter().map(|&id| Reached { depth, id, tier, lines: lines.clone() });
+            let (tier, calls) = (Tier::Certain, Vec::new());
+            let near = found.iter().map(|&id| Reached { depth, id, tier, calls: calls.clone() });
             reached.extend(near);
             edge = found;
         }

@@ -334,7 +334,14 @@ fn check_chains(text: &str, from: &str, to: &str, chain: &[&str], called: &[&str
     assert_eq!(path.into_iter().map(|(id, tier)| shown(id, tier)).collect::<Vec<_>>(), chain);
     let mut reached = queries.calls(&[named(from)], Way::Forward, 2);
     reached.extend(queries.possible_calls(&[named(from)], Way::Forward, 2));
-    let line = |r: &Reached| format!("{} {} {:?}", r.depth, shown(r.id, r.tier), r.lines);
+    let line = |r: &Reached| {
+        let calls = r.calls.iter().map(|&(caller, line)| {
+            let path = &graph.module(graph.entity(caller).module).path;
+            format!("{} {path}:{line}", graph.qualified(caller))
+        });
+        let calls: Vec<String> = calls.collect();
+        format!("{} {} [{}]", r.depth, shown(r.id, r.tier), calls.join(", "))
+    };
     assert_eq!(reached.iter().map(line).collect::<Vec<_>>(), called);
 }
 
@@ -347,7 +354,7 @@ fn chains_go_on_through_what_is_possible() {
         "m.a",
         "m.c",
         &["m.a", "(m.C.go)", "m.c"],
-        &["1 m.b [2, 4]", "1 (m.C.go) [3]", "2 (m.c) [7]"],
+        &["1 m.b [m.a m.py:2, m.a m.py:4]", "1 (m.C.go) [m.a m.py:3]", "2 (m.c) [m.C.go m.py:7]"],
     );
     let certain = format!("{source}def d(x):\n    x.go()\n    e()\ndef e(): c()\n");
     check_chains(
@@ -355,15 +362,23 @@ fn chains_go_on_through_what_is_possible() {
         "m.d",
         "m.c",
         &["m.d", "m.e", "m.c"],
-        &["1 m.e [11]", "2 m.c [12]", "1 (m.C.go) [10]"],
+        &["1 m.e [m.d m.py:11]", "2 m.c [m.e m.py:12]", "1 (m.C.go) [m.d m.py:10]"],
     );
 }
 
 #[test]
 fn a_method_beside_its_class_calls_once() {
     let source = "def f(): A().m()\nclass A:\n    def m(self): g()\ndef g(): pass\n";
-    let called = ["1 m.A [1]", "1 m.A.m [1]", "2 m.g [3]"];
+    let called = ["1 m.A [m.f m.py:1]", "1 m.A.m [m.f m.py:1]", "2 m.g [m.A.m m.py:3]"];
     check_chains(source, "m.f", "m.g", &["m.f", "m.A.m", "m.g"], &called);
+}
+
+#[test]
+fn calls_of_several_files_say_whose_lines_they_are() {
+    let source = "from a import g\nfrom b import h\ndef f():\n    h()\n    g()\n# a.py\n\n\
+                  def g(): k()\ndef k(): pass\n# b.py\nfrom a import k\ndef h(): k()\n";
+    let called = ["1 a.g [m.f m.py:5]", "1 b.h [m.f m.py:4]", "2 a.k [a.g a.py:2, b.h b.py:2]"];
+    check_chains(source, "m.f", "a.k", &["m.f", "a.g", "a.k"], &called);
 }
 
 #[test]

@@ -56,12 +56,23 @@ pub struct Related {
     pub depth: u32,
     /// How sure the relation is.
     pub tier: Tier,
-    /// Line of each call that is the last step, in the file of what calls.
+    /// The calls that are the last step, by who makes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lines: Vec<u32>,
+    pub calls: Vec<Calls>,
     /// Number of those calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<usize>,
+}
+
+/// Calls of one definition by another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Calls {
+    /// Dotted name of who calls.
+    pub caller: String,
+    /// Relative path of their file.
+    pub path: String,
+    /// Line of each call in that file.
+    pub lines: Vec<u32>,
 }
 
 /// Why a question has no answer.
@@ -90,7 +101,7 @@ pub enum RelateError {
 
 /// Names that are offered for one that is not there.
 const NEAR: usize = 5;
-/// Lines of calls that the tool lists for one answer; their number is told.
+/// Calls that the tool lists for one answer; their number is told.
 const LISTED: usize = 20;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
@@ -184,8 +195,8 @@ pub fn relation(
     let certain = |depth: u32, id: EntityId| related(graph, depth, id, Tier::Certain);
     let reached = |found: Vec<graph::Reached>| -> Vec<Related> {
         let answer = |reached: graph::Reached| Related {
-            weight: Some(reached.lines.len()).filter(|&calls| calls > 0),
-            lines: reached.lines,
+            weight: Some(reached.calls.len()).filter(|&calls| calls > 0),
+            calls: calls(graph, &reached.calls),
             ..related(graph, reached.depth, reached.id, reached.tier)
         };
         found.into_iter().map(answer).collect()
@@ -233,6 +244,30 @@ pub fn relation(
     })
 }
 
+/// Calls, sorted, by who makes them.
+fn calls(graph: &Graph, made: &[(EntityId, u32)]) -> Vec<Calls> {
+    let of_one = made.chunk_by(|left, right| left.0 == right.0);
+    let shown = of_one.map(|made| {
+        let caller = made[0].0;
+        Calls {
+            caller: graph.qualified(caller),
+            path: graph.module(graph.entity(caller).module).path.clone(),
+            lines: made.iter().map(|&(_, line)| line).collect(),
+        }
+    });
+    shown.collect()
+}
+
+/// Cuts a list of calls to the first few.
+fn shorten(calls: &mut Vec<Calls>) {
+    let mut left = LISTED;
+    for of_one in calls.iter_mut() {
+        of_one.lines.truncate(left);
+        left -= of_one.lines.len();
+    }
+    calls.retain(|of_one| !of_one.lines.is_empty());
+}
+
 /// Lines around the one that defines something, each with the definition that it stands in.
 fn lines(queries: &Queries<'_>, id: EntityId, hops: u32, order: Order) -> Vec<Related> {
     let graph = queries.graph();
@@ -256,7 +291,7 @@ fn related(graph: &Graph, depth: u32, id: EntityId, tier: Tier) -> Related {
         line: entity.keyword_line,
         depth,
         tier,
-        lines: Vec::new(),
+        calls: Vec::new(),
         weight: None,
     }
 }
@@ -303,7 +338,7 @@ impl Tool for RelateTool {
             .map_err(|error| Problem::NotFound.because(error))?;
         let found = answers.len();
         answers.truncate(asked.limit.unwrap_or(60).min(500));
-        answers.iter_mut().for_each(|answer| answer.lines.truncate(LISTED));
+        answers.iter_mut().for_each(|answer| shorten(&mut answer.calls));
         Reply::of(&Answer { found, left_out: found - answers.len(), answers })
     }
 }
@@ -352,6 +387,19 @@ mod tests {
         check(Relation::Dependencies, "a.g", None, &["b.f b.py:1", "b.h b.py:3"]);
         check(Relation::Lines, "h", None, &["b.h b.py:3", "b.f b.py:2", "b.f b.py:1"]);
         check(Relation::Path, "a.g", None, &["the key to is missing (a path leads somewhere)"]);
+    }
+
+    #[test]
+    fn calls_are_cut_to_the_first_few() {
+        let made = |count: u32| (0..count).map(|at| (EntityId(at / 15), at)).collect::<Vec<_>>();
+        let names: String = (0..9).map(|at| format!("def f{at}(): pass\n")).collect();
+        let graph = Graph::of_sources([("m.py", names.as_str())]);
+        for (count, expected) in [(3, vec![3]), (18, vec![15, 3]), (60, vec![15, 5])] {
+            let mut calls = calls(&graph, &made(count));
+            shorten(&mut calls);
+            let lines: Vec<usize> = calls.iter().map(|of_one| of_one.lines.len()).collect();
+            assert_eq!(lines, expected, "{count}");
+        }
     }
 
     #[test]

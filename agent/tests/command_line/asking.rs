@@ -159,8 +159,8 @@ fn calls_have_lines_and_possible_ones_are_exported() {
     };
     let callees = json(&["callees", "m.a", "--json"]);
     assert_eq!(
-        (&callees[0]["lines"], &callees[0]["weight"]),
-        (&serde_json::json!([2, 3]), &2.into())
+        (&callees[0]["calls"], &callees[0]["weight"]),
+        (&serde_json::json!([{"caller": "m.a", "path": "m.py", "lines": [2, 3]}]), &2.into())
     );
     assert_eq!((&callees[1]["name"], &callees[1]["tier"]), (&"m.C.go".into(), &"possible".into()));
     let path = json(&["path", "m.a", "m.C.go", "--json"]);

@@ -27,6 +27,16 @@ pub struct PossibleCall {
 /// A name that fits more definitions than this says nothing of any of them.
 const FITTING: usize = 32;
 
+/// A call that is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    /// What it leads to.
+    to: EntityId,
+    tier: Tier,
+    caller: EntityId,
+    line: u32,
+}
+
 impl<'g> Queries<'g> {
     /// Everything that calls definitions (or is called by them), to a depth. A class stands for its
     /// methods as well.
@@ -126,17 +136,17 @@ impl<'g> Queries<'g> {
             .filter(move |site| self.possible_at(site).contains(&id))
     }
 
-    /// One step along calls that are at least as sure as `doubt`, with the line of each call.
-    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Vec<(EntityId, Tier, u32)>) {
+    /// One step along calls that are at least as sure as `doubt`.
+    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Vec<Step>) {
+        let made =
+            |site: &CallSite, to, tier| Step { to, tier, caller: site.caller, line: site.line };
         match way {
             Way::Forward => {
                 for site in self.sites_of(at) {
-                    let certain =
-                        site.callees.iter().map(|&callee| (callee, Tier::Certain, site.line));
-                    found.extend(certain);
+                    found.extend(site.callees.iter().map(|&to| made(site, to, Tier::Certain)));
                     if doubt == Tier::Possible {
                         let possible = self.possible_at(site).into_iter();
-                        found.extend(possible.map(|callee| (callee, Tier::Possible, site.line)));
+                        found.extend(possible.map(|to| made(site, to, Tier::Possible)));
                     }
                 }
             }
@@ -144,11 +154,11 @@ impl<'g> Queries<'g> {
                 for edge in self.calls_to(at) {
                     let sites =
                         self.sites_of(edge.caller).filter(|site| site.callees.contains(&at));
-                    found.extend(sites.map(|site| (site.caller, Tier::Certain, site.line)));
+                    found.extend(sites.map(|site| made(site, site.caller, Tier::Certain)));
                 }
                 if doubt == Tier::Possible {
                     let sites = self.doubtful(at);
-                    found.extend(sites.map(|site| (site.caller, Tier::Possible, site.line)));
+                    found.extend(sites.map(|site| made(site, site.caller, Tier::Possible)));
                 }
             }
         }
@@ -168,14 +178,14 @@ impl<'g> Queries<'g> {
             for member in members {
                 self.step(member, way, doubt, &mut found);
             }
-            found.retain(|(id, ..)| !seen.contains(id));
+            found.retain(|step| !seen.contains(&step.to));
             found.sort_unstable();
             edge.clear();
-            for calls in found.chunk_by(|left, right| left.0 == right.0) {
-                let (id, tier, _) = calls[0];
-                let surest = calls.iter().take_while(|call| call.1 == tier);
-                let lines = surest.map(|&(.., line)| line).collect();
-                reached.push(Reached { depth, id, tier, lines });
+            for steps in found.chunk_by(|left, right| left.to == right.to) {
+                let Step { to: id, tier, .. } = steps[0];
+                let surest = steps.iter().take_while(|step| step.tier == tier);
+                let calls = surest.map(|step| (step.caller, step.line)).collect();
+                reached.push(Reached { depth, id, tier, calls });
                 edge.push(id);
             }
             if edge.is_empty() {
@@ -227,8 +237,8 @@ impl<'g> Queries<'g> {
         while let Some(at) = queue.pop_front() {
             let mut steps = Vec::new();
             self.step(at, Way::Forward, doubt, &mut steps);
-            steps.sort_unstable_by_key(|&(id, tier, _)| (tier, id));
-            for (next, tier, _) in steps {
+            steps.sort_unstable_by_key(|step| (step.tier, step.to));
+            for Step { to: next, tier, .. } in steps {
                 if starts.contains(&next) || before.contains_key(&next) {
                     continue;
                 }
