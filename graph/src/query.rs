@@ -5,8 +5,6 @@
 
 mod calls;
 
-use std::cell::OnceCell;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +12,8 @@ use crate::{
     facts::Kind,
     graph::{CallEdge, EntityId, FileId, Graph, NameIndex, Tier, Use},
 };
+
+use calls::Doubts;
 
 pub use calls::PossibleCall;
 
@@ -57,8 +57,7 @@ pub struct Queries<'g> {
     graph: &'g Graph,
     names: NameIndex,
     into: Vec<Vec<u32>>,
-    /// Sites that may call more than they do for certain, by the names of what that is.
-    doubtful: OnceCell<FxHashMap<&'g str, Vec<u32>>>,
+    doubts: Doubts<'g>,
 }
 
 impl<'g> Queries<'g> {
@@ -68,7 +67,7 @@ impl<'g> Queries<'g> {
         for (at, edge) in (0u32..).zip(&graph.calls) {
             into[edge.callee.0 as usize].push(at);
         }
-        Self { graph, names: NameIndex::new(graph), into, doubtful: OnceCell::new() }
+        Self { graph, names: NameIndex::new(graph), into, doubts: Doubts::default() }
     }
 
     /// The graph asked.
@@ -363,7 +362,7 @@ mod tests {
         );
         check(
             |q| {
-                let path = q.path(&all(q, "app.py"), &all(q, "square"));
+                let (path, _) = q.path(&all(q, "app.py"), &all(q, "square"));
                 path.into_iter().map(|(id, _)| id).collect()
             },
             &["app", "app.main", "shapes.Shape.area", "shapes.Square.size", "shapes.square"],

@@ -284,7 +284,7 @@ fn check_possible(text: &str, name: &str, way: Way, expected: &[&str]) {
     let graph = built(text);
     let queries = Queries::new(&graph);
     let id = graph.ids().find(|&id| graph.qualified(id) == name).unwrap();
-    let found = queries.possible_calls(&[id], way, 1);
+    let (found, _) = queries.possible_calls(&[id], way, 1);
     let found: Vec<String> = found.into_iter().map(|reached| graph.qualified(reached.id)).collect();
     assert_eq!(found, expected, "{text}");
 }
@@ -303,6 +303,39 @@ fn overrides_behind_an_annotation_are_possible() {
     let source = "class C:\n    def f(self): pass\ndef g(x): x.f()\n";
     check_possible(source, "m.g", Way::Forward, &["m.C.f"]);
     check_possible(source, "m.C.f", Way::Backward, &["m.g"]);
+}
+
+#[test]
+fn constructors_are_found_by_every_name_that_runs_them() {
+    let source = "class Base:\n    def __init__(self): pass\nclass Sub(Base): pass\n\
+                  class Own(Base):\n    def __init__(self): pass\n\
+                  def base(x): x.Base()\ndef sub(x): x.Sub()\ndef own(x): x.Own()\n\
+                  def plain(x): x.__init__()\n";
+    check_possible(source, "m.sub", Way::Forward, &["m.Base.__init__"]);
+    check_possible(source, "m.Base.__init__", Way::Backward, &["m.base", "m.sub", "m.plain"]);
+    check_possible(source, "m.Own.__init__", Way::Backward, &["m.own", "m.plain"]);
+}
+
+#[test]
+fn a_name_that_fits_too_much_leads_nowhere() {
+    // With how many definitions of the name the possible calls are found, and how many sites are not.
+    for (count, expected, left_out) in [(32, 1, 0), (33, 0, 1)] {
+        let classes = (1..count).map(|at| format!("class C{at}:\n    def get(self): pass\n"));
+        let source = format!(
+            "def f(x): x.get()\nclass C:\n    def get(self): g()\ndef g(): pass\n{}",
+            classes.collect::<String>()
+        );
+        let graph = built(&source);
+        let queries = Queries::new(&graph);
+        let named = |name: &str| graph.ids().find(|&id| graph.qualified(id) == name).unwrap();
+        for (name, way) in [("m.f", Way::Forward), ("m.C.get", Way::Backward)] {
+            let (found, vague) = queries.possible_calls(&[named(name)], way, 1);
+            let number = if way == Way::Forward { expected * count } else { expected };
+            assert_eq!((found.len(), vague), (number, left_out), "{name} of {count}");
+        }
+        let (path, vague) = queries.path(&[named("m.f")], &[named("m.g")]);
+        assert_eq!((path.len(), vague), (expected * 3, left_out), "{count}");
+    }
 }
 
 #[test]
@@ -330,10 +363,10 @@ fn check_chains(text: &str, from: &str, to: &str, chain: &[&str], called: &[&str
         Tier::Certain => graph.qualified(id),
         Tier::Possible => format!("({})", graph.qualified(id)),
     };
-    let path = queries.path(&[named(from)], &[named(to)]);
+    let (path, _) = queries.path(&[named(from)], &[named(to)]);
     assert_eq!(path.into_iter().map(|(id, tier)| shown(id, tier)).collect::<Vec<_>>(), chain);
     let mut reached = queries.calls(&[named(from)], Way::Forward, 2);
-    reached.extend(queries.possible_calls(&[named(from)], Way::Forward, 2));
+    reached.extend(queries.possible_calls(&[named(from)], Way::Forward, 2).0);
     let line = |r: &Reached| {
         let calls = r.calls.iter().map(|&(caller, line)| {
             let path = &graph.module(graph.entity(caller).module).path;

@@ -64,6 +64,15 @@ pub struct Related {
     pub weight: Option<usize>,
 }
 
+/// All answers to a question, nearest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// They.
+    pub related: Vec<Related>,
+    /// Call sites on the way that were not followed: what they name fits too many definitions.
+    pub not_followed: usize,
+}
+
 /// Calls of one definition by another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Calls {
@@ -105,6 +114,8 @@ const NEAR: usize = 5;
 const LISTED: usize = 20;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
+/// Steps that the tool follows at most; it says so where more were asked for.
+const DEEPEST: u32 = 16;
 
 /// Resolves a name to the definitions that have it in one file.
 ///
@@ -188,7 +199,7 @@ pub fn relation(
     of: &str,
     to: Option<&str>,
     depth: u32,
-) -> Result<Vec<Related>, RelateError> {
+) -> Result<Answers, RelateError> {
     let queries = Queries::new(graph);
     let ids = resolve(&queries, of)?;
     let first = ids[0];
@@ -201,9 +212,12 @@ pub fn relation(
         };
         found.into_iter().map(answer).collect()
     };
-    let with_possible = |way: Way| {
+    let mut not_followed = 0;
+    let mut with_possible = |way: Way| {
         let mut found = reached(queries.calls(&ids, way, depth));
-        found.extend(reached(queries.possible_calls(&ids, way, depth)));
+        let (possible, vague) = queries.possible_calls(&ids, way, depth);
+        found.extend(reached(possible));
+        not_followed = vague;
         found
     };
     let modules = |way: Way| -> Vec<Related> {
@@ -211,14 +225,16 @@ pub fn relation(
         found.into_iter().map(|(depth, at)| certain(depth, graph.module(at).entity)).collect()
     };
     let module = graph.entity(first).kind == Kind::Module;
-    Ok(match relation {
+    let related = match relation {
         Relation::Dependencies if module => modules(Way::Forward),
         Relation::Dependents if module => modules(Way::Backward),
         Relation::Callers => with_possible(Way::Backward),
         Relation::Callees => with_possible(Way::Forward),
         Relation::Path => {
             let goals = resolve(&queries, to.ok_or(RelateError::NoGoal)?)?;
-            let chain = (0u32..).zip(queries.path(&ids, &goals));
+            let (chain, vague) = queries.path(&ids, &goals);
+            not_followed = vague;
+            let chain = (0u32..).zip(chain);
             chain.map(|(at, (id, tier))| related(graph, at, id, tier)).collect()
         }
         Relation::Dependencies => reached(queries.dependencies(&ids, Way::Forward, depth)),
@@ -241,7 +257,8 @@ pub fn relation(
         }
         Relation::Lines => lines(&queries, first, depth, Order::Breadth),
         Relation::Chains => lines(&queries, first, depth, Order::Depth),
-    })
+    };
+    Ok(Answers { related, not_followed })
 }
 
 /// Calls, sorted, by who makes them.
@@ -311,9 +328,14 @@ struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct Report {
     found: usize,
     left_out: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_followed: Option<usize>,
+    /// The depth that was followed, where a greater one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_to_depth: Option<u32>,
     answers: Vec<Related>,
 }
 
@@ -333,14 +355,26 @@ impl Tool for RelateTool {
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
         let graph = session.graph();
-        let depth = asked.depth.unwrap_or(1);
-        let mut answers = relation(&graph, asked.relation, &asked.of, asked.to.as_deref(), depth)
-            .map_err(|error| Problem::NotFound.because(error))?;
-        let found = answers.len();
-        answers.truncate(asked.limit.unwrap_or(60).min(500));
-        answers.iter_mut().for_each(|answer| shorten(&mut answer.calls));
-        Reply::of(&Answer { found, left_out: found - answers.len(), answers })
+        let report = report(&graph, &asked).map_err(|error| Problem::NotFound.because(error))?;
+        Reply::of(&report)
     }
+}
+
+fn report(graph: &Graph, asked: &Arguments) -> Result<Report, RelateError> {
+    let wanted = asked.depth.unwrap_or(1);
+    let depth = wanted.min(DEEPEST);
+    let Answers { related: mut answers, not_followed } =
+        relation(graph, asked.relation, &asked.of, asked.to.as_deref(), depth)?;
+    let found = answers.len();
+    answers.truncate(asked.limit.unwrap_or(60).min(500));
+    answers.iter_mut().for_each(|answer| shorten(&mut answer.calls));
+    Ok(Report {
+        found,
+        left_out: found - answers.len(),
+        not_followed: Some(not_followed).filter(|&sites| sites > 0),
+        cut_to_depth: Some(depth).filter(|&depth| depth < wanted),
+        answers,
+    })
 }
 
 #[cfg(test)]
@@ -366,7 +400,8 @@ mod tests {
         let graph = Graph::of_sources(sources.iter().copied());
         let lines = match relation(&graph, kind, of, to, 2) {
             Ok(found) => {
-                found.iter().map(|r| format!("{} {}:{}", r.name, r.path, r.line)).collect()
+                let shown = |r: &Related| format!("{} {}:{}", r.name, r.path, r.line);
+                found.related.iter().map(shown).collect()
             }
             Err(error) => vec![error.to_string()],
         };
@@ -400,6 +435,24 @@ mod tests {
             let lines: Vec<usize> = calls.iter().map(|of_one| of_one.lines.len()).collect();
             assert_eq!(lines, expected, "{count}");
         }
+    }
+
+    #[test]
+    fn a_reply_says_what_was_not_followed() {
+        let chain = (0..40).map(|at| format!("def f{at}(): f{}()\n", at + 1));
+        let alike = (0..33).map(|at| format!("class C{at}:\n    def get(self): pass\n"));
+        let source = chain.chain(alike).chain(["def many(x): x.get()\n".to_owned()]);
+        let graph = Graph::of_sources([("m.py", source.collect::<String>().as_str())]);
+        let check = |of: &str, depth, expected| {
+            let (relation, of) = (Relation::Callees, of.to_owned());
+            let asked = Arguments { relation, of, to: None, depth, limit: None };
+            let report = report(&graph, &asked).unwrap();
+            assert_eq!((report.found, report.not_followed, report.cut_to_depth), expected);
+        };
+        check("m.f0", None, (1, None, None));
+        check("m.f0", Some(16), (16, None, None));
+        check("m.f0", Some(99), (16, None, Some(16)));
+        check("m.many", None, (0, Some(1), None));
     }
 
     #[test]

@@ -113,8 +113,9 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn act(&self, around: &Surroundings, source: &Source) -> Result<Exit, Failure> {
         let (_, graph) = source.open(around)?;
-        let mut found =
+        let answers =
             relation(&graph, self.kind, self.of, self.to, self.depth).or_exit(Exit::Input)?;
+        let mut found = answers.related;
         found.retain(|related| !self.certain || related.tier == Tier::Certain);
         if around.json {
             println!("{}", serde_json::to_string(&found).or_exit(Exit::Infrastructure)?);
@@ -124,6 +125,13 @@ impl Asked<'_> {
             let (path, name) = (printable(&related.path), printable(&related.name));
             let doubt = if related.tier == Tier::Possible { " (possible)" } else { "" };
             println!("{:2}  {name}  {path}:{}{doubt}", related.depth, related.line);
+        }
+        if answers.not_followed > 0 && !self.certain {
+            let said = format!(
+                "{} call sites were not followed (what they name fits too many definitions)",
+                answers.not_followed
+            );
+            Progress::new(around.talk).line(&said);
         }
         if found.is_empty() {
             let said = match self.to {

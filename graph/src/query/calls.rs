@@ -3,16 +3,17 @@
 //!
 //! Certain calls are edges of the graph; possible ones are made here, of names and of inheritance.
 
-use std::collections::VecDeque;
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{Queries, Reached, Way};
-use crate::{
-    facts::Kind,
-    graph::{CallEdge, CallSite, EntityId, Tier},
-};
+use crate::graph::{CallEdge, CallSite, EntityId, Tier, Unresolved};
 
 /// A call that may happen: by name or by inheritance alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,23 +38,52 @@ struct Step {
     line: u32,
 }
 
+/// What is found on the way.
+#[derive(Debug, Default)]
+struct Found {
+    steps: Vec<Step>,
+    /// Sites that were not followed.
+    vague: FxHashSet<u32>,
+}
+
+/// All that decides what a site may call: what it calls for certain, the attributes that were not
+/// followed, its name, whether that is an attribute, and whether it leads outside.
+type Deciding<'g> = (&'g [EntityId], &'g [String], &'g str, bool, bool);
+
+/// What sites may call, found once for all that are alike, and looked at from what is called.
+#[derive(Debug, Default)]
+pub(super) struct Doubts<'g> {
+    /// Nothing where that is too much.
+    alike: RefCell<FxHashMap<Deciding<'g>, Option<Rc<[EntityId]>>>>,
+    turned: OnceCell<Turned<'g>>,
+}
+
+#[derive(Debug, Default)]
+struct Turned<'g> {
+    /// Sites that may call a definition, but do not for certain.
+    into: FxHashMap<EntityId, Vec<u32>>,
+    /// Sites that are not followed, by the names that they say.
+    vague: FxHashMap<&'g str, Vec<u32>>,
+}
+
 impl<'g> Queries<'g> {
     /// Everything that calls definitions (or is called by them), to a depth. A class stands for its
     /// methods as well.
     pub fn calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
-        self.follow(of, way, depth, Tier::Certain)
+        self.follow(of, way, depth, Tier::Certain).0
     }
 
     /// What else may call them (or be called by them), to a depth: of calls that were not followed,
     /// whatever has the name; of those that were, what overrides the method found, or what that overrides
-    /// if it is abstract, since an annotation promises no more than a base class.
-    pub fn possible_calls(&self, of: &[EntityId], way: Way, depth: u32) -> Vec<Reached> {
+    /// if it is abstract, since an annotation promises no more than a base class. And the number of call
+    /// sites on the way that were not followed because their names fit too many definitions.
+    pub fn possible_calls(&self, of: &[EntityId], way: Way, depth: u32) -> (Vec<Reached>, usize) {
         let certain = self.calls(of, way, depth);
         let certain: FxHashSet<EntityId> = certain.into_iter().map(|reached| reached.id).collect();
-        let mut found = self.follow(of, way, depth, Tier::Possible);
+        let (mut found, vague) = self.follow(of, way, depth, Tier::Possible);
         found.retain(|reached| !certain.contains(&reached.id));
         found.iter_mut().for_each(|reached| reached.tier = Tier::Possible);
-        found
+        (found, vague)
     }
 
     /// All calls that may happen, sorted by both ends, and the number of call sites that were left out
@@ -65,10 +95,9 @@ impl<'g> Queries<'g> {
             let caller = sites[0].caller;
             let mut made: Vec<(EntityId, u32)> = Vec::new();
             for site in sites {
-                let possible = self.possible_at(site);
-                match possible.len() > FITTING {
-                    true => left_out += 1,
-                    false => made.extend(possible.into_iter().map(|callee| (callee, site.line))),
+                match self.plausible_at(site) {
+                    None => left_out += 1,
+                    Some(possible) => made.extend(possible.iter().map(|&to| (to, site.line))),
                 }
             }
             made.retain(|&(callee, _)| !self.calls_from(caller).any(|edge| edge.callee == callee));
@@ -83,10 +112,12 @@ impl<'g> Queries<'g> {
         (edges, left_out)
     }
 
-    fn sites_of(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> + use<'g> {
+    /// The sites in a definition, with their indices.
+    fn sites_of(&self, id: EntityId) -> impl Iterator<Item = (u32, &'g CallSite)> + use<'g> {
         let sites = &self.graph.sites;
         let from = sites.partition_point(|site| site.caller < id);
-        sites[from..].iter().take_while(move |site| site.caller == id)
+        let all = (u32::try_from(from).unwrap_or(u32::MAX)..).zip(&sites[from..]);
+        all.take_while(move |(_, site)| site.caller == id)
     }
 
     /// What a site may call beside what it calls for certain.
@@ -106,82 +137,127 @@ impl<'g> Queries<'g> {
         found
     }
 
-    /// Sites that may call a definition, but do not for certain.
-    fn doubtful(&self, id: EntityId) -> impl Iterator<Item = &'g CallSite> {
-        let graph = self.graph;
-        let sites = self.doubtful.get_or_init(|| {
-            let mut sites: FxHashMap<&'g str, Vec<u32>> = FxHashMap::default();
-            for (at, site) in (0u32..).zip(&graph.sites) {
-                let behind = site.behind.iter().map(String::as_str);
-                let callees = site.callees.iter().map(|&callee| graph.entity(callee).name.as_str());
-                let own = site.callees.is_empty().then_some(site.name.as_str());
-                let mut names: Vec<&str> = behind.chain(callees).chain(own).collect();
-                names.sort_unstable();
-                names.dedup();
-                for name in names {
-                    sites.entry(name).or_default().push(at);
+    /// The same, unless it is too much to say anything.
+    fn plausible_at(&self, site: &'g CallSite) -> Option<Rc<[EntityId]>> {
+        let outside = matches!(site.unresolved, Some(Unresolved::Outside(_)));
+        let deciding = (&*site.callees, &*site.behind, &*site.name, site.attribute, outside);
+        let mut alike = self.doubts.alike.borrow_mut();
+        let one = alike.entry(deciding).or_insert_with(|| {
+            let possible = self.possible_at(site);
+            (possible.len() <= FITTING).then(|| possible.into())
+        });
+        one.clone()
+    }
+
+    fn turned(&self) -> &Turned<'g> {
+        self.doubts.turned.get_or_init(|| {
+            let mut turned = Turned::default();
+            for (at, site) in (0u32..).zip(&self.graph.sites) {
+                match self.plausible_at(site) {
+                    Some(possible) => {
+                        for &to in possible.iter() {
+                            turned.into.entry(to).or_default().push(at);
+                        }
+                    }
+                    None => {
+                        for name in self.said_at(site) {
+                            turned.vague.entry(name).or_default().push(at);
+                        }
+                    }
                 }
             }
-            sites
-        });
+            turned
+        })
+    }
+
+    /// The names of what a site may call, as they are said there.
+    fn said_at(&self, site: &'g CallSite) -> Vec<&'g str> {
+        let graph = self.graph;
+        let behind = site.behind.iter().map(String::as_str);
+        let callees = site.callees.iter().map(|&callee| graph.entity(callee).name.as_str());
+        let own = site.callees.is_empty().then_some(site.name.as_str());
+        let mut names: Vec<&str> = behind.chain(callees).chain(own).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The names that may mean a definition: its own, and those of the classes that it makes.
+    fn names_of(&self, id: EntityId) -> Vec<&'g str> {
+        let graph = self.graph;
         let entity = graph.entity(id);
-        let class = graph.entity(entity.parent);
-        let constructor =
-            matches!(entity.name.as_str(), "__init__" | "__new__") && class.kind == Kind::Class;
-        let name = if constructor { &class.name } else { &entity.name };
-        let listed = sites.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-        listed
-            .iter()
-            .map(|&at| &graph.sites[at as usize])
-            .filter(move |site| self.possible_at(site).contains(&id))
+        let mut names = vec![entity.name.as_str()];
+        if graph.is_method(id) && matches!(names[0], "__init__" | "__new__") {
+            let below = graph.bases.iter().filter(|&&(_, base)| base == entity.parent);
+            let classes = below.map(|&(class, _)| class).chain([entity.parent]);
+            let made = classes.filter(|&class| self.names.constructor(class).contains(&id));
+            names.extend(made.map(|class| graph.entity(class).name.as_str()));
+        }
+        names
     }
 
     /// One step along calls that are at least as sure as `doubt`.
-    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Vec<Step>) {
+    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Found) {
         let made =
             |site: &CallSite, to, tier| Step { to, tier, caller: site.caller, line: site.line };
+        let Found { steps, vague } = found;
         match way {
             Way::Forward => {
-                for site in self.sites_of(at) {
-                    found.extend(site.callees.iter().map(|&to| made(site, to, Tier::Certain)));
-                    if doubt == Tier::Possible {
-                        let possible = self.possible_at(site).into_iter();
-                        found.extend(possible.map(|to| made(site, to, Tier::Possible)));
+                for (index, site) in self.sites_of(at) {
+                    steps.extend(site.callees.iter().map(|&to| made(site, to, Tier::Certain)));
+                    if doubt == Tier::Certain {
+                        continue;
+                    }
+                    match self.plausible_at(site) {
+                        Some(possible) => {
+                            steps.extend(possible.iter().map(|&to| made(site, to, doubt)));
+                        }
+                        None => {
+                            vague.insert(index);
+                        }
                     }
                 }
             }
             Way::Backward => {
                 for edge in self.calls_to(at) {
-                    let sites =
-                        self.sites_of(edge.caller).filter(|site| site.callees.contains(&at));
-                    found.extend(sites.map(|site| made(site, site.caller, Tier::Certain)));
+                    let sites = self.sites_of(edge.caller).map(|(_, site)| site);
+                    let calling = sites.filter(|site| site.callees.contains(&at));
+                    steps.extend(calling.map(|site| made(site, site.caller, Tier::Certain)));
                 }
-                if doubt == Tier::Possible {
-                    let sites = self.doubtful(at);
-                    found.extend(sites.map(|site| made(site, site.caller, Tier::Possible)));
+                if doubt == Tier::Certain {
+                    return;
+                }
+                let turned = self.turned();
+                let sites = turned.into.get(&at).into_iter().flatten();
+                let sites = sites.map(|&index| &self.graph.sites[index as usize]);
+                steps.extend(sites.map(|site| made(site, site.caller, doubt)));
+                for name in self.names_of(at) {
+                    vague.extend(turned.vague.get(name).into_iter().flatten());
                 }
             }
         }
     }
 
-    fn follow(&self, of: &[EntityId], way: Way, depth: u32, doubt: Tier) -> Vec<Reached> {
+    /// What is reached, and the number of sites that were not followed.
+    fn follow(&self, of: &[EntityId], way: Way, depth: u32, doubt: Tier) -> (Vec<Reached>, usize) {
         let mut seen: FxHashSet<EntityId> = of.iter().copied().collect();
         let mut reached = Vec::new();
         let mut edge = of.to_vec();
+        let mut found = Found::default();
         for depth in 1..=depth {
             // A method may stand here beside its class, which is called itself if it has no constructor.
             let mut members: Vec<EntityId> =
                 edge.iter().flat_map(|&at| self.with_members(at)).collect();
             members.sort_unstable();
             members.dedup();
-            let mut found = Vec::new();
+            found.steps.clear();
             for member in members {
                 self.step(member, way, doubt, &mut found);
             }
-            found.retain(|step| !seen.contains(&step.to));
-            found.sort_unstable();
+            found.steps.retain(|step| !seen.contains(&step.to));
+            found.steps.sort_unstable();
             edge.clear();
-            for steps in found.chunk_by(|left, right| left.to == right.to) {
+            for steps in found.steps.chunk_by(|left, right| left.to == right.to) {
                 let Step { to: id, tier, .. } = steps[0];
                 let surest = steps.iter().take_while(|step| step.tier == tier);
                 let calls = surest.map(|step| (step.caller, step.line)).collect();
@@ -193,7 +269,7 @@ impl<'g> Queries<'g> {
             }
             seen.extend(&edge);
         }
-        reached
+        (reached, found.vague.len())
     }
 
     /// Whether one method may run where another of its name was found. A constructor may not: classes
@@ -220,25 +296,32 @@ impl<'g> Queries<'g> {
 
     /// A shortest chain of calls from one of some definitions to one of others, both included, each with
     /// how sure the call of it is; empty without one. A chain that is certain goes before any other.
-    /// Classes stand for their methods at both ends.
-    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> Vec<(EntityId, Tier)> {
+    /// Classes stand for their methods at both ends. And the number of call sites on the way that were not
+    /// followed because their names fit too many definitions.
+    pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> (Vec<(EntityId, Tier)>, usize) {
         match self.chain(from, to, Tier::Certain) {
-            chain if chain.is_empty() => self.chain(from, to, Tier::Possible),
-            chain => chain,
+            (chain, _) if chain.is_empty() => self.chain(from, to, Tier::Possible),
+            certain => certain,
         }
     }
 
-    fn chain(&self, from: &[EntityId], to: &[EntityId], doubt: Tier) -> Vec<(EntityId, Tier)> {
+    fn chain(
+        &self,
+        from: &[EntityId],
+        to: &[EntityId],
+        doubt: Tier,
+    ) -> (Vec<(EntityId, Tier)>, usize) {
         let goals: FxHashSet<EntityId> = to.iter().flat_map(|&id| self.with_members(id)).collect();
         let mut before: FxHashMap<EntityId, (EntityId, Tier)> = FxHashMap::default();
         let mut queue: VecDeque<EntityId> =
             from.iter().flat_map(|&id| self.with_members(id)).collect();
         let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
+        let mut found = Found::default();
         while let Some(at) = queue.pop_front() {
-            let mut steps = Vec::new();
-            self.step(at, Way::Forward, doubt, &mut steps);
-            steps.sort_unstable_by_key(|step| (step.tier, step.to));
-            for Step { to: next, tier, .. } in steps {
+            found.steps.clear();
+            self.step(at, Way::Forward, doubt, &mut found);
+            found.steps.sort_unstable_by_key(|step| (step.tier, step.to));
+            for &Step { to: next, tier, .. } in &found.steps {
                 if starts.contains(&next) || before.contains_key(&next) {
                     continue;
                 }
@@ -252,11 +335,11 @@ impl<'g> Queries<'g> {
                     }
                     path.push((step, Tier::Certain));
                     path.reverse();
-                    return path;
+                    return (path, found.vague.len());
                 }
                 queue.push_back(next);
             }
         }
-        Vec::new()
+        (Vec::new(), found.vague.len())
     }
 }
