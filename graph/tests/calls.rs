@@ -165,6 +165,12 @@ fn generated_initialisers_call_what_follows_them() {
     let plain = data.replace("@dataclass", "@dataclass(init=False)");
     check(&format!("{plain}A(1)\n"), &["m -> m.B.__init__"]);
     check(&format!("{data}class C(A): pass\nC(1)\n"), &["m -> m.A.__post_init__", "m -> m.C"]);
+    let own = "class C(A):\n    def __post_init__(self): pass\nC(1)\n";
+    check(&format!("{data}{own}"), &["m -> m.C", "m -> m.C.__post_init__"]);
+    // What is no data class, or was none that knew of it, runs nothing of this name.
+    check("class C:\n    def __post_init__(self): pass\nC()\n", &["m -> m.C"]);
+    let base = "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\n";
+    check(&format!("{base}{own}"), &["m -> m.C"]);
 }
 
 #[test]

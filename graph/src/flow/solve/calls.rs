@@ -96,7 +96,9 @@ impl Solver<'_> {
                         self.outside.push((site, init));
                     }
                 }
-                if let Ok(place) = self.lookup(class, self.special.post_init, None) {
+                if self.is_followed_up(class)
+                    && let Ok(place) = self.lookup(class, self.special.post_init, None)
+                {
                     self.watch(place, Watch::CallInit { site, receiver: made });
                 }
                 // Data classes and named tuples store what they are given by name.
@@ -118,11 +120,25 @@ impl Solver<'_> {
             if self.linked.members.contains_key(&(base, init)) {
                 break;
             }
-            if self.linked.definition(base).traits.dataclass {
+            if self.is_dataclass(base) {
                 return Err(Ancestor::Class(class));
             }
         }
         Ok(found)
+    }
+
+    /// Whether the generated `__init__` of a class goes on to `__post_init__`: only that of a data class
+    /// does, if it knew of one when it was made.
+    fn is_followed_up(&self, class: Entity) -> bool {
+        let made = self.ancestors[class as usize].iter().find_map(|ancestor| match ancestor {
+            Ancestor::Class(base) => Some(*base).filter(|&base| self.is_dataclass(base)),
+            _ => None,
+        });
+        made.is_some_and(|made| self.lookup(made, self.special.post_init, None).is_ok())
+    }
+
+    fn is_dataclass(&self, class: Entity) -> bool {
+        self.linked.definition(class).traits.dataclass
     }
 
     pub(super) fn store_keywords(&mut self, site: u32, made: ObjectId) {
