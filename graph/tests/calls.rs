@@ -185,9 +185,24 @@ fn properties_are_read_stored_and_deleted() {
     };
     assert_eq!(lines("return p.x"), [1, 3]);
     assert_eq!(lines("p.x = None"), [1, 5]);
-    assert_eq!(lines("p.x += 1"), [1, 5]);
+    assert_eq!(lines("p.x += 1"), [1, 3, 5]);
     assert_eq!(lines("del p.x"), [1, 7]);
     assert_eq!(lines("p.y = 1"), [1]);
+}
+
+#[test]
+fn what_is_changed_in_place_is_read_once() {
+    let source = "class A:\n    def __init__(self): self.f = f\n    @property\n    \
+                  def n(self): return 1\n    @n.setter\n    def n(self, to): pass\n\
+                  def f(): pass\ndef make(): return A()\n";
+    check(
+        &format!("{source}def g(): make().n += f()\n"),
+        &["m.g -> m.A.n", "m.g -> m.A.n", "m.g -> m.f", "m.g -> m.make", "m.make -> m.A.__init__"],
+    );
+    check(
+        "def f(): pass\ndef k(): pass\nd = {0: f}\nd[k()] += 1\nd[0]()\n",
+        &["m -> m.f", "m -> m.k"],
+    );
 }
 
 #[test]

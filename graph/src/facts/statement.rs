@@ -1,8 +1,8 @@
 //! Statements: bindings, branches and loops.
 
 use ruff_python_ast::{
-    BoolOp, ExceptHandler, Expr, ExprAttribute, Pattern, Stmt, StmtAssign, StmtIf, StmtMatch,
-    StmtTry, UnaryOp,
+    BoolOp, ExceptHandler, Expr, ExprAttribute, Pattern, Stmt, StmtAssign, StmtAugAssign, StmtIf,
+    StmtMatch, StmtTry, UnaryOp,
 };
 use ruff_text_size::Ranged;
 
@@ -52,15 +52,7 @@ impl<'a> Drawing<'a> {
                 self.assign(&statement.name, UNKNOWN);
             }
             Stmt::Assign(statement) => self.assignment(statement),
-            Stmt::AugAssign(statement) => {
-                let old = match statement.target.as_ref() {
-                    Expr::Name(_) => self.expression(&statement.target),
-                    _ => UNKNOWN,
-                };
-                let value = self.expression(&statement.value);
-                let both = self.union_known(&[old, value]);
-                self.assign(&statement.target, both);
-            }
+            Stmt::AugAssign(statement) => self.augment(statement),
             Stmt::AnnAssign(statement) => {
                 let annotated = self.annotated(&statement.annotation);
                 let value = match &statement.value {
@@ -164,6 +156,46 @@ impl<'a> Drawing<'a> {
         }
         let variable = self.environment.variable(scope, name);
         self.environment.symbols[variable as usize].owner = owner;
+    }
+
+    /// Reads a target and stores in it; what it is a part of is evaluated once.
+    fn augment(&mut self, statement: &'a StmtAugAssign) {
+        match statement.target.as_ref() {
+            Expr::Attribute(attribute) => {
+                let target = self.attribute_target(attribute);
+                let old = target.map_or(UNKNOWN, |(base, name, _)| {
+                    let slot = self.attribute(base, name);
+                    self.refer(slot, name, attribute.attr.range.start());
+                    slot
+                });
+                let value = self.expression(&statement.value);
+                if let Some(target) = target {
+                    let both = self.union_known(&[old, value]);
+                    self.store_attribute(target, both);
+                }
+            }
+            Expr::Subscript(subscript) => {
+                let base = self.expression(&subscript.value);
+                let key = self.key(&subscript.slice);
+                let old = self.item(base, key);
+                let value = self.expression(&statement.value);
+                let both = self.union_known(&[old, value]);
+                self.set_item(base, key, both);
+            }
+            target => {
+                let old = self.expression(target);
+                let value = self.expression(&statement.value);
+                let both = self.union_known(&[old, value]);
+                self.assign(target, both);
+            }
+        }
+    }
+
+    fn store_attribute(&mut self, (base, name, line): (Slot, Name, u32), value: Slot) {
+        self.op(Op::Store(base, name, self.definition, line));
+        if value != UNKNOWN {
+            self.op(Op::SetAttribute(base, name, value));
+        }
     }
 
     /// An attribute that is stored or deleted: of what, its name and line; nothing where nobody knows of what.
@@ -595,11 +627,8 @@ impl<'a> Drawing<'a> {
                 self.write(name, value);
             }
             Expr::Attribute(attribute) => {
-                if let Some((base, name, line)) = self.attribute_target(attribute) {
-                    self.op(Op::Store(base, name, self.definition, line));
-                    if value != UNKNOWN {
-                        self.op(Op::SetAttribute(base, name, value));
-                    }
+                if let Some(target) = self.attribute_target(attribute) {
+                    self.store_attribute(target, value);
                 }
             }
             Expr::Subscript(subscript) => {
