@@ -241,7 +241,7 @@ impl Solver<'_> {
     }
 }
 
-/// Copies that are gone back along from one callee at most.
+/// Slots that one callee may be a copy of at most; copies are gone back along no further.
 const BACK: usize = 64;
 
 impl Solver<'_> {
@@ -264,17 +264,9 @@ impl Solver<'_> {
                 }
             }
             while let Some((site, (_, call))) = sites.next_if(|&(_, (of, _))| of == file) {
-                let callee = facts.calls[call as usize].callee;
-                let mut open = sources.get(&callee).cloned().unwrap_or_default();
-                let mut at = 0;
-                while at < open.len().min(BACK) {
-                    let further = sources.get(&open[at]).into_iter().flatten().copied();
-                    let further: Vec<Slot> = further.filter(|slot| !open.contains(slot)).collect();
-                    open.extend(further);
-                    at += 1;
-                }
+                let copied = copied(facts.calls[call as usize].callee, &sources);
                 let mut names: Vec<Symbol> =
-                    open.iter().filter_map(|slot| unknown.get(slot).copied()).collect();
+                    copied.iter().filter_map(|slot| unknown.get(slot).copied()).collect();
                 if !names.is_empty() {
                     names.sort_unstable();
                     names.dedup();
@@ -284,6 +276,21 @@ impl Solver<'_> {
         }
         found
     }
+}
+
+/// What a slot is a copy of, nearest first.
+fn copied(slot: Slot, sources: &FxHashMap<Slot, Vec<Slot>>) -> Vec<Slot> {
+    let mut open = Vec::new();
+    let mut seen = FxHashSet::default();
+    let (mut next, mut at) = (Some(slot), 0);
+    while let Some(slot) = next {
+        let further = sources.get(&slot).into_iter().flatten().copied();
+        let room = BACK - open.len();
+        open.extend(further.filter(|&slot| seen.insert(slot)).take(room));
+        next = open.get(at).copied();
+        at += 1;
+    }
+    open
 }
 
 /// Sorted and without repetition; a site has few callees, so each one's are sorted alone.
