@@ -85,6 +85,7 @@ fn nodes(linked: &Linked<'_>, graph: &mut Graph) {
                 decorators: definition.decorators.clone(),
                 bases: definition.bases.clone(),
                 is_abstract: definition.traits.abstract_method,
+                is_setter: definition.traits.setter || definition.traits.deleter,
             });
         }
     }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Version of the persisted form; any other is ignored and replaced.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// A directory of cached graphs.
 #[derive(Debug, Clone)]

@@ -73,6 +73,8 @@ pub struct Entity {
     /// It is a method that is there to be overridden: marked as abstract, or nothing but a
     /// `NotImplementedError`.
     pub is_abstract: bool,
+    /// It is the part of a property that runs when the attribute is stored or deleted.
+    pub is_setter: bool,
 }
 
 /// An import between modules.
@@ -241,6 +243,13 @@ impl Graph {
         }
         names.reverse();
         names.join(".")
+    }
+
+    /// The one that a name means, of definitions of it in source order: the last, which takes the place
+    /// of those before it; but of a property what reads it.
+    pub fn meant(&self, ids: &[EntityId]) -> Option<EntityId> {
+        let reads = |&&id: &&EntityId| !self.entity(id).is_setter;
+        ids.iter().rfind(reads).or(ids.last()).copied()
     }
 
     /// All ids of definitions.

@@ -203,6 +203,7 @@ pub fn relation(
     let queries = Queries::new(graph);
     let ids = resolve(&queries, of)?;
     let first = ids[0];
+    let meant = graph.meant(&ids).unwrap_or(first);
     let certain = |depth: u32, id: EntityId| related(graph, depth, id, Tier::Certain);
     let reached = |found: Vec<graph::Reached>| -> Vec<Related> {
         let answer = |reached: graph::Reached| Related {
@@ -255,8 +256,8 @@ pub fn relation(
             found.dedup();
             found.into_iter().map(|id| certain(1, id)).collect()
         }
-        Relation::Lines => lines(&queries, first, depth, Order::Breadth),
-        Relation::Chains => lines(&queries, first, depth, Order::Depth),
+        Relation::Lines => lines(&queries, meant, depth, Order::Breadth),
+        Relation::Chains => lines(&queries, meant, depth, Order::Depth),
     };
     Ok(Answers { related, not_followed })
 }
@@ -472,6 +473,11 @@ mod tests {
         check(Relation::Callers, "one.f", &["one.k one.py:8"]);
         check(Relation::References, "one.f", &["one.k one.py:8"]);
         check(Relation::Callees, "src/m.py::f", &["m.g src/m.py:6", "m.h src/m.py:7"]);
+        check(
+            Relation::Lines,
+            "one.f",
+            &["one.f one.py:5", "one.h one.py:7", "one.k one.py:8", "one.f one.py:3"],
+        );
         let said = "m.f is ambiguous (it may be lib/m.py::f, src/m.py::f)";
         check(Relation::Callees, "m.f", &[said]);
     }

@@ -94,9 +94,9 @@ fn find(graph: &Graph, asked: &Arguments) -> Result<(EntityId, bool), ToolError>
     };
     let name = asked.name.trim().trim_start_matches("./");
     let queries = Queries::new(graph);
-    let exact =
-        resolve(&queries, name).ok().and_then(|ids| ids.into_iter().find(|id| of_kind(*id)));
-    if let Some(id) = exact {
+    let mut exact = resolve(&queries, name).unwrap_or_default();
+    exact.retain(|id| of_kind(*id));
+    if let Some(id) = graph.meant(&exact) {
         return Ok((id, true));
     }
     let candidates = (0u32..).zip(&graph.entities).map(|(at, _)| EntityId(at));
@@ -155,5 +155,22 @@ mod tests {
         check(Sought::File, "src/word.py", "words", false);
         // A class was asked for, and the name is a function's.
         check(Sought::Class, "read", "files.Reader", false);
+    }
+
+    #[test]
+    fn of_several_definitions_the_one_that_runs_is_fetched() {
+        let text = "@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): pass\n\
+                    class C:\n    @property\n    def p(self): ...\n    @p.setter\n    \
+                    def p(self, to): ...\n\
+                    def C(): ...\n";
+        let graph = Graph::of_sources([("m.py", text)]);
+        let check = |kind, name: &str, line| {
+            let (id, exact) = find(&graph, &Arguments { kind, name: name.to_owned() }).unwrap();
+            assert_eq!((graph.entity(id).keyword_line, exact), (line, true), "{name}");
+        };
+        check(Sought::Function, "m.f", 5);
+        check(Sought::Function, "m.C.p", 8);
+        check(Sought::Class, "m.C", 6);
+        check(Sought::Function, "m.C", 11);
     }
 }
