@@ -128,9 +128,8 @@ pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<Vec<EntityId>, Relat
             Err(RelateError::Missing { name: name.to_owned(), near: near(queries.graph(), name) })
         }
         Lookup::Ambiguous(ids) => {
-            let mut candidates = told_apart(queries.graph(), &ids);
-            if candidates.len() > CANDIDATES {
-                let others = candidates.split_off(CANDIDATES).len();
+            let (mut candidates, others) = told_apart(queries.graph(), &ids);
+            if others > 0 {
                 candidates.push(format!("{others} others"));
             }
             Err(RelateError::Ambiguous { name: name.to_owned(), candidates })
@@ -138,24 +137,30 @@ pub fn resolve(queries: &Queries<'_>, name: &str) -> Result<Vec<EntityId>, Relat
     }
 }
 
-/// A name for each of several things that selects it alone: dotted, or with its path where files share
-/// that.
-fn told_apart(graph: &Graph, ids: &[EntityId]) -> Vec<String> {
+/// A name for each of the first of several things that selects it alone: dotted, or with its path where
+/// files share that. And how many others there are.
+fn told_apart(graph: &Graph, ids: &[EntityId]) -> (Vec<String>, usize) {
     let mut named: Vec<(String, FileId)> =
         ids.iter().map(|&id| (graph.qualified(id), graph.entity(id).module)).collect();
     named.sort_unstable();
     named.dedup();
-    let shared = |name: &str| named.iter().filter(|(other, _)| other == name).count() > 1;
-    let select = |(name, file): &(String, FileId)| {
+    // Sorted, so that those who share a name are neighbours.
+    let shared = |at: usize| {
+        let same = |other: usize| named.get(other).is_some_and(|(name, _)| *name == named[at].0);
+        at.checked_sub(1).is_some_and(same) || same(at + 1)
+    };
+    let select = |(at, (name, file)): (usize, &(String, FileId))| {
         let module = graph.module(*file);
         let inner = name.strip_prefix(&module.name).and_then(|rest| rest.strip_prefix('.'));
         match inner {
-            _ if !shared(name) => name.clone(),
+            _ if !shared(at) => name.clone(),
             Some(inner) => format!("{}::{}", module.path, inner.replace('.', "::")),
             None => module.path.clone(),
         }
     };
-    named.iter().map(select).collect()
+    let first: Vec<String> = named.iter().enumerate().take(CANDIDATES).map(select).collect();
+    let others = named.len() - first.len();
+    (first, others)
 }
 
 fn alike(near: &[String]) -> String {
@@ -480,5 +485,23 @@ mod tests {
         );
         let said = "m.f is ambiguous (it may be lib/m.py::f, src/m.py::f)";
         check(Relation::Callees, "m.f", &[said]);
+    }
+
+    #[test]
+    fn of_many_candidates_the_first_are_told_apart() {
+        let sources: Vec<(String, &str)> = (10..23)
+            .map(|at| (format!("a{at}.py"), "def f(): pass\n"))
+            .chain(["x/p.py", "y/p.py"].map(|path| (path.to_owned(), "def f(): pass\n")))
+            .collect();
+        let check = |range: std::ops::Range<usize>, expected: &str| {
+            let sources: Vec<(&str, &str)> =
+                sources[range].iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            check_in(&sources, Relation::Callees, "f", None, &[expected]);
+        };
+        let first: Vec<String> = (10..22).map(|at| format!("a{at}.f")).collect();
+        let first = first.join(", ");
+        check(0..15, &format!("f is ambiguous (it may be {first}, 3 others)"));
+        check(0..12, &format!("f is ambiguous (it may be {first})"));
+        check(12..15, "f is ambiguous (it may be a22.f, x/p.py::f, y/p.py::f)");
     }
 }
