@@ -27,6 +27,8 @@ pub(crate) struct Reference {
     pub(crate) class_local: bool,
     /// In a statement that did not run.
     pub(crate) dead: bool,
+    /// With its attributes the first argument of a call that lists the names of what it is given.
+    pub(crate) listed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +69,8 @@ pub(crate) struct Scan<'a> {
 /// Collects what a pruned statement of the top level refers to. `annotations` says whether
 /// annotations are evaluated.
 pub(crate) fn scan<'a>(nodes: &[Node<'a>], annotations: bool) -> Scan<'a> {
-    let mut scanner =
-        Scanner { scan: Scan::default(), scopes: Vec::new(), annotations, dead: false };
+    let (scan, scopes, listed) = (Scan::default(), Vec::new(), FxHashSet::default());
+    let mut scanner = Scanner { scan, scopes, annotations, dead: false, listed };
     scanner.nodes(nodes);
     scanner.scan
 }
@@ -92,6 +94,8 @@ struct Scanner<'a> {
     scopes: Vec<Scope>,
     annotations: bool,
     dead: bool,
+    /// Where the first arguments of calls that list names end.
+    listed: FxHashSet<TextSize>,
 }
 
 enum Found {
@@ -227,6 +231,7 @@ impl<'a> Scanner<'a> {
                         late: true,
                         class_local: false,
                         dead: self.dead,
+                        listed: false,
                     });
                 }
             }
@@ -334,6 +339,8 @@ impl<'a> Scanner<'a> {
         }
         let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
         let dead = self.dead;
+        let end = chain.last().map_or(range, |(_, range)| *range).end();
+        let listed = self.listed.contains(&end);
         self.scan.references.push(Reference {
             name: name.clone(),
             range,
@@ -342,6 +349,7 @@ impl<'a> Scanner<'a> {
             late,
             class_local,
             dead,
+            listed,
         });
     }
 
@@ -415,6 +423,11 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                 });
             }
             Expr::Call(call) => {
+                if let Some(first) = call.arguments.args.first()
+                    && lists_names(&call.func)
+                {
+                    self.listed.insert(first.end());
+                }
                 walk_expr(self, expr);
                 for keyword in &call.arguments.keywords {
                     if let Some(name) = &keyword.arg {
@@ -453,6 +466,15 @@ impl<'a> Visitor<'a> for Scanner<'a> {
 
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
         walk_interpolated_string_element(self, element);
+    }
+}
+
+/// Whether what is called lists the names of its first argument.
+fn lists_names(callee: &Expr) -> bool {
+    match callee {
+        Expr::Name(name) => matches!(name.id.as_str(), "vars" | "dir" | "getmembers"),
+        Expr::Attribute(attribute) => &attribute.attr == "getmembers",
+        _ => false,
     }
 }
 

@@ -8,7 +8,7 @@ mod strings;
 mod stubs;
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
-use ruff_text_size::{Ranged, TextSize};
+use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -425,8 +425,7 @@ impl<'a> Search<'a, '_> {
                 }
             }
         }
-        let last = reference.chain.last().map_or(reference.range, |(_, range)| *range);
-        if lists_names(self.program().get(id).stmt, last.end()) {
+        if reference.listed {
             self.listed(&current);
         }
         self.selection.escaped.insert(current);
@@ -711,30 +710,6 @@ pub(crate) fn calls_globals(stmt: &Stmt) -> bool {
     let mut finder = Finder(false);
     finder.visit_stmt(stmt);
     finder.0
-}
-
-/// Whether what ends here is the argument of a call that lists its names.
-fn lists_names(stmt: &Stmt, end: TextSize) -> bool {
-    use ruff_python_ast::visitor::{Visitor, walk_expr};
-    struct Finder(TextSize, bool);
-    impl<'v> Visitor<'v> for Finder {
-        fn visit_expr(&mut self, expr: &'v Expr) {
-            if let Expr::Call(call) = expr
-                && let [only, ..] = &*call.arguments.args
-                && only.end() == self.0
-            {
-                self.1 |= match call.func.as_ref() {
-                    Expr::Name(name) => matches!(name.id.as_str(), "vars" | "dir" | "getmembers"),
-                    Expr::Attribute(attribute) => &attribute.attr == "getmembers",
-                    _ => false,
-                };
-            }
-            walk_expr(self, expr);
-        }
-    }
-    let mut finder = Finder(end, false);
-    finder.visit_stmt(stmt);
-    finder.1
 }
 
 pub(crate) fn is_definition(stmt: &Stmt) -> bool {

@@ -223,4 +223,35 @@ holds mod second function mod:second
      assert [name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']
 ",
     );
+    // What follows the argument tells which of the names.
+    check(
+        "
+--- trace
+holds mod first function mod:first
+holds mod second function mod:second
+--- mod.py
++def first():
+-    return 1
++def second():
+-    return 2
+--- test_a.py
++from inspect import getmembers, isfunction
++import mod
++def test_f():
+*    assert len(getmembers(mod, isfunction)) == 2
+",
+        "test_a.py::test_f",
+        "
++import types
++mod = types.ModuleType(\"mod\")
+ from inspect import getmembers, isfunction
+ def first():
+     return 1
+ def second():
+     return 2
++vars(mod).update(first=first, second=second)
+ def test_f():
+     assert len(getmembers(mod, isfunction)) == 2
+",
+    );
 }
