@@ -57,7 +57,7 @@ pub use sandbox::{
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};
 pub use slice::{
-    Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError,
+    Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, What,
     advise, difference,
 };
 pub use snapshot::{SkipReason, Skipped};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gistify_tools::{
     Attempt, CaseReport, Difference, Execution, PhaseReport, Probed, Raised, SliceRequest, Status,
-    advise, difference,
+    What, advise, difference,
 };
 use graph::{
     Adjustments, Gist, GistLine, Kept, ModuleSnapshot, Origin, Place, Plan, Reason, Trace,
@@ -193,7 +193,7 @@ mod probes {
 }
 
 mod differences {
-    use super::{CaseReport, Execution, PhaseReport, Raised, Status, difference};
+    use super::{CaseReport, Execution, PhaseReport, Raised, Status, What, difference};
 
     /// A run of one line each: `case WHEN OUTCOME [KIND:MESSAGE] [out=TEXT] [err=TEXT] [log=TEXT]`,
     /// `collection ID KIND:MESSAGE`, `status CODE`, `raised KIND:MESSAGE`, `stdout TEXT`.
@@ -259,7 +259,8 @@ mod differences {
                 let case = found.case.unwrap_or_default();
                 let raised =
                     found.raised.map_or(String::new(), |raised| format!(" ({})", raised.kind));
-                format!("{} {case}: {} | {}{raised}", found.what, found.original, found.gist)
+                let what = format!("{:?}", found.what).to_lowercase();
+                format!("{what} {case}: {} | {}{raised}", found.original, found.gist)
             },
         );
         assert_eq!(found, expected);
@@ -280,8 +281,8 @@ mod differences {
             difference(&first, Some(&again), &run(gist), &run(gist)).map(|found| found.what)
         };
         assert_eq!(differs("t call failed E:3 out=c"), None);
-        assert_eq!(differs("t call failed F:3 out=c").as_deref(), Some("exception"));
-        assert_eq!(differs("t call failed E:3 log=c").as_deref(), Some("output"));
+        assert_eq!(differs("t call failed F:3 out=c"), Some(What::Exception));
+        assert_eq!(differs("t call failed E:3 log=c"), Some(What::Output));
     }
 
     #[test]
@@ -291,8 +292,8 @@ mod differences {
             "collection f NameError:x, status 2",
             "collection f:  | NameError: x (NameError)",
         );
-        check("a call passed, b call passed", "a call passed", "cases b: ran | ");
-        check("a call passed", "a call passed, b call passed", "cases b: absent | ran");
+        check("a call passed, b call passed", "a call passed", "missing b: ran | ");
+        check("a call passed", "a call passed, b call passed", "added b: absent | ran");
         check(
             "t setup passed, t call passed",
             "t setup failed E:m",
@@ -330,7 +331,7 @@ mod differences {
 mod advice {
     use super::{
         Adjustments, Attempt, BTreeMap, Difference, GIST, Kept, ModuleSnapshot, Plan, Probed,
-        Raised, Reason, SliceRequest, Trace, advise, gist, place,
+        Raised, Reason, SliceRequest, Trace, What, advise, gist, place,
     };
 
     const BODY: &str = "
@@ -345,7 +346,7 @@ mod advice {
 
     /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
     /// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
-    /// (`cases ID`), or after another difference (`what`); shows what changed.
+    /// (`missing ID`), or after another difference (`what`); shows what changed.
     #[track_caller]
     fn check(request: &SliceRequest, difference: &str, expected: &str) {
         let next = after(request, difference);
@@ -385,15 +386,18 @@ mod advice {
             },
             ..Raised::default()
         });
-        let missing = difference.strip_prefix("cases ");
+        let missing = difference.strip_prefix("missing ");
         let found = Difference {
-            what: match missing {
-                _ if raised.is_some() => "outcome".to_owned(),
-                Some(_) => "cases".to_owned(),
-                None => difference.to_owned(),
+            what: match difference {
+                _ if raised.is_some() => What::Outcome,
+                _ if missing.is_some() => What::Missing,
+                "status" => What::Status,
+                "exception" => What::Exception,
+                "output" => What::Output,
+                other => panic!("{other} is not told apart"),
             },
             case: missing.map(str::to_owned),
-            original: missing.map_or(String::new(), |_| "ran".to_owned()),
+            original: String::new(),
             gist: String::new(),
             raised,
         };
@@ -436,8 +440,8 @@ mod advice {
     fn a_case_that_is_missing_asks_for_its_object() {
         let request = SliceRequest::default();
         let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
-        check(&request, "cases pkg/mod.py::pkg.mod.other", kept);
-        check(&request, "cases pkg/mod.py::pkg.mod.get", "docstrings true");
+        check(&request, "missing pkg/mod.py::pkg.mod.other", kept);
+        check(&request, "missing pkg/mod.py::pkg.mod.get", "docstrings true");
     }
 
     #[test]
@@ -508,7 +512,7 @@ mod advice {
                     ..Raised::default()
                 };
                 let found = Difference {
-                    what: "outcome".to_owned(),
+                    what: What::Outcome,
                     case: None,
                     original: String::new(),
                     gist: String::new(),

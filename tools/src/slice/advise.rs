@@ -19,11 +19,31 @@ const MOST_WHOLE: usize = 3;
 /// Most characters of a text that a difference shows.
 const SHOWN: usize = 400;
 
+/// What differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// How the run ended.
+    Status,
+    /// The gist could not be collected.
+    Collection,
+    /// The gist has no such case.
+    Missing,
+    /// The gist alone has such a case.
+    Added,
+    /// How a case, or a phase of it, ended.
+    Outcome,
+    /// What was raised.
+    Exception,
+    /// What was printed or logged.
+    Output,
+}
+
 /// The first way in which a gist's run differs from the original's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What differs: `status`, `collection`, `cases`, `outcome`, `exception`, `output`.
-    pub what: String,
+    /// What differs.
+    pub what: What,
     /// The case, where it is one's.
     pub case: Option<String>,
     /// What the original did.
@@ -36,14 +56,9 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether the gist has no such case.
-    fn is_missing_case(&self) -> bool {
-        self.what == "cases" && self.original == "ran"
-    }
-
     /// Whether only texts differ, which may vary from run to run.
     pub(crate) fn is_of_text(&self) -> bool {
-        matches!(self.what.as_str(), "output" | "exception")
+        matches!(self.what, What::Output | What::Exception)
     }
 }
 
@@ -57,10 +72,10 @@ pub fn difference(
     raw: &Execution,
 ) -> Option<Difference> {
     let found =
-        |what: &str, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
+        |what: What, case: Option<&str>, left: String, right: String, raised: Option<&Raised>| {
             let same = shared_lines(&left, &right);
             Some(Difference {
-                what: what.to_owned(),
+                what,
                 case: case.map(str::to_owned),
                 original: shown(&left[same..]),
                 gist: shown(&right[same..]),
@@ -82,7 +97,7 @@ pub fn difference(
         && original.collection_errors.is_empty()
     {
         let told = raw.collection_errors.first().map(|(_, raised)| raised);
-        return found("collection", Some(id), String::new(), describe(Some(raised)), told);
+        return found(What::Collection, Some(id), String::new(), describe(Some(raised)), told);
     }
     let left: BTreeMap<String, &CaseReport> = by_name(original);
     let right: BTreeMap<String, &CaseReport> = by_name(gist);
@@ -91,7 +106,7 @@ pub fn difference(
         gist.cases.iter().map(|case| case.id.as_str()).zip(&raw.cases).collect();
     for (name, case) in &left {
         let Some(other) = right.get(name) else {
-            return found("cases", Some(name), "ran".to_owned(), tail(gist), None);
+            return found(What::Missing, Some(name), "ran".to_owned(), tail(gist), None);
         };
         let told = told.get(name.as_str()).map_or(&other.phases, |case| &case.phases);
         if case.phases.len() != other.phases.len() {
@@ -106,7 +121,7 @@ pub fn difference(
                 all.join(", ")
             };
             return found(
-                "outcome",
+                What::Outcome,
                 Some(name),
                 phases(case),
                 format!("{}: {}", phases(other), describe(raised)),
@@ -121,7 +136,7 @@ pub fn difference(
                     format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
                 };
                 return found(
-                    "outcome",
+                    What::Outcome,
                     Some(name),
                     describe_phase(one),
                     describe_phase(two),
@@ -131,7 +146,7 @@ pub fn difference(
             let other = varied.and_then(|phase| phase.raised.as_ref());
             if !raises(&one.raised, other, &two.raised) {
                 return found(
-                    "exception",
+                    What::Exception,
                     Some(name),
                     describe(one.raised.as_ref()),
                     describe(two.raised.as_ref()),
@@ -143,17 +158,17 @@ pub fn difference(
             for text in texts {
                 if !fits(text(one), varied.map(text), text(two)) {
                     let (one, two) = (text(one).to_owned(), text(two).to_owned());
-                    return found("output", Some(name), one, two, None);
+                    return found(What::Output, Some(name), one, two, None);
                 }
             }
         }
     }
     if let Some(name) = right.keys().find(|name| !left.contains_key(*name)) {
-        return found("cases", Some(name), "absent".to_owned(), "ran".to_owned(), None);
+        return found(What::Added, Some(name), "absent".to_owned(), "ran".to_owned(), None);
     }
     if original.status != gist.status {
         return found(
-            "status",
+            What::Status,
             None,
             format!("{:?}", original.status),
             format!("{:?}: {}", gist.status, tail(gist)),
@@ -168,7 +183,7 @@ pub fn difference(
         let other = again.and_then(|again| again.raised.as_ref());
         if !raises(&original.raised, other, &gist.raised) {
             return found(
-                "exception",
+                What::Exception,
                 None,
                 describe(original.raised.as_ref()),
                 describe(gist.raised.as_ref()),
@@ -176,7 +191,7 @@ pub fn difference(
             );
         }
         if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
-            return found("output", None, original.stdout.clone(), gist.stdout.clone(), None);
+            return found(What::Output, None, original.stdout.clone(), gist.stdout.clone(), None);
         }
     }
     None
@@ -214,7 +229,7 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
     if let Some(raised) = &difference.raised {
         mend(raised, attempt, &mut next);
     }
-    if let Some(case) = difference.case.as_ref().filter(|_| difference.is_missing_case()) {
+    if let Some(case) = difference.case.as_ref().filter(|_| difference.what == What::Missing) {
         // An example of a docstring may be skipped, and still is a case.
         let object = case.rsplit("::").next().unwrap_or_default();
         for name in object.split('.').filter(|name| !name.is_empty()) {

@@ -17,7 +17,7 @@ use std::{
 use graph::{Adjustments, Gist, Plan, SliceError, Sliceable, Source, SourceError, Trace};
 use serde::{Deserialize, Serialize};
 
-pub use advise::{Attempt, Difference, advise, difference};
+pub use advise::{Attempt, Difference, What, advise, difference};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
 /// What a caller asks of a slice.
