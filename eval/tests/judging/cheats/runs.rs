@@ -112,6 +112,15 @@ def test_open():
     assert core.open('x') == 'x!'
 
 
+def test_session():
+    with Session():
+        assert slug('A b') == 'a-b'
+
+
+def test_point_itself():
+    assert parse('1,2') == Point(1, 2)
+
+
 class TestCase(unittest.TestCase):
     def test_check(self):
         self.assertEqual(check('one'), 22)
