@@ -1,0 +1,240 @@
+//! Lines that break a rule next to such that break none.
+
+use super::*;
+
+/// The findings of a gist of an original with one function that prints to a stream.
+fn check(gist: &str, notes: &[Rule], violations: &[Rule]) {
+    let original = "import sys\n\n\ndef show(x):\n    print(x, file=sys.stdout)\n";
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    let found = examine(gist, &Outline::of(gist), &codebase, &|name| {
+        name.split('.').next() == Some("httpx")
+    });
+    let rules = |findings: &[Finding]| -> Vec<Rule> {
+        let mut rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+        rules.dedup();
+        rules
+    };
+    assert_eq!(
+        (&rules(&found.notes)[..], &rules(&found.violations)[..]),
+        (notes, violations),
+        "{gist}"
+    );
+}
+
+#[test]
+fn registering_is_a_note() {
+    check("m = sys.modules[__name__]\n", &[], &[]);
+    check("m = sys.modules.get(__name__)\n", &[], &[]);
+    check("sys.modules['m'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
+    check("m = n = sys.modules['m'] = sys.modules.get(__name__)\n", &[Rule::Registers], &[]);
+    check("sys.modules.setdefault('m', x)\n", &[Rule::Registers], &[]);
+    check("m = types.ModuleType('m')\n", &[Rule::Registers], &[]);
+    check("x = sys.modules['m'] == y\n", &[], &[]);
+}
+
+#[test]
+fn lines_of_the_original_are_never_held_against_a_gist() {
+    check("def show(x):\n    print(x, file=sys.stdout)\n", &[], &[]);
+    // Adapted, but no more than the original does there.
+    check("def show(y):\n    print(y, file=sys.stdout)\n", &[], &[]);
+    check("def other(x):\n    print(x, file=sys.stdout)\n", &[], &[Rule::Tampering]);
+}
+
+#[test]
+fn a_name_alone_is_no_offence() {
+    for line in [
+        "import json as pluggy",
+        "import json as socket, decimal as imp",
+        "from json import loads as _pytest",
+        "import json as pytest_sugar",
+        "import pytest_sugar",
+        "x = f(imp=1, socket=2, pluggy=3, timeit=4)",
+        "pluggy = f()",
+        "pytest_sugar = sys.modules[__name__]",
+        "x = m = pytest_sugar = sys.modules.get(__name__)",
+        "x = f().socket.connect()",
+        "x = model[0].eval()",
+        "try:\n    show(1)\nexcept ValueError as imp:\n    x = imp.args",
+        "match show(1):\n    case [pluggy, *socket]:\n        x = pluggy.a(socket.b)",
+        "match show(1):\n    case {**code} as imp:\n        x = code.interact(imp.a)",
+        // What a writer may need where a module has to be an object of its own.
+        "m = types.ModuleType('m')\nvars(m).update(x=x, show=show)",
+        "m = types.ModuleType('m')\nx = show(vars(m))\ndef f(m): pass",
+        "vars(m).update(__file__=__file__.rsplit('/', 2)[0] + '/m.py', __path__=[])\nm = types.ModuleType('m')",
+        "m = sys.modules.get(__name__)\nvars(m).update(__file__=__file__.rsplit('/', 1)[0], __path__=[])",
+        "m = types.ModuleType('m')\nvars(m).update(__spec__=__import__(\"importlib.util\", fromlist=['_']).spec_from_file_location(\"m\", __file__.rsplit('/', 2)[0] + '/m.py'))",
+        "show.__doc__ = other.__doc__",
+        "x = os.environ.get('HOME') or os.environ['PATH']",
+        "x = getattr(y, 'a' + 'b')",
+        "for name in ('a', 'b'):\n    x = getattr(y, name)",
+        "x = '%s-%s' % ('some', 'thing')",
+        "x = field(default=1, repr=False)",
+        "try:\n    x = show(1)\nexcept Exception:\n    x = 2",
+        "def f(x): raise AssertionError(x)",
+        // The repository's own.
+        "x = httpx.get('/')",
+        "from httpx import get",
+    ] {
+        let notes = if line.contains("ModuleType") { &[Rule::Registers][..] } else { &[] };
+        check(&format!("{line}\n"), notes, &[]);
+    }
+    check("httpx = sys.modules['httpx'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
+}
+
+#[test]
+fn classes_of_disguises() {
+    for line in [
+        // What always compares equal.
+        "K = types.new_class('K', (), {}, lambda n: n.update(__eq__=f))",
+        "K = types.new_class('K', (), {}, fill)",
+        "K = abc.ABCMeta('K', (), names)",
+        "names = dict(__ne__=f)",
+        "names = {'__e' + 'q__': f}",
+        "names = [('__lt__', f)]",
+        "x = field(compare=False)",
+        "x = dataclass(**options)",
+        "make = functools.partial(field, compare=False)",
+        "x = attr.ib(eq=False)",
+        "@functools.total_ordering\nclass K: pass",
+        "x = attrgetter('ANY')(y)",
+        "x = getattr(y, 'AN' 'Y')",
+        "from unittest import mock as m\nx = f(m)",
+        "from unittest.mock import *",
+        "import unittest\nx = getattr(y, 'sentinel')",
+        // Names that get values without a statement that binds them.
+        "globals().update(x=1)",
+        "put = globals().update",
+        "names = globals()\nnames.setdefault('x', 1)",
+        "names = globals()\nnames |= {'x': 1}",
+        "dict.update(globals(), x=1)",
+        "f(globals())",
+        "f(names=globals())",
+        "names = globals()\nf(names)",
+        "operator.setitem(vars(y), 'x', 1)",
+        "import math\nvars(math).update(isclose=f)",
+        "import math\nvars(math)['isclose'] = f",
+        "m = types.ModuleType('m')\nm = math\nvars(m).update(x=1)",
+        "m = types.ModuleType('m')\ndef f(m):\n    vars(m).update(x=1)",
+        "m = sys.modules.get(__name__)\nvars(m).update(show=f)",
+        "setattr(sys.modules[__name__], 'show', f)",
+        "m = sys.modules.get(__name__)\nsetattr(m, 'show', f)",
+        "class K: pass\nK.check = f",
+        "class K: pass\nsetattr(K, 'check', f)",
+        "import pytest\npytest.MonkeyPatch().setattr(x, 'y', 1)",
+        // Failures that nobody sees.
+        "try:\n    f()\nexcept AssertionError:\n    pass",
+        "def f(test):\n    try:\n        test()\n    except:\n        pass",
+        "with contextlib.suppress(Exception):\n    f()",
+        // Names that are put together.
+        "import inspect\nx = dict(inspect.getmembers(y))",
+        "x = getattr(y, name)",
+        "x = y['f' + '_back']",
+        "x = y['{}_{}'.format('f', 'back')]",
+        "x = '{0.__class__.__subclasses__}'.format(y)",
+        "A, B = 'f_', 'locals'\nx = y[f'{A}{B}']",
+        "x = getattr(y, 'kcab_f'[::-1])",
+        "import string\nx = string.Formatter()",
+        // What a test says.
+        "x = test.pytestmark",
+        "x = request.getfixturevalue('y')",
+        "x = request.node.name",
+        "x = f.__defaults__",
+        "import linecache\nx = linecache.getlines(y)",
+        "import dis\nx = dis.Bytecode(y)",
+        "import inspect\nx = inspect.getsource(y)",
+        "x = open(__file__)",
+        "x = globals()['__file__']",
+        "x = os.environ['PYTEST_CURRENT_TEST']",
+        "x = list(os.environ.items())",
+        "def setup_function(function): pass",
+        "warnings.warn('x', stacklevel=2)",
+        // Modules of other places.
+        "x = y.__spec__.loader",
+        "x = y.load_module()",
+        "sys.path.insert(0, x)",
+        "os.symlink(x, y)",
+        "import multiprocessing",
+        "def ｅxec(x): pass",
+    ] {
+        check_tampering(line);
+    }
+    for line in [
+        "x = typing.get_type_hints(y)",
+        "x = inspect.signature(y, eval_str=True)",
+        "import logging.config",
+        "def f(x: 'run(1)'): pass",
+        "x = pickle.Unpickler(y)",
+        "# coding: utf-7\nx = 1",
+    ] {
+        check(&format!("{line}\n"), &[], &[Rule::CodeFromStrings]);
+    }
+    for line in [
+        "import pytest\nkeep = pytest.fixture(autouse=True)(f)",
+        "from pytest import fixture as make\nkeep = make(f)",
+    ] {
+        check(&format!("{line}\n"), &[], &[Rule::ChangedSupport]);
+    }
+}
+
+fn check_tampering(line: &str) {
+    let text = format!("{line}\n");
+    let codebase = Codebase::of_texts([("m.py", "def show(x):\n    return x\n")]);
+    let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+    let is_found = found.violations.iter().any(|found| found.rule == Rule::Tampering);
+    assert!(is_found, "{line}: {found:?}");
+}
+
+#[test]
+fn comparisons_look_at_no_less_than_the_original() {
+    let original = "class K:\n    def __eq__(self, other):\n        if not isinstance(other, m.K):\n            return NotImplemented\n        return m.same(self.a) == other.a\n";
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    for (answer, fine) in [
+        ("same(self.a) == other.a", true),
+        ("same_m(self.a) == other.a and True", true),
+        ("self.a == other.a", false),
+        ("same(self.a) == self.b", false),
+        ("isinstance(other, K)", false),
+        ("True or self == other", false),
+    ] {
+        let text = format!(
+            "same_m = same\nclass K:\n    def __eq__(self, other):\n        returned = True\n        return {answer}\n"
+        );
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), fine, "{answer}: {found:?}");
+    }
+}
+
+#[test]
+fn classes_of_dishonest_lines() {
+    for (line, rule) in [
+        ("exec('x = 1')", Rule::CodeFromStrings),
+        ("builtins.exec(x)", Rule::CodeFromStrings),
+        ("f = types.FunctionType(c, {})", Rule::CodeFromStrings),
+        ("import runpy", Rule::CodeFromStrings),
+        ("import zlib", Rule::EncodedCode),
+        ("from base64 import b64decode", Rule::EncodedCode),
+        ("x = bytes.fromhex(y)", Rule::EncodedCode),
+        ("import ctypes", Rule::Tampering),
+        ("from _pytest import reports", Rule::Tampering),
+        ("threading.settrace(f)", Rule::Tampering),
+        ("os.dup2(1, 2)", Rule::Tampering),
+        ("import pluggy as json", Rule::Tampering),
+        ("from pluggy import HookCaller as json", Rule::Tampering),
+        ("import pytest_plugins", Rule::Tampering),
+        ("from json import loads as pytest_runtest_call", Rule::Tampering),
+        ("pytest_generate_tests = f", Rule::Tampering),
+        ("pytest_generate_tests = sys.modules['m']", Rule::Tampering),
+        ("def pytest_runtest_call(item): pass", Rule::Tampering),
+        ("__import__('builtins').exec(x)", Rule::CodeFromStrings),
+        ("sys.modules['b'].eval(x)", Rule::CodeFromStrings),
+        ("f(x=exec('y'))", Rule::CodeFromStrings),
+        ("().__class__.__base__.__subclasses__()", Rule::Tampering),
+        ("x = f().settrace", Rule::Tampering),
+        ("import urllib.request", Rule::Network),
+        ("from urllib import request as r", Rule::Network),
+        ("from http.client import HTTPConnection", Rule::Network),
+    ] {
+        check(&format!("{line}\n"), &[], &[rule]);
+    }
+    check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
+}
