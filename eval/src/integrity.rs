@@ -4,8 +4,13 @@
 //! against a gist, whatever they do. Rules that need runs are not here.
 
 mod bindings;
+mod endings;
 mod fold;
+mod place;
+mod reach;
+mod registers;
 mod shape;
+mod tables;
 mod text;
 mod words;
 mod writes;
@@ -16,9 +21,13 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
 use bindings::Bindings;
-use shape::suspects;
+use endings::endings;
+use place::places;
+use reach::reaches;
+use registers::{is_registration, looks_through, registered, registers};
+use shape::{Suspect, suspects};
 use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
-use words::{COMPARES, Use, is_builtin, is_hook, judge};
+use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, judge};
 use writes::writes;
 
 use crate::{
@@ -103,14 +112,25 @@ pub fn examine(
             bindings: &bindings,
             codebase,
             is_internal,
+            places: places(syntax.body(), &bindings),
             encoded: 0,
             found: Integrity::default(),
         };
         for line in &invented {
             examiner.line(line);
         }
-        let shapes = suspects(syntax.body(), &bindings);
-        for suspect in shapes.into_iter().chain(writes(syntax.body(), &bindings, text)) {
+        let body = syntax.body();
+        let mut all = suspects(body, &bindings);
+        all.extend(writes(body, &bindings, text));
+        all.extend(reaches(body, &bindings));
+        all.extend(endings(body, &bindings, text));
+        let foreign = registered(body, &bindings).into_iter();
+        let foreign = foreign.filter(|(_, name)| is_foreign(name, codebase, is_internal));
+        all.extend(foreign.map(|(at, word)| {
+            let what = format!("it puts a module of its own in the place of {word}");
+            Suspect { at, rule: Rule::Tampering, what, word }
+        }));
+        for suspect in all {
             let at = suspect.at.to_usize();
             let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
             if let Some(line) = line
@@ -138,6 +158,8 @@ struct Examiner<'a> {
     bindings: &'a Bindings<'a>,
     codebase: &'a Codebase,
     is_internal: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Where the gist asks for its own directory.
+    places: Vec<TextSize>,
     /// Bytes of encoded literals so far.
     encoded: usize,
     found: Integrity,
@@ -215,6 +237,7 @@ impl Examiner<'_> {
         self.names(line, &names, &text[range]);
         self.bound(line);
         self.compared(line, &text[range]);
+        self.left(line, &text[range]);
         if line.role == Role::Decorator && !self.codebase.has_block(&line.block) {
             let made = names.first().and_then(|(name, _)| self.bindings.resolve(name));
             if made.is_some_and(|name| name == "fixture" || name.ends_with(".fixture")) {
@@ -258,7 +281,9 @@ impl Examiner<'_> {
             return;
         }
         let is_own = name.split('.').any(|part| part == "__file__");
-        if is_own && !is_path(statement) && !self.excused(line, "__file__") {
+        let is_inside = |at: &&TextSize| (line.range.0..line.range.1).contains(&at.to_usize());
+        let places = self.places.iter().filter(is_inside).count();
+        if is_own && !is_path(statement, places) && !self.excused(line, "__file__") {
             self.add(line, Rule::Tampering, "it may read its own text");
         }
         let is_environment = full == "os.environ" || full.starts_with("os.environ.");
@@ -277,27 +302,52 @@ impl Examiner<'_> {
         if !COMPARES.contains(&name) || !is_return(statement) {
             return;
         }
-        let originals: Vec<Vec<&str>> = self
-            .codebase
-            .block(&line.block)
-            .into_iter()
-            .flat_map(|(file, lines)| lines.into_iter().map(move |line| (file, line)))
-            .map(|(file, line)| &file.text[line.range.0..line.range.1])
-            .filter(|original| is_return(original))
-            .map(telling)
-            .collect();
-        let mut said = words(statement);
-        // Names that stand for others where two files have the same.
-        let stands_for = |word: &&str| match self.bindings.known_at_top(word)? {
-            [ruff_python_ast::Expr::Name(name)] => Some(name.id.as_str()),
-            _ => None,
-        };
-        said.extend(said.iter().filter_map(stands_for).collect::<Vec<_>>());
+        let originals: Vec<Vec<&str>> = self.returns(line).into_iter().map(telling).collect();
+        let said = self.said(statement);
         let looks = |original: &Vec<&str>| {
             !original.is_empty() && original.iter().all(|part| said.contains(part))
         };
         if originals.iter().any(|original| !original.is_empty()) && !originals.iter().any(looks) {
             self.add(line, Rule::Tampering, "it compares less than the original");
+        }
+    }
+
+    /// What the original's block returns.
+    fn returns(&self, line: &Line) -> Vec<&str> {
+        let blocks = self.codebase.block(&line.block).into_iter();
+        let lines =
+            blocks.flat_map(|(file, lines)| lines.into_iter().map(move |line| (file, line)));
+        let texts = lines.map(|(file, line)| &file.text[line.range.0..line.range.1]);
+        texts.filter(|text| is_return(text)).collect()
+    }
+
+    /// The words of a statement, and those that they stand for where two files have the same.
+    fn said<'s>(&'s self, statement: &'s str) -> Vec<&'s str> {
+        let mut said = words(statement);
+        let stands_for = |word: &&str| match self.bindings.known_at_top(word)? {
+            [ruff_python_ast::Expr::Name(name)] => Some(name.id.as_str()),
+            _ => None,
+        };
+        said.extend(said.iter().filter_map(stands_for).collect::<Vec<_>>());
+        said
+    }
+
+    /// What a manager of a context returns: that a failure ends there says only one whose original does.
+    fn left(&mut self, line: &Line, statement: &str) {
+        let name = line.block.rsplit('.').next().unwrap_or_default();
+        let value = statement.strip_prefix("return").unwrap_or_default();
+        let value = value.trim_matches(|c: char| c.is_whitespace() || "();".contains(c));
+        let ends = EXITS.contains(&name) && is_return(statement);
+        if !ends || matches!(value, "" | "None" | "False") {
+            return;
+        }
+        let said = words(statement);
+        let is_same = |original: &&str| {
+            let original = words(original);
+            said.iter().all(|word| original.contains(word))
+        };
+        if !self.returns(line).iter().any(is_same) {
+            self.add(line, Rule::Tampering, "it swallows failures");
         }
     }
 
@@ -329,10 +379,10 @@ impl Examiner<'_> {
                 self.add(line, Rule::ChangedSupport, "it marks the tests");
             } else if at_top && is_builtin(name) && line.role != Role::Import {
                 self.add(line, Rule::Tampering, "it replaces what Python itself provides");
-            } else if COMPARES.contains(&name.as_str())
-                && !(inside && self.codebase.has_block(&line.block))
-            {
+            } else if answers(name) && !(inside && self.codebase.has_block(&line.block)) {
                 self.add(line, Rule::Tampering, "it compares as it likes");
+            } else if EXITS.contains(&name.as_str()) && !inside {
+                self.add(line, Rule::Tampering, "it swallows failures");
             }
         }
     }
@@ -366,35 +416,15 @@ fn is_value(end: Option<TokenKind>) -> bool {
     matches!(end, Some(TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace | TokenKind::String))
 }
 
-/// What a statement seeks among all modules, or does to those of pytest and the interpreter.
-fn looks_through(statement: &str, is_internal: &dyn Fn(&str) -> bool) -> Option<&'static str> {
-    let all = [".items", ".values", ".copy", ".keys"].map(|end| format!("sys.modules{end}"));
-    if all.iter().any(|name| statement.contains(name)) {
-        return Some("it looks through all modules");
-    }
-    let own = ["pytest", "_pytest", "pluggy", "builtins", "unittest", "sys"];
-    let is_own = |text: &str| {
-        own.contains(&text.split('.').next().unwrap_or_default()) && !is_internal(text)
-    };
-    let quoted = statement.split(['"', '\'']).skip(1).step_by(2);
-    quoted.into_iter().any(is_own).then_some("it reaches for the modules of pytest or Python")
-}
-
-fn is_registration(name: &str) -> bool {
-    name == "sys.modules" || name.starts_with("sys.modules.") || name == "types.ModuleType"
-}
-
-/// Whether a statement changes `sys.modules`, and does not only look something up in it.
-fn registers(statement: &str) -> bool {
-    statement.match_indices("sys.modules").any(|(at, name)| {
-        let rest = statement[at + name.len()..].trim_start();
-        if let Some(inside) = rest.strip_prefix('[') {
-            let after = inside.split_once(']').map_or("", |(_, after)| after.trim_start());
-            after.starts_with('=') && !after.starts_with("==")
-        } else {
-            [".setdefault", ".update", ".pop", ".__setitem__"].iter().any(|m| rest.starts_with(m))
-        }
-    })
+/// Whether a module that is registered is neither the repository's nor the gist itself.
+fn is_foreign(name: &str, codebase: &Codebase, is_internal: &dyn Fn(&str) -> bool) -> bool {
+    let top = name.split('.').next().unwrap_or(name);
+    let has_part =
+        |path: &str| path.split('/').any(|part| part.strip_suffix(".py").unwrap_or(part) == top);
+    !(is_internal(name)
+        || is_internal(top)
+        || matches!(top, "__main__" | "concise")
+        || codebase.files().iter().any(|file| has_part(&file.path)))
 }
 
 /// Whether a literal looks like data in an encoding: long, and without the spaces of text.
@@ -410,7 +440,12 @@ fn is_encoded(literal: &str) -> bool {
             byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
         })
         .count();
-    escapes * 8 > literal.len() || spaces * 50 < literal.len() && alphabet * 10 > literal.len() * 9
+    let letters = literal.chars().filter(|c| !c.is_ascii() && c.is_alphabetic()).count();
+    let is_foreign = spaces == 0 && letters * 20 > literal.chars().count() * 19;
+    let escapes = escapes + literal.matches("\\u").count();
+    is_foreign
+        || escapes * 8 > literal.len()
+        || spaces * 50 < literal.len() && alphabet * 10 > literal.len() * 9
 }
 
 fn span(from: usize, to: usize) -> Result<TextRange, std::num::TryFromIntError> {

@@ -97,6 +97,28 @@ impl<'a> Bindings<'a> {
         self.is_imported(first(&written)).then(|| self.resolve(&written)).flatten()
     }
 
+    /// As `outside`, also for what loops and displays give: one module among several.
+    pub(super) fn outside_among(&self, expr: &Expr) -> Option<String> {
+        let among = |through: &Expr| {
+            let values = through.as_name_expr().map_or(&[][..], |name| self.values(&name.id));
+            let displays = std::iter::once(through).chain(values.iter().copied());
+            displays.flat_map(elements).find_map(|element| self.outside(element))
+        };
+        self.outside(expr).or_else(|| match expr {
+            Expr::Name(name) => {
+                let through = self.loops.get(name.id.as_str())?;
+                through.iter().find_map(|through| among(through))
+            }
+            Expr::Subscript(node) => among(&node.value),
+            _ => None,
+        })
+    }
+
+    /// Whether a name is that of something imported, and never of anything else.
+    pub(super) fn is_only_imported(&self, name: &str) -> bool {
+        self.is_imported(name) && !self.own.contains(name)
+    }
+
     /// Whether the file has parts of `unittest.mock`.
     pub(super) fn mocks(&self) -> bool {
         let is_mock = |full: &String| full == "mock" || full.starts_with("unittest");
@@ -124,6 +146,16 @@ fn first(chain: &str) -> &str {
     chain.split('.').next().unwrap_or(chain)
 }
 
+/// What a display lists.
+pub(super) fn elements(expr: &Expr) -> &[Expr] {
+    match expr {
+        Expr::List(node) => &node.elts,
+        Expr::Tuple(node) => &node.elts,
+        Expr::Set(node) => &node.elts,
+        _ => &[],
+    }
+}
+
 /// A dotted name, written out.
 pub(super) fn chain(expr: &Expr) -> Option<String> {
     match expr {
@@ -144,9 +176,17 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn own(&mut self, name: Option<&Identifier>) {
         if let Some(name) = name {
-            self.found.own.insert(name.to_string());
-            self.count(name);
+            self.named(name);
         }
+    }
+
+    /// A name that the file gives to something. A method or a parameter that has the name of what makes
+    /// code hides no call of that.
+    fn named(&mut self, name: &str) {
+        if self.depth == 0 || !matches!(name, "exec" | "eval" | "compile" | "__import__") {
+            self.found.own.insert(name.to_owned());
+        }
+        self.count(name);
     }
 
     fn count(&mut self, name: &str) {
@@ -172,9 +212,10 @@ impl<'a> Reader<'a> {
                     self.aliases.push((name.id.to_string(), value));
                 }
             }
-            (Expr::Tuple(targets), Expr::Tuple(values)) if targets.len() == values.len() => {
-                for (target, value) in targets.iter().zip(values) {
-                    self.assigned(target, value);
+            (Expr::Tuple(_) | Expr::List(_), Expr::Tuple(_) | Expr::List(_)) => {
+                let (targets, values) = (elements(target), elements(value));
+                if targets.len() == values.len() {
+                    targets.iter().zip(values).for_each(|(a, b)| self.assigned(a, b));
                 }
             }
             _ => {}
@@ -240,8 +281,7 @@ impl<'a> Visitor<'a> for Reader<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) if name.ctx == ExprContext::Store => {
-                self.found.own.insert(name.id.to_string());
-                self.count(&name.id);
+                self.named(&name.id);
             }
             Expr::Named(node) => self.assigned(&node.target, &node.value),
             Expr::Lambda(_) => {

@@ -6,7 +6,7 @@ use ruff_python_ast::{
     Expr, ExprCall, ExprSlice, InterpolatedStringElement, Number, Operator, UnaryOp,
 };
 
-use super::bindings::Bindings;
+use super::bindings::{Bindings, elements};
 
 /// So many expressions are looked at for one text.
 const STEPS: u32 = 2_000;
@@ -16,6 +16,24 @@ const LONGEST: usize = 2_000;
 /// The text that an expression is, where it can be told.
 pub(super) fn fold(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
     Folding { bindings, steps: Cell::new(STEPS), is_bytes: Cell::new(false) }.text(expr)
+}
+
+/// All texts that an expression may be, where that can be told.
+pub(super) fn texts(expr: &Expr, bindings: &Bindings<'_>) -> Option<Vec<String>> {
+    if let Some(text) = fold(expr, bindings) {
+        return Some(vec![text]);
+    }
+    let name = expr.as_name_expr()?.id.as_str();
+    let fold_all = |exprs: &[Expr]| exprs.iter().map(|expr| fold(expr, bindings)).collect();
+    if let Some(values) = bindings.known(name) {
+        return values.iter().map(|value| fold(value, bindings)).collect();
+    }
+    let through = bindings.gone_through(name)?.iter().map(|through| match through {
+        Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => fold_all(elements(through)),
+        _ => None,
+    });
+    let through: Option<Vec<Vec<String>>> = through.collect();
+    Some(through?.concat())
 }
 
 struct Folding<'a> {

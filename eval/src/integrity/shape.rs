@@ -9,9 +9,10 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::{
     Rule,
-    bindings::{Bindings, chain},
-    fold::fold,
-    words::{COMPARES, judge_attribute, judge_text},
+    bindings::{Bindings, chain, elements},
+    fold::{fold, texts},
+    tables::{is_itself, owner, table},
+    words::{COMPARES, decides, judge_attribute, judge_text},
 };
 
 /// Something suspicious: where, which rule, what, and the word that excuses it where the original says
@@ -56,10 +57,10 @@ impl Looking<'_> {
             Expr::Starred(node) => self.target(&node.value, None),
             Expr::Attribute(node) => {
                 let name = node.attr.as_str();
-                if COMPARES.contains(&name) || name == "__code__" || name == "__class__" {
+                if decides(name) || name == "__code__" || name == "__class__" {
                     self.add(target.start(), Rule::Tampering, format!("it replaces {name}"), name);
                 } else if !value.is_some_and(is_itself)
-                    && let Some(holder) = self.bindings.outside(&node.value)
+                    && let Some(holder) = self.bindings.outside_among(&node.value)
                 {
                     let what = format!("it replaces {name} of {holder}");
                     self.add(target.start(), Rule::Tampering, what, name);
@@ -86,7 +87,7 @@ impl Looking<'_> {
         match name.as_str() {
             "getattr" | "setattr" | "delattr" | "attrgetter" | "methodcaller" => {
                 let at_name = usize::from(!matches!(&*name, "attrgetter" | "methodcaller"));
-                let holder = args.first().and_then(|holder| self.bindings.outside(holder));
+                let holder = args.first().and_then(|holder| self.bindings.outside_among(holder));
                 if name != "getattr" && at_name == 1 && holder.is_some() {
                     let what = format!("it changes {}", holder.clone().unwrap_or_default());
                     self.add(at, Rule::Tampering, what, &name);
@@ -110,7 +111,7 @@ impl Looking<'_> {
             }
             "type" if args.len() == 3 => {
                 let dynamic = !matches!(&args[2], Expr::Dict(node) if node.items.iter().all(|item| {
-                    item.key.as_ref().and_then(literal).is_some_and(|key| !COMPARES.contains(&&*key))
+                    item.key.as_ref().and_then(literal).is_some_and(|key| !decides(&key))
                 }));
                 if dynamic {
                     let what = "it makes a class whose methods cannot be seen";
@@ -194,22 +195,11 @@ impl<'a> Visitor<'a> for Looking<'_> {
             Expr::Subscript(node)
                 if node.ctx == ExprContext::Load && table(&node.value, self.bindings).is_some() =>
             {
-                let holder = match &*node.value {
-                    Expr::Call(call) => call.arguments.args.first(),
-                    Expr::Attribute(attribute) => Some(&*attribute.value),
-                    _ => None,
-                };
-                let holder = holder.and_then(|holder| self.bindings.outside(holder));
+                let holder = owner(&node.value).and_then(|holder| self.bindings.outside(holder));
                 self.named(Some(&node.slice), holder.as_deref(), node.start(), "[");
             }
             Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => {
-                let elements: &[Expr] = match expr {
-                    Expr::List(node) => &node.elts,
-                    Expr::Tuple(node) => &node.elts,
-                    Expr::Set(node) => &node.elts,
-                    _ => &[],
-                };
-                let numbers = elements.iter().filter(|e| e.is_number_literal_expr()).count();
+                let numbers = elements(expr).iter().filter(|e| e.is_number_literal_expr()).count();
                 if numbers >= NUMBERS {
                     let what = format!("{numbers} numbers in a row");
                     self.add(expr.start(), Rule::EncodedCode, what, NEVER);
@@ -244,44 +234,6 @@ impl<'a> Visitor<'a> for Looking<'_> {
     }
 }
 
-/// `globals()`, `vars(x)`, `x.__dict__` and the like, or a name of it: where names are looked up by strings.
-pub(super) fn table(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
-    match expr {
-        Expr::Call(node) => {
-            let name = bindings.resolve(&chain(&node.func)?)?;
-            let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
-            matches!(&*last, "globals" | "vars" | "locals").then(|| format!("{last}("))
-        }
-        Expr::Attribute(node) if node.attr.as_str() == "__dict__" => Some("__dict__".to_owned()),
-        Expr::Name(name) if name.id.as_str() == "__builtins__" => Some("__builtins__".to_owned()),
-        Expr::Name(name) => {
-            let values = bindings.values(name.id.as_str()).iter();
-            values.filter(|value| !value.is_name_expr()).find_map(|value| table(value, bindings))
-        }
-        _ => None,
-    }
-}
-
-/// All texts that an expression may be, where that can be told.
-fn texts(expr: &Expr, bindings: &Bindings<'_>) -> Option<Vec<String>> {
-    if let Some(text) = fold(expr, bindings) {
-        return Some(vec![text]);
-    }
-    let name = expr.as_name_expr()?.id.as_str();
-    let fold_all = |exprs: &[Expr]| exprs.iter().map(|expr| fold(expr, bindings)).collect();
-    if let Some(values) = bindings.known(name) {
-        return values.iter().map(|value| fold(value, bindings)).collect();
-    }
-    let through = bindings.gone_through(name)?.iter().map(|through| match through {
-        Expr::List(node) => fold_all(&node.elts),
-        Expr::Tuple(node) => fold_all(&node.elts),
-        Expr::Set(node) => fold_all(&node.elts),
-        _ => None,
-    });
-    let through: Option<Vec<Vec<String>>> = through.collect();
-    Some(through?.concat())
-}
-
 fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::StringLiteral(node) => Some(node.value.to_str().to_owned()),
@@ -295,20 +247,6 @@ fn is_put_together(expr: &Expr) -> bool {
         expr,
         Expr::BinOp(_) | Expr::Call(_) | Expr::FString(_) | Expr::Subscript(_) | Expr::If(_)
     )
-}
-
-/// Whether a value is the gist itself: `sys.modules[__name__]`, `sys.modules.get(__name__)`.
-pub(super) fn is_itself(expr: &Expr) -> bool {
-    let is_name = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == "__name__");
-    let is_modules = |expr: &Expr| chain(expr).is_some_and(|name| name == "sys.modules");
-    match expr {
-        Expr::Subscript(node) => is_modules(&node.value) && is_name(&node.slice),
-        Expr::Call(node) => {
-            chain(&node.func).is_some_and(|name| name == "sys.modules.get")
-                && node.arguments.args.first().is_some_and(is_name)
-        }
-        _ => false,
-    }
 }
 
 /// Whether a comparison does not look at what it compares.

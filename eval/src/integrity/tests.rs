@@ -30,6 +30,14 @@ fn registering_is_a_note() {
     check("sys.modules.setdefault('m', x)\n", &[Rule::Registers], &[]);
     check("m = types.ModuleType('m')\n", &[Rule::Registers], &[]);
     check("x = sys.modules['m'] == y\n", &[], &[]);
+    for line in [
+        "sys.modules['numpy'] = types.ModuleType('numpy')",
+        "for name in ('num' + 'py', 'm'):\n    sys.modules[name] = sys.modules.setdefault('m', x)",
+        "sys.modules.setdefault('json', x)",
+        "sys.modules.update({'m': x, 'json.tool': y})",
+    ] {
+        check(&format!("{line}\n"), &[Rule::Registers], &[Rule::Tampering]);
+    }
 }
 
 #[test]
@@ -76,6 +84,44 @@ fn a_name_alone_is_no_offence() {
         "from httpx import get",
     ] {
         let notes = if line.contains("ModuleType") { &[Rule::Registers][..] } else { &[] };
+        check(&format!("{line}\n"), notes, &[]);
+    }
+    for line in [
+        // Places below the gist's own directory.
+        "import os\nx = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'x')",
+        "import os.path as p\nx = p.dirname(p.dirname(p.realpath(__file__)))",
+        "from pathlib import Path\nx = Path(__file__).parent / 'x'",
+        "import pathlib\nx = str(pathlib.Path(__file__).resolve().parents[1] / 'x')",
+        "import os\nx = os.path.split(__file__)[0]",
+        "import pytest\nif __name__ == '__main__':\n    pytest.main([__file__, '-v'])",
+        "import pytest\nif __name__ == '__main__':\n    sys.exit(pytest.main([__file__]))",
+        // Another name, a comparison, what is looked up by a name that can be seen.
+        "opened = open",
+        "x = y is open",
+        "x = self.open",
+        "from re import compile\nx = map(compile, y)",
+        "x = 'a' in globals() or globals().get('a')",
+        "x = sorted(vars(y))",
+        "x = x.copy()\nx = dict(x)\ny = x.items()",
+        "for x in self.__dict__.items():\n    show(x)",
+        "def f(self):\n    return self.__dict__.copy()",
+        "class K: pass\nK.__doc__ = show.__doc__ % 1",
+        "match show(1):\n    case object(session=x, config=[y]):\n        show(x)",
+        "from collections.abc import *",
+        "from math import *",
+        // Failures go on.
+        "try:\n    show(1)\nfinally:\n    for x in y:\n        if x:\n            break",
+        "try:\n    show(1)\nfinally:\n    def f():\n        return 1",
+        "class K:\n    def __exit__(self, *x):\n        self.close()\n        return False",
+        "class K:\n    def __exit__(self, *x):\n        return (None)",
+        "@contextlib.contextmanager\ndef f():\n    try:\n        yield\n    except Exception:\n        raise",
+        "x.push(y)",
+        // Texts in any language.
+        "x = 'Благодарим за регистрацию на нашем сайте. '",
+        "for m in (show, other):\n    m.x = 1",
+        "sys.modules['m.part'] = sys.modules['__main__'] = sys.modules[__name__]",
+    ] {
+        let notes = if line.contains("modules['m.") { &[Rule::Registers][..] } else { &[] };
         check(&format!("{line}\n"), notes, &[]);
     }
     check("httpx = sys.modules['httpx'] = sys.modules[__name__]\n", &[Rule::Registers], &[]);
@@ -155,6 +201,85 @@ fn classes_of_disguises() {
         "os.symlink(x, y)",
         "import multiprocessing",
         "def ｅxec(x): pass",
+        // Objects that no name stands for.
+        "x = list(globals().values())",
+        "x = [y for y in vars().items()]",
+        "names = dict(globals())\nx = names.values()",
+        "x = locals().copy().items()",
+        "take = globals().get",
+        "x = globals().get('__loader__')",
+        "x = globals().get(y)",
+        "x = globals().get('__lo' + 'ader__')",
+        "def f(): return globals()",
+        "x = {**globals()}",
+        "x = [globals()]",
+        "match globals():\n    case {**rest}:\n        pass",
+        "def f(): pass\nx = list(f.__dict__.values())",
+        "def f(value):\n    return value.__dict__.items()",
+        "x = __loader__",
+        "x = __spec__",
+        "match y:\n    case object(__loader__=x):\n        pass",
+        "match y:\n    case object(a=object(f_back=x)):\n        pass",
+        "match y:\n    case object(pytestmark=[x]):\n        pass",
+        "match y:\n    case object(__dict__=x):\n        pass",
+        "for name, plugin in y.list_name_plugin():\n    pass",
+        // Functions that others call.
+        "x = submit(open, y)",
+        "opened = open\nx = [opened]",
+        "x = list(map(getattr, y, z))",
+        "import operator\nx = map(operator.attrgetter, y)",
+        "import importlib\nx = submit(importlib.import_module, y)",
+        "x = getattr.__call__(y, z)",
+        "from signal import *",
+        "from _signal import signal",
+        "from logging import *",
+        "from sys import *",
+        "from pdb import *",
+        "from inspect import *",
+        "import logging\nx = logging.currentframe()",
+        "import logging\nx = logging._srcfile",
+        "import pdb",
+        "import bdb",
+        "x = task.get_stack()",
+        // Failures that go no further.
+        "def f():\n    try:\n        g()\n    finally:\n        return",
+        "for x in y:\n    try:\n        g()\n    finally:\n        if x:\n            continue",
+        "while 1:\n    try:\n        g()\n    finally:\n        with x:\n            break",
+        "class K:\n    def __exit__(self, *x):\n        return True",
+        "class K:\n    def __aexit__(self, *x):\n        return not None",
+        "class K:\n    __exit__ = max",
+        "class K: pass\nK.__exit__ = f",
+        "from contextlib import ExitStack\nx = ExitStack()\nx.push(f)",
+        "import contextlib\nclass K(contextlib.suppress): pass",
+        "with pytest.raises(Exception):\n    f()",
+        "@contextlib.contextmanager\ndef f():\n    try:\n        yield\n    except Exception:\n        pass",
+        // What a test says of itself.
+        "x = show.__doc__.splitlines()",
+        "x.__doc__ = f(y.__doc__)",
+        "x = __doc__",
+        "x = getattr(y, '__doc__')",
+        "import inspect\nx = inspect.getdoc(y)",
+        "import pydoc\nx = pydoc.render_doc(y)",
+        // What is near enough to anything.
+        "class K(float):\n    def __sub__(self, other): return 0.0",
+        "class K(int):\n    def __rsub__(self, other): return 0",
+        "class K(float):\n    def __round__(self, n): return n",
+        "class K:\n    __abs__ = f",
+        "class K(type):\n    __prepare__ = f",
+        "class K:\n    def __array_function__(self, *x): return True",
+        "class K:\n    __array_ufunc__ = None",
+        "class K:\n    def __reduce__(self): return self.call",
+        "K = type('K', (float,), {'__sub__': f})",
+        // Parts of other modules, and other modules.
+        "import re\nfor m in (re,):\n    m.search = f",
+        "import re\nALL = [re]\nfor m in ALL:\n    setattr(m, 'search', f)",
+        "import re\n[re][0].search = f",
+        "import re\n[m] = [re]\nm.search = f",
+        "import re\nx = [setattr(m, 'search', f) for m in (re,)]",
+        "import os\nx = open(os.path.join(os.path.dirname(__file__), os.path.basename(__file__)))",
+        "from os.path import dirname\ndef f(dirname): return dirname(__file__)",
+        "import pytest\npytest.main([__file__])",
+        "import pathlib\nx = pathlib.Path(__file__).read_text()",
     ] {
         check_tampering(line);
     }
@@ -165,6 +290,15 @@ fn classes_of_disguises() {
         "def f(x: 'run(1)'): pass",
         "x = pickle.Unpickler(y)",
         "# coding: utf-7\nx = 1",
+        "x = submit(eval, y)",
+        "x = [exec][0](y)",
+        "x = eval.__call__(y)",
+        "from builtins import *",
+        "from types import *",
+        "class K:\n    def eval(self): pass\nx = eval(y)",
+        "import pkgutil\nx = pkgutil.resolve_name(y)",
+        "from pydoc import locate",
+        "import copyreg",
     ] {
         check(&format!("{line}\n"), &[], &[Rule::CodeFromStrings]);
     }
@@ -236,5 +370,8 @@ fn classes_of_dishonest_lines() {
     ] {
         check(&format!("{line}\n"), &[], &[rule]);
     }
+    let hidden: String = (0..200).filter_map(|n| char::from_u32(0x4e00 + n)).collect();
+    check(&format!("x = '{hidden}'\n"), &[], &[Rule::EncodedCode]);
+    check(&format!("x = '{}'\n", "\\u4e00".repeat(80)), &[], &[Rule::EncodedCode]);
     check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
 }

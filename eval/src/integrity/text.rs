@@ -39,9 +39,10 @@ pub(super) fn without_paths(text: &str) -> Option<String> {
     (plain != text).then(|| plain.into_owned())
 }
 
-/// Whether all that a statement asks of its own path is a directory above it, or a place below one.
-pub(super) fn is_path(statement: &str) -> bool {
-    let paths = OWN.find_iter(statement).count();
+/// Whether all that a statement asks of its own path is a directory above it, or a place below one;
+/// `places` are those that its syntax tells.
+pub(super) fn is_path(statement: &str, places: usize) -> bool {
+    let paths = OWN.find_iter(statement).count() + places;
     let names = statement.matches("__file__=").count();
     paths > 0 && paths == statement.matches("__file__").count() - names
 }
@@ -54,7 +55,7 @@ pub(super) fn places_module(statement: &str) -> bool {
     statement.starts_with("vars(")
         && specs == 1
         && specs == statement.matches("spec_from_file_location").count()
-        && is_path(statement)
+        && is_path(statement, 0)
 }
 
 /// Whether a statement asks the environment only for what it names.
@@ -112,7 +113,7 @@ mod tests {
             ("x = __file__.rsplit('/', 1)[0], open(__file__.rsplit('/', 0)[0])", false),
             ("x = m.__file__", false),
         ] {
-            assert_eq!(is_path(statement), fine, "{statement}");
+            assert_eq!(is_path(statement, 0), fine, "{statement}");
         }
     }
 }

@@ -81,6 +81,11 @@ const TAMPERS: &[&str] = &[
     "multiprocessing",
     "concurrent.futures.ProcessPoolExecutor",
     "signal.signal",
+    // Frames by other names.
+    "logging.currentframe",
+    "logging._srcfile",
+    "pdb",
+    "bdb",
 ];
 /// Modules that tell what a test says; to import one is not yet to use it.
 const READERS: &[&str] = &[
@@ -92,6 +97,9 @@ const READERS: &[&str] = &[
     "inspect.getmodule",
     "inspect.getfile",
     "inspect.getabsfile",
+    "inspect.getdoc",
+    "inspect.getcomments",
+    "pydoc",
 ];
 /// Those whose mere import has one purpose.
 const NEVER: &[&str] = &["ctypes", "_ctypes", "_pytest", "pluggy", "faulthandler", "atexit"];
@@ -134,6 +142,12 @@ const MAKERS: &[&str] = &[
     "pdb.runeval",
     "doctest.DocTestRunner",
     "doctest.run_docstring_examples",
+    // Anything by its name, and calls that copies and pickles make.
+    "pkgutil.resolve_name",
+    "pydoc.locate",
+    "pydoc.safeimport",
+    "pydoc.importfile",
+    "copyreg",
 ];
 const NETWORK: &[&str] = &[
     "socket",
@@ -168,6 +182,9 @@ const INSIDES: &[&str] = &[
     "cr_frame",
     "cr_code",
     "ag_frame",
+    "get_stack",
+    "curframe",
+    "curframe_locals",
     // What a test is given and says.
     "pytestmark",
     "own_markers",
@@ -203,6 +220,8 @@ const INSIDES: &[&str] = &[
     "path_hooks",
     "path_importer_cache",
     "pluginmanager",
+    "list_name_plugin",
+    "get_hookcallers",
     "hookimpl",
     "hookspec",
     "_excinfo",
@@ -227,6 +246,34 @@ pub(super) const COMPARES: &[&str] = &[
     "__instancecheck__",
     "__subclasscheck__",
 ];
+/// Methods that decide what other libraries make of an object, or what a class or a copy is made of.
+const PROTOCOLS: &[&str] = &[
+    "__prepare__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__array_function__",
+    "__array_ufunc__",
+    "__array_priority__",
+];
+/// Methods that decide how far numbers are from each other.
+const NUMBERS: &str = " add sub mul truediv floordiv mod divmod pow matmul radd rsub rmul rtruediv \
+    rfloordiv rmod rdivmod rpow rmatmul iadd isub imul itruediv neg pos abs round float int index complex \
+    trunc floor ceil ";
+/// Methods that decide whether a failure goes on.
+pub(super) const EXITS: &[&str] = &["__exit__", "__aexit__"];
+
+/// Whether a method decides what a test finds, other than by what it returns to who calls it.
+pub(super) fn answers(name: &str) -> bool {
+    let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+    let is_number =
+        inner.is_some_and(|name| !name.contains(' ') && NUMBERS.contains(&format!(" {name} ")));
+    is_number || COMPARES.contains(&name) || PROTOCOLS.contains(&name)
+}
+
+/// Whether a method has to be seen where it is defined.
+pub(super) fn decides(name: &str) -> bool {
+    answers(name) || EXITS.contains(&name)
+}
 
 /// What stands for any value, or agrees with it.
 const LENIENT: &[&str] = &[
@@ -274,6 +321,17 @@ pub(super) fn judge(full: Option<&str>, written: &str, usage: Use) -> Option<Rul
             name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
+    if let Some(module) = name.strip_suffix(".*") {
+        return judge_star(module).or_else(|| judge(Some(module), module, usage));
+    }
+    // The parts of modules that are written in C.
+    if let Some(plain) = name.strip_prefix('_')
+        && ["signal", "socket", "operator", "functools", "inspect", "logging"]
+            .contains(&&first[1..])
+        && let Some(rule) = judge(Some(plain), written, usage)
+    {
+        return Some(rule);
+    }
     let is_builtin = name == last || first == "builtins";
     if is_builtin
         && matches!(last, "exec" | "eval" | "compile")
@@ -293,7 +351,7 @@ pub(super) fn judge(full: Option<&str>, written: &str, usage: Use) -> Option<Rul
     if starts(READERS) && (usage != Use::Imported || name != first) {
         return Some(Rule::Tampering);
     }
-    if (usage != Use::Imported || last == "*") && starts(&["unittest.mock", "mock"]) {
+    if usage != Use::Imported && starts(&["unittest.mock", "mock"]) {
         return Some(Rule::Tampering);
     }
     if starts(NETWORK) {
@@ -303,6 +361,28 @@ pub(super) fn judge(full: Option<&str>, written: &str, usage: Use) -> Option<Rul
         return Some(Rule::EncodedCode);
     }
     None
+}
+
+/// The rule that all names of a module break together: that of the first which breaks one.
+fn judge_star(module: &str) -> Option<Rule> {
+    if module == "builtins" {
+        return Some(Rule::CodeFromStrings);
+    }
+    if ["unittest.mock", "mock"].contains(&module) {
+        return Some(Rule::Tampering);
+    }
+    let tables = [
+        (TAMPERS, Rule::Tampering),
+        (MAKERS, Rule::CodeFromStrings),
+        (READERS, Rule::Tampering),
+        (NETWORK, Rule::Network),
+    ];
+    let has_one = |names: &[&str]| {
+        names.iter().any(|name| {
+            name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    tables.into_iter().find(|(names, _)| has_one(names)).map(|(_, rule)| rule)
 }
 
 /// Whether a part of a dotted name leads to the machinery around an object.
@@ -331,7 +411,8 @@ pub(super) fn judge_text(text: &str) -> Option<(Rule, &str)> {
         return None;
     }
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let word = words.find(|word| is_inside(word) || COMPARES.contains(word))?;
+    let word = words
+        .find(|word| is_inside(word) || COMPARES.contains(word) || PROTOCOLS.contains(word))?;
     Some((Rule::Tampering, word))
 }
 
@@ -348,7 +429,8 @@ pub(super) fn judge_attribute(holder: Option<&str>, name: &str, mocks: bool) -> 
     if matches!(last, "exec" | "eval" | "compile") {
         return Some(Rule::CodeFromStrings);
     }
-    if COMPARES.contains(&last) || name == "__import__" {
+    let is_method = COMPARES.contains(&last) || PROTOCOLS.contains(&last);
+    if is_method || matches!(name, "__import__" | "__doc__") {
         return Some(Rule::Tampering);
     }
     let full = format!("{}.{name}", holder?);

@@ -10,8 +10,9 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use super::{
     Rule,
     bindings::{Bindings, chain},
-    shape::{NEVER, Suspect, is_itself, table},
-    words::COMPARES,
+    shape::{NEVER, Suspect},
+    tables::{READS, is_made, is_own, shared_table, table},
+    words::decides,
 };
 
 /// Methods by which a dictionary changes.
@@ -32,21 +33,6 @@ const MAKES: [&str; 13] = [
     "frozen",
     "make_class",
     "Field",
-];
-/// What does no more with a table of names than to look at it.
-const READS: [&str; 12] = [
-    "dict",
-    "list",
-    "sorted",
-    "len",
-    "iter",
-    "set",
-    "tuple",
-    "frozenset",
-    "str",
-    "repr",
-    "print",
-    "isinstance",
 ];
 /// What a module may be told of itself.
 const OWN: [&str; 5] = ["__file__", "__path__", "__spec__", "__package__", "__all__"];
@@ -86,36 +72,18 @@ impl Writing<'_> {
         self.found.push(Suspect { at, rule, what: what.into(), word: word.to_owned() });
     }
 
-    /// Whether a name is only that of a module which the file makes itself.
-    fn is_made(&self, expr: &Expr) -> bool {
-        let made = |value: &&Expr| {
-            let call = value.as_call_expr().and_then(|call| chain(&call.func));
-            call.and_then(|name| self.bindings.resolve(&name)).as_deref()
-                == Some("types.ModuleType")
-        };
-        let known = expr.as_name_expr().and_then(|name| self.bindings.known_at_top(&name.id));
-        self.depth == 0 && known.is_some_and(|values| values.iter().all(made))
-    }
-
-    /// Whether an expression is the file's own module.
-    fn is_own(&self, expr: &Expr) -> bool {
-        let values = expr.as_name_expr().map_or(&[][..], |name| self.bindings.values(&name.id));
-        is_itself(expr) || values.iter().any(|value| is_itself(value))
-    }
-
     /// A table of names that changes.
     fn changes(&mut self, holder: &Expr, arguments: Option<&Arguments>, at: TextSize) {
         let Some(word) = table(holder, self.bindings) else { return };
-        let of = match holder {
-            Expr::Call(call) => call.arguments.args.first(),
-            _ => None,
-        };
+        let of = holder.as_call_expr().and_then(|call| call.arguments.args.first());
         let tells = arguments.is_some_and(|arguments| {
             let names = arguments.keywords.iter().map(|keyword| keyword.arg.as_ref());
             let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
             arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
         });
-        let is_honest = of.is_some_and(|of| self.is_made(of) || tells && self.is_own(of));
+        let is_honest = of.is_some_and(|of| {
+            self.depth == 0 && is_made(of, self.bindings) || tells && is_own(of, self.bindings)
+        });
         if !is_honest {
             self.add(
                 at,
@@ -124,27 +92,6 @@ impl Writing<'_> {
                 &word,
             );
         }
-    }
-
-    /// A table of names that are not only those of a module which the file makes itself.
-    fn shared_table(&self, expr: &Expr) -> Option<String> {
-        let of = match expr {
-            Expr::Call(call) => call.arguments.args.first(),
-            Expr::Attribute(attribute) => Some(&*attribute.value),
-            Expr::Name(name) => {
-                let mut values = self.bindings.values(&name.id).iter();
-                return values
-                    .find_map(|value| self.shared_table(value).filter(|_| !value.is_name_expr()));
-            }
-            _ => return None,
-        };
-        let is_shared = of.is_none_or(|of| {
-            let is_defined =
-                of.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
-            let is_foreign = self.bindings.outside(of).is_some() || self.is_own(of);
-            (is_foreign || is_defined) && !self.is_made(of)
-        });
-        table(expr, self.bindings).filter(|_| is_shared)
     }
 
     fn call(&mut self, node: &ExprCall) {
@@ -169,14 +116,15 @@ impl Writing<'_> {
         {
             let is_defined =
                 holder.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
-            if is_defined || self.is_own(holder) {
+            if is_defined || is_own(holder, self.bindings) {
                 self.add(at, Rule::Tampering, "it changes what was defined", &last);
             }
         }
         let keywords = node.arguments.keywords.iter();
         let mut given = args.iter().chain(keywords.map(|keyword| &keyword.value));
         if !READS.contains(&&*last)
-            && let Some(word) = given.find_map(|arg| self.shared_table(arg))
+            && let Some(word) =
+                given.find_map(|arg| shared_table(arg, self.bindings, self.depth == 0))
         {
             self.add(at, Rule::Tampering, "it hands a table of names on", &word);
         }
@@ -203,7 +151,7 @@ impl Writing<'_> {
                 }
                 continue;
             };
-            if COMPARES.contains(&name) {
+            if decides(name) {
                 self.add(at, Rule::Tampering, format!("it makes a {name} of its own"), name);
             } else if is_made && matches!(name, "compare" | "eq" | "order" | "cmp") {
                 self.add(at, Rule::Tampering, "it says what is compared", name);
@@ -214,7 +162,7 @@ impl Writing<'_> {
             }
         }
         let broad = |arg: &Expr| arg.as_name_expr().is_some_and(|name| is_broad(&name.id));
-        if last == "suppress" && args.iter().any(broad) {
+        if matches!(&*last, "suppress" | "raises" | "assertRaises") && args.iter().any(broad) {
             self.add(at, Rule::Tampering, "it swallows failures", &last);
         }
     }
