@@ -79,6 +79,8 @@ fn a_name_alone_is_no_offence() {
         "x = field(default=1, repr=False)",
         "try:\n    x = show(1)\nexcept Exception:\n    x = 2",
         "def f(x): raise AssertionError(x)",
+        // Names of each other.
+        "x = y\ny = x\nshow(x)",
         // The repository's own.
         "x = httpx.get('/')",
         "from httpx import get",
