@@ -102,6 +102,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
         variables: BTreeMap::new(),
         graphs: None,
         traces: None,
+        patience: tools::PATIENCE,
         findings: Findings::default(),
     }
 }
