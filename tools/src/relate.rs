@@ -491,7 +491,7 @@ mod tests {
     fn of_many_candidates_the_first_are_told_apart() {
         let sources: Vec<(String, &str)> = (10..23)
             .map(|at| (format!("a{at}.py"), "def f(): pass\n"))
-            .chain(["x/p.py", "y/p.py"].map(|path| (path.to_owned(), "def f(): pass\n")))
+            .chain(["lib/p.py", "src/p.py"].map(|path| (path.to_owned(), "def f(): pass\n")))
             .collect();
         let check = |range: std::ops::Range<usize>, expected: &str| {
             let sources: Vec<(&str, &str)> =
@@ -502,6 +502,6 @@ mod tests {
         let first = first.join(", ");
         check(0..15, &format!("f is ambiguous (it may be {first}, 3 others)"));
         check(0..12, &format!("f is ambiguous (it may be {first})"));
-        check(12..15, "f is ambiguous (it may be a22.f, x/p.py::f, y/p.py::f)");
+        check(12..15, "f is ambiguous (it may be a22.f, lib/p.py::f, src/p.py::f)");
     }
 }

@@ -128,7 +128,7 @@ impl Asked<'_> {
         }
         if answers.not_followed > 0 && !self.certain {
             let said = format!(
-                "{} call sites were not followed (what they name fits too many definitions)",
+                "call sites that were not followed: {} (what they name fits too many definitions)",
                 answers.not_followed
             );
             Progress::new(around.talk).line(&said);

@@ -148,6 +148,18 @@ fn an_outline_says_what_does_not_parse_and_what_was_left_out() {
 }
 
 #[test]
+fn calls_that_say_nothing_are_counted() {
+    let user = User::new();
+    let alike = (0..33).map(|at| format!("class C{at}:\n    def get(self): pass\n"));
+    let text = alike.collect::<String>() + "def f(x): x.get()\n";
+    user.repository("alike", &format!("#- m.py\n{text}"));
+    let ran = user.gistify(&["callees", "alike", "m.f"]);
+    assert!(ran.err.contains("call sites that were not followed: 1 ("), "{}", ran.err);
+    let ran = user.gistify(&["callees", "alike", "m.f", "--certain"]);
+    assert!(!ran.err.contains("not followed"), "{}", ran.err);
+}
+
+#[test]
 fn calls_have_lines_and_possible_ones_are_exported() {
     let user = User::new();
     let text = "#- m.py\ndef a(x):\n    b()\n    b()\n    x.go()\ndef b(): pass\nclass C:\n    def go(self): b()\n";
