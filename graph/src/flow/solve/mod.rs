@@ -26,8 +26,8 @@ use crate::{
     scope::is_builtin,
 };
 
-/// Constants that a slot may hold, and containers.
-const ALIKE: usize = 4;
+/// Constants that a slot may hold.
+const CONSTANTS: usize = 4;
 /// Tuples and lists are followed item by item up to here when they are cut.
 const CUT: i32 = 8;
 /// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
@@ -361,19 +361,10 @@ impl<'l> Solver<'l> {
         if self.slots.is_full(place) || self.slots.holds(place, object) {
             return;
         }
-        let is_constant = self.is_constant(object);
-        if is_constant || self.is_container(object) {
-            let alike = |&other: &ObjectId| match is_constant {
-                true => self.is_constant(other),
-                false => self.is_container(other),
-            };
-            if self.slots.held(place).filter(alike).count() >= ALIKE {
-                // One of many constants says nothing; of containers, what they hold is missed.
-                if !is_constant && !self.slots.holds(place, self.stranger) {
-                    self.slots.add(place, self.stranger);
-                }
-                return;
-            }
+        if self.is_constant(object)
+            && self.slots.held(place).filter(|&other| self.is_constant(other)).count() >= CONSTANTS
+        {
+            return;
         }
         self.slots.add(place, object);
     }
@@ -381,11 +372,6 @@ impl<'l> Solver<'l> {
     fn is_constant(&self, object: ObjectId) -> bool {
         object >= 2 * self.entities
             && matches!(self.what(object), Object::Text(_) | Object::Integer(_))
-    }
-
-    fn is_container(&self, object: ObjectId) -> bool {
-        object >= 2 * self.entities
-            && matches!(self.what(object), Object::Sequence(_) | Object::Mapping(_))
     }
 
     fn watch(&mut self, place: Place, watch: Watch) {
