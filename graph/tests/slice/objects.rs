@@ -195,37 +195,16 @@ holds mod Second class mod:Second
      assert First == 'First' and Second == 'Second'
 ",
     );
-    check(
-        "
---- trace
-holds mod first function mod:first
-holds mod second function mod:second
---- mod.py
-+def first():
--    return 1
-+def second():
--    return 2
---- test_a.py
-+import mod
-+def test_f():
-*    assert [name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']
-",
-        "test_a.py::test_f",
-        "
-+import types
-+mod = types.ModuleType(\"mod\")
- def first():
-     return 1
- def second():
-     return 2
-+vars(mod).update(first=first, second=second)
- def test_f():
-     assert [name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']
-",
-    );
     // What follows the argument tells which of the names.
-    check(
-        "
+    for (import, asks) in [
+        ("", "[name for name in dir(mod) if name[:1] != '_'] == ['first', 'second']"),
+        ("from inspect import getmembers, isfunction\n", "len(getmembers(mod, isfunction)) == 2"),
+    ] {
+        let source = if import.is_empty() { String::new() } else { format!("+{import}") };
+        let kept = if import.is_empty() { String::new() } else { format!(" {import}") };
+        check(
+            &format!(
+                "
 --- trace
 holds mod first function mod:first
 holds mod second function mod:second
@@ -235,23 +214,25 @@ holds mod second function mod:second
 +def second():
 -    return 2
 --- test_a.py
-+from inspect import getmembers, isfunction
-+import mod
+{source}+import mod
 +def test_f():
-*    assert len(getmembers(mod, isfunction)) == 2
-",
-        "test_a.py::test_f",
-        "
+*    assert {asks}
+"
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
 +import types
 +mod = types.ModuleType(\"mod\")
- from inspect import getmembers, isfunction
- def first():
+{kept} def first():
      return 1
  def second():
      return 2
 +vars(mod).update(first=first, second=second)
  def test_f():
-     assert len(getmembers(mod, isfunction)) == 2
-",
-    );
+     assert {asks}
+"
+            ),
+        );
+    }
 }
