@@ -2,8 +2,10 @@
 //!
 //! `graphs DIRECTORY...` runs itself once for each measurement, so that each has a process of its own.
 //! With `--python PEERS`, an interpreter with what peers.txt lists, it also runs `ruff analyze graph`, whose
-//! edges it looks for among its own, and networkx's PageRank once per module, as the paper has it. The
-//! least CPU time and memory of five runs count; a process's start is part of both.
+//! edges it looks for among its own, and networkx's PageRank once per module, as the paper has it. Each run
+//! stands between two of the parse, whose mean it is compared with, since a machine's speed may change from
+//! second to second; the median of these ratios is told, beside the least CPU time and memory of all runs.
+//! A process's start is part of each.
 //!
 //! `graphs hostile` does the same for sources and files that are made to take long; 2 s each is the aim.
 //! `graphs again` times a cached second run after one of 10,000 files was touched, and after one was edited.
@@ -25,7 +27,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use serde::Deserialize;
 
-const RUNS: usize = 5;
+const RUNS: usize = 7;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers.py");
 /// networkx takes a second and more for each hundred modules.
 const RANKED: usize = 120;
@@ -71,28 +73,25 @@ fn main() {
     let mut said = Vec::new();
     for directory in &directories {
         let me = std::env::current_exe().expect("find this program");
-        let [parse, graph] = ["parse", "graph"].map(|what| {
+        let [mut parse, mut graph] = ["parse", "graph"].map(|what| {
             let mut command = Command::new(&me);
             command.args([what, directory]);
-            measure(&mut command)
+            command
         });
-        println!("{directory}: {}", graph.said.trim());
-        let show = |who: &str, run: &Run| {
-            println!(
-                "  {who:22} {:7.3} s  {:4.0} MB  {:5.2} x parse",
-                run.seconds,
-                run.megabytes,
-                run.seconds / parse.seconds
-            );
+        let show = |who: &str, run: &Run, ratio: f64| {
+            let (seconds, megabytes) = (run.seconds, run.megabytes);
+            println!("  {who:22} {seconds:7.3} s  {megabytes:4.0} MB  {ratio:5.2} x parse");
         };
-        show("parse and walk", &parse);
-        show("graphs and ranking", &graph);
+        let (parsed, built, ratio) = beside(&mut parse, &mut graph);
+        println!("{directory}: {}", built.said.trim());
+        show("parse and walk", &parsed, 1.0);
+        show("graphs and ranking", &built, ratio);
         if let Some(python) = &python {
             let ruff = Path::new(python).with_file_name("ruff");
             let mut command = Command::new(ruff);
             command.args(["analyze", "graph", "--preview", "--quiet", "."]).current_dir(directory);
-            let run = measure(&mut command);
-            show("ruff analyze graph", &run);
+            let (_, run, ratio) = beside(&mut parse, &mut command);
+            show("ruff analyze graph", &run, ratio);
             said.push(run.said);
         }
     }
@@ -324,13 +323,38 @@ struct Run {
     said: String,
 }
 
+impl Run {
+    fn keep_least(&mut self, other: Run) {
+        self.seconds = self.seconds.min(other.seconds);
+        self.megabytes = self.megabytes.min(other.megabytes);
+    }
+}
+
+/// Least figures of one command and of another that runs between its runs, and the median of what the
+/// second takes beside the runs around it.
+fn beside(one: &mut Command, other: &mut Command) -> (Run, Run, f64) {
+    let (mut ones, mut others, mut ratios) = (measure_once(one), None::<Run>, Vec::new());
+    let mut before = ones.seconds;
+    for _ in 0..RUNS {
+        let run = measure_once(other);
+        let after = measure_once(one);
+        ratios.push(2.0 * run.seconds / (before + after.seconds));
+        before = after.seconds;
+        ones.keep_least(after);
+        match &mut others {
+            Some(others) => others.keep_least(run),
+            None => others = Some(run),
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    (ones, others.expect("some runs"), ratios[RUNS / 2])
+}
+
 /// Least CPU seconds and peak memory of some runs, and the last run's own words.
 fn measure(command: &mut Command) -> Run {
     let mut best = measure_once(command);
     for _ in 1..RUNS {
-        let run = measure_once(command);
-        best.seconds = best.seconds.min(run.seconds);
-        best.megabytes = best.megabytes.min(run.megabytes);
+        best.keep_least(measure_once(command));
     }
     best
 }

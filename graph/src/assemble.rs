@@ -1,6 +1,7 @@
 //! Makes the finished graph out of all files' facts and what the analysis of their values found.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::{
     facts::{Facts, Form, ImportPlace, Kind},
@@ -202,8 +203,8 @@ fn call_site(
     let site = &solution.sites[index as usize];
     let strange = solution.strange[index as usize];
     let saturated = solution.saturated[index as usize] || edges.len() > CERTAIN;
-    let callees: Vec<EntityId> = match saturated {
-        true => Vec::new(),
+    let callees: SmallVec<[EntityId; 4]> = match saturated {
+        true => SmallVec::new(),
         false => edges
             .iter()
             .filter(|&&(_, callee)| !is_written_below(linked, solution, callee, edges))
@@ -220,7 +221,7 @@ fn call_site(
         _ if saturated => Some(Unresolved::Ambiguous),
         Some(_) if strange => Some(Unresolved::Foreign),
         Some(&(_, name)) if callees.is_empty() && behind.is_empty() => {
-            Some(Unresolved::Outside(solution.foreign.name(name).to_owned()))
+            Some(Unresolved::Outside(solution.foreign.name(name).into()))
         }
         _ if strange => Some(Unresolved::Foreign),
         _ if callees.is_empty() || !behind.is_empty() => Some(Unresolved::Unknown),
@@ -229,7 +230,7 @@ fn call_site(
     CallSite {
         caller: EntityId(site.caller),
         line: site.line,
-        name: linked.symbols.text(site.name).to_owned(),
+        name: linked.symbols.text(site.name).into(),
         attribute: matches!(site.form, SiteForm::Written(Form::Attribute)),
         written: matches!(site.form, SiteForm::Written(_)),
         callees,

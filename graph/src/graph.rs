@@ -6,8 +6,10 @@
 
 use std::path::Path;
 
+use compact_str::CompactString;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::{
     assemble,
@@ -120,7 +122,7 @@ pub struct CallEdge {
 #[serde(rename_all = "kebab-case")]
 pub enum Unresolved {
     /// It calls something outside, by this dotted name.
-    Outside(String),
+    Outside(CompactString),
     /// Its callee comes from something outside.
     Foreign,
     /// Nothing was seen to reach it.
@@ -137,13 +139,13 @@ pub struct CallSite {
     /// Line of the callee's name.
     pub line: u32,
     /// Last name of the called expression, as written; empty where there is none.
-    pub name: String,
+    pub name: CompactString,
     /// Whether it is written as `value.name(...)`.
     pub attribute: bool,
     /// Whether the call is written at all: iteration, `with`, `raise` and properties call unwritten.
     pub written: bool,
     /// What it calls for certain.
-    pub callees: Vec<EntityId>,
+    pub callees: SmallVec<[EntityId; 4]>,
     /// Why it calls nothing for certain, or what else it may call.
     pub unresolved: Option<Unresolved>,
     /// Attributes that what is called may have been read from, and that were not followed.

@@ -82,10 +82,10 @@ pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> (Option<Facts>, Option<Ski
         let reason = SkipReason::Unreadable("brackets nested too deeply".to_owned());
         return (None, Some(reason));
     }
-    match Source::decode(path, &bytes) {
-        Ok(source) => {
+    match Source::text_of(path, &bytes) {
+        Ok(text) => {
             drop(bytes);
-            (Some(facts_of(source.text())), None)
+            (Some(facts_of(&text)), None)
         }
         Err(error @ SourceError::TooLarge { .. }) => {
             (None, Some(SkipReason::Unreadable(error.to_string())))

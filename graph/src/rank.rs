@@ -4,6 +4,8 @@
 //! weights, let nodes without edges jump by the personalization, stop when the change is below
 //! `tolerance` per node. Results therefore agree with it to rounding. Graphs come as petgraph's.
 
+use std::ops::Range;
+
 use petgraph::{Direction, graph::DiGraph, visit::EdgeRef};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,16 @@ impl Default for PageRank {
 /// Columns that are iterated side by side, so that one pass over the edges serves all of them.
 const LANES: usize = 16;
 
+/// The personalizations of some columns: the same for all of them, but that each may prefer a node.
+struct Personal<Common> {
+    /// What a node has in every column.
+    common: Common,
+    /// How much more the preferred nodes have.
+    more: f64,
+    /// The nodes preferred, the first by the first column, and so on.
+    preferred: Range<usize>,
+}
+
 /// Edges by their target, with the share of the source's weight.
 struct Sparse {
     /// Start of each node's incoming edges; one more at the end.
@@ -49,9 +61,9 @@ impl PageRank {
             if uniform { 1.0 / as_float(count) } else { personalization[node] / sum }
         };
         let sparse = Sparse::new(graph);
-        let mut ranks = vec![0.0; count];
-        self.columns(&sparse, count, 1, |node, _| column(node), |node, _, rank| ranks[node] = rank);
-        ranks
+        let personal = Personal { common: column, more: 0.0, preferred: 0..0 };
+        let ranks = self.columns::<1>(&sparse, count, &personal);
+        ranks.into_iter().map(|[rank]| rank).collect()
     }
 
     /// For every node, its rank under a personalization of 2 for itself and 1 for all others
@@ -59,86 +71,77 @@ impl PageRank {
     pub fn each<N>(&self, graph: &DiGraph<N, f64>) -> Vec<f64> {
         let count = graph.node_count();
         let sparse = Sparse::new(graph);
-        let total = as_float(count + 1);
-        let mut own = vec![0.0; count];
+        let share = 1.0 / as_float(count + 1);
+        let mut own = Vec::with_capacity(count);
         for first in (0..count).step_by(LANES) {
-            let lanes = LANES.min(count - first);
-            self.columns(
-                &sparse,
-                count,
-                lanes,
-                |node, lane| if node == first + lane { 2.0 / total } else { 1.0 / total },
-                |node, lane, rank| {
-                    if node == first + lane {
-                        own[node] = rank;
-                    }
-                },
-            );
+            let preferred = first..count.min(first + LANES);
+            let personal =
+                Personal { common: |_| share, more: share, preferred: preferred.clone() };
+            let ranks = self.columns::<LANES>(&sparse, count, &personal);
+            own.extend(preferred.enumerate().map(|(lane, node)| ranks[node][lane]));
         }
         own
     }
 
-    fn columns(
+    /// The ranks of all nodes in each column.
+    fn columns<const COLUMNS: usize>(
         &self,
         sparse: &Sparse,
         count: usize,
-        lanes: usize,
-        personalization: impl Fn(usize, usize) -> f64,
-        mut take: impl FnMut(usize, usize, f64),
-    ) {
-        if count == 0 {
-            return;
-        }
-        let personal: Vec<[f64; LANES]> = (0..count)
-            .map(|node| {
-                std::array::from_fn(
-                    |lane| if lane < lanes { personalization(node, lane) } else { 0.0 },
-                )
-            })
-            .collect();
-        let mut ranks = vec![[1.0 / as_float(count); LANES]; count];
-        let mut next = vec![[0.0; LANES]; count];
-        let mut stopped = [false; LANES];
+        personal: &Personal<impl Fn(usize) -> f64>,
+    ) -> Vec<[f64; COLUMNS]> {
+        let mut ranks = vec![[1.0 / as_float(count.max(1)); COLUMNS]; count];
+        let mut next = vec![[0.0; COLUMNS]; count];
+        let mut stopped = [false; COLUMNS];
         let limit = as_float(count) * self.tolerance;
         for _ in 0..self.rounds {
-            let mut jump = [0.0; LANES];
+            // What the personalization is multiplied with: jumps from nodes without edges, and the others.
+            let mut jump = [0.0; COLUMNS];
             for &node in &sparse.dangling {
-                for lane in 0..LANES {
+                for lane in 0..COLUMNS {
                     jump[lane] += ranks[node][lane];
                 }
             }
-            let mut change = [0.0; LANES];
+            let jump = jump.map(|sum| self.damping * sum + (1.0 - self.damping));
+            let mut change = [0.0; COLUMNS];
             for node in 0..count {
-                let mut sum = [0.0; LANES];
+                let mut sum = [0.0; COLUMNS];
                 for at in sparse.starts[node]..sparse.starts[node + 1] {
                     let from = &ranks[sparse.sources[at] as usize];
                     let share = sparse.shares[at];
-                    for lane in 0..LANES {
+                    for lane in 0..COLUMNS {
                         sum[lane] += share * from[lane];
                     }
                 }
-                for lane in 0..LANES {
-                    let personal = personal[node][lane];
-                    let rank = self.damping * (sum[lane] + jump[lane] * personal)
-                        + (1.0 - self.damping) * personal;
-                    let rank = if stopped[lane] { ranks[node][lane] } else { rank };
-                    change[lane] += (rank - ranks[node][lane]).abs();
-                    next[node][lane] = rank;
+                let common = (personal.common)(node);
+                let mut rank: [f64; COLUMNS] =
+                    std::array::from_fn(|lane| self.damping * sum[lane] + jump[lane] * common);
+                if personal.preferred.contains(&node) {
+                    let lane = node - personal.preferred.start;
+                    rank[lane] += jump[lane] * personal.more;
+                }
+                let before = &ranks[node];
+                for lane in 0..COLUMNS {
+                    change[lane] += (rank[lane] - before[lane]).abs();
+                }
+                next[node] = rank;
+            }
+            if stopped.contains(&true) {
+                for (next, ranks) in next.iter_mut().zip(&ranks) {
+                    for lane in (0..COLUMNS).filter(|&lane| stopped[lane]) {
+                        next[lane] = ranks[lane];
+                    }
                 }
             }
             std::mem::swap(&mut ranks, &mut next);
-            for lane in 0..LANES {
+            for lane in 0..COLUMNS {
                 stopped[lane] |= change[lane] < limit;
             }
-            if stopped[..lanes].iter().all(|&stopped| stopped) {
+            if !stopped.contains(&false) {
                 break;
             }
         }
-        for (node, ranks) in ranks.iter().enumerate() {
-            for (lane, &rank) in ranks.iter().enumerate().take(lanes) {
-                take(node, lane, rank);
-            }
-        }
+        ranks
     }
 }
 

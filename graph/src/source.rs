@@ -54,6 +54,12 @@ impl Source {
     /// See [`SourceError`].
     pub fn decode(path: impl Into<String>, bytes: &[u8]) -> Result<Self, SourceError> {
         let path = path.into();
+        Self::text_of(&path, bytes).map(|text| Self::new(path, text))
+    }
+
+    /// The text alone, for those who need no lines.
+    pub(crate) fn text_of(path: &str, bytes: &[u8]) -> Result<String, SourceError> {
+        let path = path.to_owned();
         if u32::try_from(bytes.len()).is_err() {
             return Err(SourceError::TooLarge { path });
         }
@@ -67,7 +73,7 @@ impl Source {
         let cookie = if marked { None } else { cookie(bytes) };
         let encoding = cookie.unwrap_or_else(|| "utf-8".to_owned());
         match decode(bytes, &encoding) {
-            Decoded::Text(text) => Ok(Self::new(path, text)),
+            Decoded::Text(text) => Ok(text),
             Decoded::Invalid => Err(SourceError::Undecodable { path, encoding }),
             Decoded::Unknown => Err(SourceError::UnknownEncoding { path, encoding }),
         }

@@ -287,9 +287,9 @@ fn check_reason(text: &str, name: &str, expected: Option<&Unresolved>) {
 
 #[test]
 fn unresolved_calls_say_why() {
-    let outside = Unresolved::Outside("os.path.join".to_owned());
+    let outside = Unresolved::Outside("os.path.join".into());
     check_reason("import os\nos.path.join()\n", "join", Some(&outside));
-    let print = Unresolved::Outside("builtins.print".to_owned());
+    let print = Unresolved::Outside("builtins.print".into());
     check_reason("print()\n", "print", Some(&print));
     check_reason("def f(x): x.go()\n", "go", Some(&Unresolved::Unknown));
     check_reason("import lib\nlib.make().go()\n", "go", Some(&Unresolved::Foreign));

@@ -1,9 +1,11 @@
 //! Draws the facts of one parsed file: scopes, definitions, and the bodies put off until their
 //! surroundings are known. Statements and expressions are in the files of those names.
 
+use compact_str::CompactString;
+use indexmap::IndexSet;
 use ruff_python_ast::{Expr, ExprLambda, Parameters, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::{
     Call, Definition, Facts, Import, ImportPlace, Kind, Local, Measures, Name, Op, Parameter,
@@ -25,8 +27,8 @@ pub(super) struct Drawing<'a> {
     pub facts: Facts,
     pub text: &'a str,
     pub environment: Environment,
-    /// By text; short ones, which is nearly all, take no memory of their own.
-    names: FxHashMap<ruff_python_ast::name::Name, Name>,
+    /// Short ones, which is nearly all, take no memory of their own.
+    names: IndexSet<CompactString, FxBuildHasher>,
     line_starts: Vec<u32>,
     line_hint: usize,
     bodies: Vec<Body<'a>>,
@@ -62,7 +64,7 @@ pub(crate) fn draw<'a>(text: &'a str, body: &'a [Stmt], errors: Vec<(u32, String
         facts: Facts { slots: 2, errors, ..Facts::default() },
         text,
         environment: Environment::default(),
-        names: FxHashMap::default(),
+        names: IndexSet::default(),
         line_starts: line_starts(text),
         line_hint: 0,
         bodies: Vec::new(),
@@ -76,6 +78,7 @@ pub(crate) fn draw<'a>(text: &'a str, body: &'a [Stmt], errors: Vec<(u32, String
     };
     drawing.module(body);
     let mut facts = drawing.facts;
+    facts.names = drawing.names.into_iter().collect();
     facts.shrink();
     facts
 }
@@ -280,11 +283,12 @@ impl<'a> Drawing<'a> {
         if !symbol.summary.is_none() {
             return symbol.summary;
         }
-        let (current, versions) = (symbol.current, symbol.versions.clone());
+        let current = symbol.current;
         let slot = self.fresh();
-        self.environment.symbols[variable as usize].summary = slot;
+        let symbol = &mut self.environment.symbols[variable as usize];
+        symbol.summary = slot;
         if current.is_none() {
-            for version in versions {
+            for version in symbol.versions.clone() {
                 self.copy(version, slot);
             }
         } else {
@@ -557,13 +561,11 @@ impl<'a> Drawing<'a> {
     }
 
     pub(super) fn name(&mut self, text: &str) -> Name {
-        if let Some(&name) = self.names.get(text) {
-            return name;
-        }
-        let name = Name(u32::try_from(self.facts.names.len()).unwrap_or(u32::MAX));
-        self.facts.names.push(text.into());
-        self.names.insert(ruff_python_ast::name::Name::new(text), name);
-        name
+        let at = match self.names.get_index_of(text) {
+            Some(at) => at,
+            None => self.names.insert_full(text.into()).0,
+        };
+        Name(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// A name as Python stores it inside a class: private names carry the class's.
@@ -573,7 +575,7 @@ impl<'a> Drawing<'a> {
             && !text.ends_with("__")
         {
             let owner = self.facts.definitions[class as usize].name;
-            let owner = self.facts.names[owner.0 as usize].trim_start_matches('_');
+            let owner = self.names[owner.0 as usize].trim_start_matches('_');
             let mangled = format!("_{owner}{text}");
             return self.name(&mangled);
         }

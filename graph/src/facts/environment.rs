@@ -3,6 +3,7 @@
 //! Each assignment makes a version; branches merge, loops feed back. Nothing here reads syntax.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::{Name, Slot};
 
@@ -50,7 +51,7 @@ pub(super) struct Symbol {
     pub current: Slot,
     /// All versions, for readers that run at an unknown time.
     pub summary: Slot,
-    pub versions: Vec<Slot>,
+    pub versions: SmallVec<[Slot; 4]>,
     /// Imports that bound it.
     pub imports: Vec<u32>,
     /// A `def` or `class` bound it.
@@ -96,7 +97,7 @@ impl Environment {
                 owner: Owner::Own,
                 current: Slot::NONE,
                 summary: Slot::NONE,
-                versions: Vec::new(),
+                versions: SmallVec::new(),
                 imports: Vec::new(),
                 defined: false,
             });

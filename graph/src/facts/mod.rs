@@ -12,6 +12,7 @@ mod expression;
 mod statement;
 mod static_test;
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use draw::draw;
@@ -61,7 +62,7 @@ impl Span {
 /// Everything that the graphs know of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    pub names: Vec<Box<str>>,
+    pub names: Vec<CompactString>,
     pub definitions: Vec<Definition>,
     pub imports: Vec<Import>,
     pub slots: u32,
@@ -90,7 +91,6 @@ pub(crate) struct Facts {
 impl Facts {
     /// Gives back the memory that growing took in advance: facts of all files are held at once.
     fn shrink(&mut self) {
-        self.names.shrink_to_fit();
         self.definitions.shrink_to_fit();
         self.imports.shrink_to_fit();
         self.ops.shrink_to_fit();

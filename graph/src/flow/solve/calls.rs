@@ -227,13 +227,10 @@ impl Solver<'_> {
         let call = &facts.calls[call as usize];
         let first = call.first_argument as usize;
         let arguments = &facts.arguments[first..first + call.argument_count as usize];
-        let ordered: Vec<Place> = parameters
-            .iter()
-            .take_while(|p| {
-                matches!(p.kind, ParameterKind::Positional | ParameterKind::PositionalOnly)
-            })
-            .map(|parameter| linked.place(file, parameter.slot))
-            .collect();
+        let ordered = parameters.partition_point(|p| {
+            matches!(p.kind, ParameterKind::Positional | ParameterKind::PositionalOnly)
+        });
+        let ordered = &parameters[..ordered];
         let rest = parameters.iter().find(|p| p.kind == ParameterKind::Rest);
         let rest = rest.map(|parameter| linked.place(file, parameter.slot));
         let keywords = parameters.iter().find(|p| p.kind == ParameterKind::Keywords);
@@ -241,11 +238,13 @@ impl Solver<'_> {
         // What is given by position or by name cannot come out of `**` as well.
         let mut plain = skip;
         let mut named: Vec<Symbol> = Vec::new();
-        for argument in arguments {
-            match argument.kind {
-                ArgumentKind::Positional => plain += 1,
-                ArgumentKind::Keyword(name) => named.push(linked.symbol(from, name)),
-                ArgumentKind::Starred | ArgumentKind::Keywords => {}
+        if arguments.iter().any(|argument| argument.kind == ArgumentKind::Keywords) {
+            for argument in arguments {
+                match argument.kind {
+                    ArgumentKind::Positional => plain += 1,
+                    ArgumentKind::Keyword(name) => named.push(linked.symbol(from, name)),
+                    ArgumentKind::Starred | ArgumentKind::Keywords => {}
+                }
             }
         }
         let mut at = skip;
@@ -259,8 +258,8 @@ impl Solver<'_> {
             let value = linked.place(from, argument.slot);
             match argument.kind {
                 ArgumentKind::Positional => {
-                    if let Some(&parameter) = ordered.get(at) {
-                        self.copy(value, parameter);
+                    if let Some(parameter) = ordered.get(at) {
+                        self.copy(value, linked.place(file, parameter.slot));
                         if let Some(result) = back(at) {
                             self.copy(value, result);
                         }
@@ -272,9 +271,10 @@ impl Solver<'_> {
                     at += 1;
                 }
                 ArgumentKind::Starred => {
-                    for (index, &parameter) in (0i32..).zip(ordered.iter().skip(at)) {
+                    for (index, parameter) in (0i32..).zip(ordered.iter().skip(at)) {
                         let key = self.key_id(Key2::Field(Field::Integer(index)));
-                        self.watch(value, Watch::Item { key, to: parameter });
+                        let to = linked.place(file, parameter.slot);
+                        self.watch(value, Watch::Item { key, to });
                         if let Some(result) = back(at + usize::try_from(index).unwrap_or(0)) {
                             self.watch(value, Watch::Item { key, to: result });
                         }

@@ -21,7 +21,7 @@ use super::{
 use slots::{NO_WATCH, Slots};
 
 use crate::{
-    facts::{ArgumentKind, Container, Form, Key, Kind, Name, Op, ParameterKind, Slot},
+    facts::{ArgumentKind, Container, Facts, Form, Key, Kind, Name, Op, ParameterKind, Slot},
     module::Found,
     scope::is_builtin,
 };

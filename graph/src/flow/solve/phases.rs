@@ -251,22 +251,25 @@ impl Solver<'_> {
         let mut found = FxHashMap::default();
         let mut sites =
             (0u32..).zip(&self.sites).filter_map(|(at, site)| Some((at, site.call?))).peekable();
+        let mut copies = Copies::default();
+        // The attribute that each slot of a file holds nothing of.
+        let mut unknown: Vec<Option<Symbol>> = Vec::new();
+        let mut open = Vec::new();
         for (file, facts) in (0u32..).zip(linked.program.files) {
-            let mut sources: FxHashMap<Slot, Vec<Slot>> = FxHashMap::default();
-            let mut unknown: FxHashMap<Slot, Symbol> = FxHashMap::default();
+            copies.read(facts);
+            unknown.clear();
+            unknown.resize(facts.slots as usize, None);
             for op in &facts.ops {
-                match *op {
-                    Op::Copy(from, to) => sources.entry(to).or_default().push(from),
-                    Op::Attribute(_, name, to) if self.slots.count(linked.place(file, to)) == 0 => {
-                        unknown.insert(to, linked.symbol(file, name));
-                    }
-                    _ => {}
+                if let Op::Attribute(_, name, to) = *op
+                    && self.slots.count(linked.place(file, to)) == 0
+                {
+                    unknown[to.0 as usize] = Some(linked.symbol(file, name));
                 }
             }
             while let Some((site, (_, call))) = sites.next_if(|&(_, (of, _))| of == file) {
-                let copied = copied(facts.calls[call as usize].callee, &sources);
+                copies.of(facts.calls[call as usize].callee, &mut open);
                 let mut names: Vec<Symbol> =
-                    copied.iter().filter_map(|slot| unknown.get(slot).copied()).collect();
+                    open.iter().filter_map(|slot| unknown[slot.0 as usize]).collect();
                 if !names.is_empty() {
                     names.sort_unstable();
                     names.dedup();
@@ -278,19 +281,56 @@ impl Solver<'_> {
     }
 }
 
-/// What a slot is a copy of, nearest first.
-fn copied(slot: Slot, sources: &FxHashMap<Slot, Vec<Slot>>) -> Vec<Slot> {
-    let mut open = Vec::new();
-    let mut seen = FxHashSet::default();
-    let (mut next, mut at) = (Some(slot), 0);
-    while let Some(slot) = next {
-        let further = sources.get(&slot).into_iter().flatten().copied();
-        let room = BACK - open.len();
-        open.extend(further.filter(|&slot| seen.insert(slot)).take(room));
-        next = open.get(at).copied();
-        at += 1;
+/// What each slot of a file is a copy of.
+#[derive(Default)]
+struct Copies {
+    /// Where the sources of each slot begin; one more at the end.
+    starts: Vec<u32>,
+    sources: Vec<Slot>,
+}
+
+impl Copies {
+    fn read(&mut self, facts: &Facts) {
+        let copies = || {
+            facts.ops.iter().filter_map(|op| match *op {
+                Op::Copy(from, to) => Some((from, to)),
+                _ => None,
+            })
+        };
+        self.starts.clear();
+        self.starts.resize(facts.slots as usize + 2, 0);
+        for (_, to) in copies() {
+            self.starts[to.0 as usize + 2] += 1;
+        }
+        for at in 1..self.starts.len() {
+            self.starts[at] += self.starts[at - 1];
+        }
+        self.sources.clear();
+        self.sources.resize(self.starts.last().map_or(0, |&count| count as usize), Slot::NONE);
+        // Each start moves to its end, which is the next one's start.
+        for (from, to) in copies() {
+            let next = &mut self.starts[to.0 as usize + 1];
+            self.sources[*next as usize] = from;
+            *next += 1;
+        }
     }
-    open
+
+    /// What a slot is a copy of, nearest first.
+    fn of(&self, slot: Slot, open: &mut Vec<Slot>) {
+        open.clear();
+        let (mut next, mut at) = (Some(slot), 0);
+        while let Some(slot) = next {
+            let slot = slot.0 as usize;
+            let sources = &self.sources[self.starts[slot] as usize..self.starts[slot + 1] as usize];
+            for &source in sources {
+                if open.len() < BACK && !open.contains(&source) {
+                    open.push(source);
+                }
+            }
+            next = open.get(at).copied();
+            at += 1;
+        }
+    }
 }
 
 /// Sorted and without repetition; a site has few callees, so each one's are sorted alone.
