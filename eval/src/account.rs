@@ -262,17 +262,14 @@ impl Account {
                 let evidence = format!("{} is given other parameters when it runs", case.id);
                 add(Rule::ChangedSupport, 0, evidence);
             }
-            let raised: BTreeSet<&str> = failures(&told.values).collect();
-            for kind in failures(&case.values).filter(|kind| !raised.contains(kind)) {
-                add(Rule::Tampering, 0, format!("{} {kind}, and nobody hears of it", case.id));
-            }
         }
         if gist.invented.is_empty() {
             return findings;
         }
         for (holder, name) in &found.changed {
             let pair = (holder.clone(), name.clone());
-            if !self.testimony.changed.contains(&pair) {
+            let is_own = holder == "sys.modules" && !gist.is_foreign(name);
+            if !is_own && !self.testimony.changed.contains(&pair) {
                 add(Rule::Tampering, 0, format!("{holder}.{name} is replaced"));
             }
         }
@@ -323,6 +320,23 @@ impl Account {
                     add(Rule::Tampering, if place == gist.path { *line } else { 0 }, evidence);
                 }
             }
+        }
+        findings
+    }
+
+    /// Failures that a test of the gist raises or passes, none of which the original's does: somebody catches
+    /// them. A test that polls may raise one in a run and none in the next.
+    pub fn unheard(&self, found: &Testimony) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for case in &found.cases {
+            let Some(told) = last(&self.testimony, &case.id) else { continue };
+            let raised: BTreeSet<&str> = failures(&told.values).collect();
+            let kinds = failures(&case.values).filter(|kind| !raised.contains(kind));
+            findings.extend(kinds.map(|kind| Finding {
+                rule: Rule::Tampering,
+                line: 0,
+                evidence: format!("{} {kind}, and nobody hears of it", case.id),
+            }));
         }
         findings
     }
@@ -380,8 +394,8 @@ impl<'a> Gist<'a> {
         self.invents(path, first) || self.invented.iter().any(within)
     }
 
-    /// Whether a function that begins at a line stands in a file of the original at all, where another
-    /// begins at a line of it.
+    /// Whether a function that begins at a line is one of the original's file and block where another begins:
+    /// what cannot be told is taken for that.
     fn stands_for(&self, place: &str, line: u32, path: &str, first: u32) -> bool {
         let begins = |line: &&Line, first: u32| {
             line.role == Role::Definition && (line.reach.0..=line.first).contains(&first)
@@ -403,6 +417,11 @@ impl<'a> Gist<'a> {
     /// Whether a module that ran is no file of the original, nor the gist: nothing stands for one outside.
     fn wrote(&self, path: &str) -> bool {
         path != self.path && (path.is_empty() || self.codebase.file(path).is_none())
+    }
+
+    /// Whether a module of this name is neither the original's nor the gist.
+    fn is_foreign(&self, name: &str) -> bool {
+        crate::integrity::is_foreign(name, self.codebase, &|_| false)
     }
 
     fn line(&self, event: &WitnessedEvent) -> u32 {

@@ -415,7 +415,9 @@ impl Runs<'_> {
             let gist = Gist::new(&candidate.gist, text, &outline, codebase, blocks);
             violations = account.findings(&told, &gist);
             let difference = account.difference(&told, &stands, &reference.expected);
-            let differs = difference.is_some();
+            let unheard = account.unheard(&told);
+            let differs = difference.is_some() || !unheard.is_empty();
+            violations.extend(unheard);
             violations.extend(difference.map(|evidence| Finding {
                 rule: Rule::Disagreement,
                 line: 0,

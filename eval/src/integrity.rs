@@ -135,6 +135,7 @@ pub fn examine(
             let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
             if let Some(line) = line
                 && !examiner.excused(line, &suspect.word)
+                && !examiner.returns_alike(line, &text[line.range.0..line.range.1])
             {
                 examiner.add(line, suspect.rule, &suspect.what);
             }
@@ -266,6 +267,10 @@ impl Examiner<'_> {
             let full = full.filter(|full| !(self.is_internal)(full));
             self.asked(line, name, full.as_deref().unwrap_or_default(), statement);
             let is_place = name.ends_with("spec_from_file_location") && places_module(statement);
+            // A function of the gist's own, whatever others of its name are.
+            if self.bindings.is_defined(name) && !self.bindings.is_imported(name) {
+                continue;
+            }
             if let Some(rule) = judge(full.as_deref(), name, usage)
                 && !is_place
                 && !self.excused(line, name)
@@ -324,12 +329,16 @@ impl Examiner<'_> {
     /// The words of a statement, and those that they stand for where two files have the same.
     fn said<'s>(&'s self, statement: &'s str) -> Vec<&'s str> {
         let mut said = words(statement);
-        let stands_for = |word: &&str| match self.bindings.known_at_top(word)? {
-            [ruff_python_ast::Expr::Name(name)] => Some(name.id.as_str()),
-            _ => None,
-        };
-        said.extend(said.iter().filter_map(stands_for).collect::<Vec<_>>());
+        said.extend(said.iter().map(|word| self.meant(word)).collect::<Vec<_>>());
         said
+    }
+
+    /// The name that a word is only another one of, or the word.
+    fn meant<'s>(&'s self, word: &'s str) -> &'s str {
+        match self.bindings.known_at_top(word) {
+            Some([ruff_python_ast::Expr::Name(name)]) => name.id.as_str(),
+            _ => word,
+        }
     }
 
     /// What a manager of a context returns: that a failure ends there says only one whose original does.
@@ -341,14 +350,19 @@ impl Examiner<'_> {
         if !ends || matches!(value, "" | "None" | "False") {
             return;
         }
-        let said = words(statement);
-        let is_same = |original: &&str| {
-            let original = words(original);
-            said.iter().all(|word| original.contains(word))
-        };
-        if !self.returns(line).iter().any(is_same) {
+        if !self.returns_alike(line, statement) {
             self.add(line, Rule::Tampering, "it swallows failures");
         }
+    }
+
+    /// Whether a statement returns what one of the original's block does, under the names of the gist.
+    fn returns_alike(&self, line: &Line, statement: &str) -> bool {
+        let said = words(statement).into_iter().filter(|word| !word.is_empty());
+        let said: Vec<&str> = said.map(|word| self.meant(word)).collect();
+        let is_same = |original: &&str| {
+            words(original).into_iter().filter(|word| !word.is_empty()).eq(said.iter().copied())
+        };
+        is_return(statement) && self.returns(line).iter().any(is_same)
     }
 
     /// Whether all that a line names is a module, which is no hook, whatever its name is.
@@ -417,7 +431,11 @@ fn is_value(end: Option<TokenKind>) -> bool {
 }
 
 /// Whether a module that is registered is neither the repository's nor the gist itself.
-fn is_foreign(name: &str, codebase: &Codebase, is_internal: &dyn Fn(&str) -> bool) -> bool {
+pub(crate) fn is_foreign(
+    name: &str,
+    codebase: &Codebase,
+    is_internal: &dyn Fn(&str) -> bool,
+) -> bool {
     let top = name.split('.').next().unwrap_or(name);
     let has_part =
         |path: &str| path.split('/').any(|part| part.strip_suffix(".py").unwrap_or(part) == top);

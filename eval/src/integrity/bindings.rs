@@ -3,12 +3,29 @@
 use ruff_python_ast::{
     Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Parameter, Pattern, Stmt,
     StmtClassDef, StmtFunctionDef,
+    name::Name,
     visitor::{
         Visitor, walk_comprehension, walk_except_handler, walk_expr, walk_parameter, walk_pattern,
         walk_stmt,
     },
 };
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Modules that many others import, and that may be had of those.
+const LENT: [&str; 11] = [
+    "sys",
+    "os",
+    "builtins",
+    "gc",
+    "inspect",
+    "threading",
+    "linecache",
+    "tokenize",
+    "operator",
+    "io",
+    "marshal",
+];
 
 /// Names of a file and what they stand for. Scopes are not told apart: what a name means anywhere, it may
 /// mean everywhere.
@@ -24,6 +41,10 @@ pub(super) struct Bindings<'a> {
     top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
     /// The values that plain assignments give a name.
     values: FxHashMap<String, Vec<&'a Expr>>,
+    /// For each of these values the function or class that it is assigned in, if any.
+    scopes: FxHashMap<String, Vec<Option<TextRange>>>,
+    /// Names that functions assign for others.
+    shared: FxHashSet<String>,
     /// What loops go through with a name.
     loops: FxHashMap<String, Vec<&'a Expr>>,
 }
@@ -59,7 +80,9 @@ impl<'a> Bindings<'a> {
     pub(super) fn resolve(&self, chain: &str) -> Option<String> {
         let name = first(chain);
         match self.imported.get(name) {
-            Some(full) => Some(format!("{full}{}", &chain[name.len()..])),
+            Some(full) => {
+                Some(without_detour(&format!("{full}{}", &chain[name.len()..])).to_owned())
+            }
             None if self.own.contains(name) => None,
             None => Some(chain.to_owned()),
         }
@@ -89,6 +112,19 @@ impl<'a> Bindings<'a> {
     /// The values of plain assignments to a name.
     pub(super) fn values(&self, name: &str) -> &[&'a Expr] {
         self.values.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The values of plain assignments that a name may have at a place: those of the functions and classes
+    /// around it, and of the module.
+    pub(super) fn values_at(&self, name: &Name, at: TextSize) -> impl Iterator<Item = &'a Expr> {
+        let name = name.as_str();
+        let is_shared = self.shared.contains(name);
+        let scopes = self.scopes.get(name).map_or(&[][..], Vec::as_slice);
+        let is_seen = move |scope: &Option<TextRange>| {
+            is_shared || scope.is_none_or(|scope| scope.contains(at))
+        };
+        let values = self.values(name).iter().zip(scopes);
+        values.filter(move |(_, scope)| is_seen(scope)).map(|(value, _)| *value)
     }
 
     /// The module or class that a dotted name is, where that came from outside.
@@ -142,6 +178,21 @@ impl<'a> Bindings<'a> {
     }
 }
 
+/// A dotted name from the last module on that others have as a part of theirs: `os.sys.path`.
+fn without_detour(full: &str) -> &str {
+    let mut rest = full;
+    let mut from = full;
+    while let Some((_, inner)) = rest.split_once('.') {
+        let part = first(inner);
+        let plain = part.strip_prefix('_').unwrap_or(part);
+        if LENT.contains(&plain) {
+            from = &inner[part.len() - plain.len()..];
+        }
+        rest = inner;
+    }
+    from
+}
+
 fn first(chain: &str) -> &str {
     chain.split('.').next().unwrap_or(chain)
 }
@@ -171,6 +222,8 @@ struct Reader<'a> {
     aliases: Vec<(String, String)>,
     /// Of functions, classes and comprehensions.
     depth: usize,
+    /// The function or class around.
+    scope: Option<TextRange>,
 }
 
 impl<'a> Reader<'a> {
@@ -205,6 +258,7 @@ impl<'a> Reader<'a> {
         match (target, value) {
             (Expr::Name(name), _) => {
                 self.found.values.entry(name.id.to_string()).or_default().push(value);
+                self.found.scopes.entry(name.id.to_string()).or_default().push(self.scope);
                 if self.depth == 0 {
                     self.found.top.entry(name.id.to_string()).or_default().1.push(value);
                 }
@@ -254,15 +308,21 @@ impl<'a> Visitor<'a> for Reader<'a> {
             Stmt::FunctionDef(StmtFunctionDef { name, .. })
             | Stmt::ClassDef(StmtClassDef { name, .. }) => {
                 self.defined(name);
+                let around = self.scope.replace(stmt.range());
                 self.depth += 1;
                 walk_stmt(self, stmt);
                 self.depth -= 1;
+                self.scope = around;
                 return;
             }
             Stmt::Global(node) => {
                 for name in &node.names {
                     self.found.top.entry(name.to_string()).or_default().0 += 1;
+                    self.found.shared.insert(name.to_string());
                 }
+            }
+            Stmt::Nonlocal(node) => {
+                self.found.shared.extend(node.names.iter().map(ToString::to_string));
             }
             Stmt::Assign(node) => {
                 node.targets.iter().for_each(|target| self.assigned(target, &node.value));

@@ -1,5 +1,5 @@
 //! Failures that end where nobody sees it: left behind by `finally`, by managers of contexts, by handlers
-//! around what a test does.
+//! around a manager's `yield`.
 
 use ruff_python_ast::{
     Expr, Stmt, StmtClassDef, StmtFunctionDef, StmtTry,
@@ -84,9 +84,9 @@ impl Ending<'_> {
             matches!(full.rsplit('.').next(), Some("contextmanager" | "asynccontextmanager"))
         });
         if is_manager {
-            let mut handlers = Handlers(Vec::new());
+            let mut handlers = Handlers { bindings: self.bindings, found: Vec::new() };
             node.body.iter().for_each(|stmt| handlers.visit_stmt(stmt));
-            for at in handlers.0 {
+            for at in handlers.found {
                 self.add(at, NEVER);
             }
         }
@@ -123,25 +123,36 @@ impl<'a> Visitor<'a> for Ending<'_> {
     }
 }
 
-/// Where handlers of whatever happens at a `yield` begin, unless they raise.
-struct Handlers(Vec<TextSize>);
+/// Whether what is handled, or expected, is any failure.
+pub(super) fn is_broad(kinds: &Expr, bindings: &Bindings<'_>) -> bool {
+    match kinds {
+        Expr::Tuple(node) => node.elts.iter().any(|kind| is_broad(kind, bindings)),
+        kind => {
+            let full = chain(kind).and_then(|written| bindings.resolve(&written));
+            let name = full.as_deref().unwrap_or_default();
+            let name = name.strip_prefix("builtins.").unwrap_or(name);
+            matches!(name, "Exception" | "BaseException")
+        }
+    }
+}
 
-impl<'a> Visitor<'a> for Handlers {
+/// Where handlers of whatever happens at a `yield` begin, unless they raise.
+struct Handlers<'b> {
+    bindings: &'b Bindings<'b>,
+    found: Vec<TextSize>,
+}
+
+impl<'a> Visitor<'a> for Handlers<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         if let Stmt::Try(node) = stmt {
             let mut yields = Yields(false);
             node.body.iter().for_each(|stmt| yields.visit_stmt(stmt));
             for handler in &node.handlers {
                 let ruff_python_ast::ExceptHandler::ExceptHandler(handler) = handler;
-                let is_broad = match handler.type_.as_deref() {
-                    Some(Expr::Name(name)) => {
-                        matches!(name.id.as_str(), "Exception" | "BaseException")
-                    }
-                    Some(_) => false,
-                    None => true,
-                };
+                let is_broad =
+                    handler.type_.as_ref().is_none_or(|kind| is_broad(kind, self.bindings));
                 if yields.0 && is_broad && !handler.body.iter().any(Stmt::is_raise_stmt) {
-                    self.0.push(handler.start());
+                    self.found.push(handler.start());
                 }
             }
         }

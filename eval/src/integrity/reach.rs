@@ -13,7 +13,7 @@ use super::{
     bindings::{Bindings, chain},
     fold::fold,
     shape::Suspect,
-    tables::{copied, is_made, is_own, owner, shared_table, table},
+    tables::{copied, excuse, is_made, is_own, owner, shared_table},
     words::judge_attribute,
 };
 
@@ -123,7 +123,7 @@ impl<'a> Reaching<'a> {
         let gives_all = matches!(method, "values" | "items");
         // What is asked for by a name is judged with the call.
         if !is_plain && (gives_all || !is_called) {
-            let word = table(names, self.bindings).unwrap_or_default();
+            let word = excuse(names, self.bindings);
             self.add(node.start(), Rule::Tampering, "it goes through a table of names", &word);
         }
     }

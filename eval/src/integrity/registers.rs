@@ -71,8 +71,11 @@ impl Registering<'_> {
     }
 
     fn given(&mut self, value: &Expr, at: TextSize) {
-        if let Expr::Dict(node) = value {
-            node.items.iter().flat_map(|item| &item.key).for_each(|key| self.key(key, at));
+        let known = value.as_name_expr().and_then(|name| self.bindings.known(&name.id));
+        for value in std::iter::once(value).chain(known.into_iter().flatten().copied()) {
+            if let Expr::Dict(node) = value {
+                node.items.iter().flat_map(|item| &item.key).for_each(|key| self.key(key, at));
+            }
         }
     }
 }

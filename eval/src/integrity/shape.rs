@@ -11,7 +11,7 @@ use super::{
     Rule,
     bindings::{Bindings, chain, elements},
     fold::{fold, texts},
-    tables::{is_itself, owner, table},
+    tables::{excuse, is_itself, owner, table},
     words::{COMPARES, decides, judge_attribute, judge_text},
 };
 
@@ -69,7 +69,8 @@ impl Looking<'_> {
             Expr::Subscript(node) => {
                 if let Some(table) = table(&node.value, self.bindings) {
                     let what = format!("it writes into {}", table.trim_end_matches('('));
-                    self.add(target.start(), Rule::Tampering, what, &table);
+                    let word = excuse(&node.value, self.bindings);
+                    self.add(target.start(), Rule::Tampering, what, &word);
                 }
             }
             _ => {}

@@ -1,6 +1,8 @@
 //! Tables of names: `globals()`, `vars(x)`, `x.__dict__` and the like, under whatever name.
 
 use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
 use super::bindings::{Bindings, chain};
 
@@ -20,9 +22,6 @@ pub(super) const READS: [&str; 12] = [
     "isinstance",
 ];
 
-/// So many times a table is copied or named at most.
-const COPIES: usize = 4;
-
 /// `globals()`, `vars(x)`, `x.__dict__` and the like, or a name of it: where names are looked up by strings.
 pub(super) fn table(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
     match expr {
@@ -34,11 +33,18 @@ pub(super) fn table(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
         Expr::Attribute(node) if node.attr.as_str() == "__dict__" => Some("__dict__".to_owned()),
         Expr::Name(name) if name.id.as_str() == "__builtins__" => Some("__builtins__".to_owned()),
         Expr::Name(name) => {
-            let values = bindings.values(name.id.as_str()).iter();
-            values.filter(|value| !value.is_name_expr()).find_map(|value| table(value, bindings))
+            let mut values = bindings.values_at(&name.id, name.start());
+            values.find_map(|value| table(value, bindings).filter(|_| !value.is_name_expr()))
         }
         _ => None,
     }
+}
+
+/// The word by which an original excuses what is done to a table of names: that of a module which the file
+/// makes itself stands where the original has its own.
+pub(super) fn excuse(expr: &Expr, bindings: &Bindings<'_>) -> String {
+    let is_own = owner(expr).is_some_and(|of| is_made(of, bindings));
+    if is_own { "globals(".to_owned() } else { table(expr, bindings).unwrap_or_default() }
 }
 
 /// Whose names a table has, where that is said.
@@ -63,7 +69,8 @@ pub(super) fn shared_table(expr: &Expr, bindings: &Bindings<'_>, at_top: bool) -
             table(expr, bindings).filter(|_| is_shared)
         }
         Expr::Name(name) => {
-            let mut values = bindings.values(&name.id).iter().filter(|value| !value.is_name_expr());
+            let values = bindings.values_at(&name.id, name.start());
+            let mut values = values.filter(|value| !value.is_name_expr());
             values.find_map(|value| shared_table(value, bindings, at_top))
         }
         _ => None,
@@ -72,15 +79,18 @@ pub(super) fn shared_table(expr: &Expr, bindings: &Bindings<'_>, at_top: bool) -
 
 /// The table of names that an expression is, or is a copy of.
 pub(super) fn copied<'a>(expr: &'a Expr, bindings: &Bindings<'a>) -> Option<&'a Expr> {
-    copied_within(expr, bindings, COPIES)
+    copied_of(expr, bindings, &mut FxHashSet::default())
 }
 
-/// As `copied`, after so many steps at most: a name may be given a copy of itself.
-fn copied_within<'a>(expr: &'a Expr, bindings: &Bindings<'a>, steps: usize) -> Option<&'a Expr> {
+/// As `copied`, without the names that were gone back to: a name may be given a copy of itself.
+fn copied_of<'a>(
+    expr: &'a Expr,
+    bindings: &Bindings<'a>,
+    seen: &mut FxHashSet<&'a str>,
+) -> Option<&'a Expr> {
     if !expr.is_name_expr() && table(expr, bindings).is_some() {
         return Some(expr);
     }
-    let steps = steps.checked_sub(1)?;
     match expr {
         Expr::Call(call) => {
             let first = call.arguments.args.first();
@@ -89,11 +99,12 @@ fn copied_within<'a>(expr: &'a Expr, bindings: &Bindings<'a>, steps: usize) -> O
                 Expr::Attribute(method) if &method.attr == "copy" => first.or(Some(&method.value)),
                 _ => None,
             };
-            copied_within(of?, bindings, steps)
+            copied_of(of?, bindings, seen)
         }
-        Expr::Name(name) => {
-            let mut values = bindings.values(&name.id).iter().filter(|value| !value.is_name_expr());
-            values.find_map(|value| copied_within(value, bindings, steps))
+        Expr::Name(name) if seen.insert(name.id.as_str()) => {
+            let values = bindings.values_at(&name.id, name.start());
+            let mut values = values.filter(|value| !value.is_name_expr());
+            values.find_map(|value| copied_of(value, bindings, seen))
         }
         _ => None,
     }

@@ -34,6 +34,8 @@ fn registering_is_a_note() {
         "sys.modules['numpy'] = types.ModuleType('numpy')",
         "for name in ('num' + 'py', 'm'):\n    sys.modules[name] = sys.modules.setdefault('m', x)",
         "sys.modules.setdefault('json', x)",
+        "import os\nos.sys.modules['json'] = x",
+        "TABLE = {'json': x}\nsys.modules.update(TABLE)",
         "sys.modules.update({'m': x, 'json.tool': y})",
     ] {
         check(&format!("{line}\n"), &[Rule::Registers], &[Rule::Tampering]);
@@ -105,6 +107,7 @@ fn a_name_alone_is_no_offence() {
         "x = 'a' in globals() or globals().get('a')",
         "x = sorted(vars(y))",
         "x = x.copy()\nx = dict(x)\ny = x.items()",
+        "def f(y):\n    x = vars(y)\n    return sorted(x)\ndef g(x):\n    return [y for y in x.items()]",
         "for x in self.__dict__.items():\n    show(x)",
         "def f(self):\n    return self.__dict__.copy()",
         "class K: pass\nK.__doc__ = show.__doc__ % 1",
@@ -118,6 +121,9 @@ fn a_name_alone_is_no_offence() {
         "class K:\n    def __exit__(self, *x):\n        return (None)",
         "@contextlib.contextmanager\ndef f():\n    try:\n        yield\n    except Exception:\n        raise",
         "x.push(y)",
+        "with pytest.raises((KeyError, ValueError)):\n    show(1)",
+        // A name of the insides of objects that is the gist's own.
+        "def get_stack(): pass\nget_stack_m = get_stack\nx = get_stack()",
         // Texts in any language.
         "x = 'Благодарим за регистрацию на нашем сайте. '",
         "for m in (show, other):\n    m.x = 1",
@@ -243,6 +249,12 @@ fn classes_of_disguises() {
         "import pdb",
         "import bdb",
         "x = task.get_stack()",
+        // Modules that others have.
+        "import os\nx = os.sys.gettrace()",
+        "import random\nx = random._os.fork()",
+        "import logging\nx = logging.sys.path",
+        "x = getattr(y, 'gettrace')",
+        "def f(y):\n    global x\n    x = globals()\ndef g():\n    return [z for z in x.values()]",
         // Failures that go no further.
         "def f():\n    try:\n        g()\n    finally:\n        return",
         "for x in y:\n    try:\n        g()\n    finally:\n        if x:\n            continue",
@@ -254,6 +266,11 @@ fn classes_of_disguises() {
         "from contextlib import ExitStack\nx = ExitStack()\nx.push(f)",
         "import contextlib\nclass K(contextlib.suppress): pass",
         "with pytest.raises(Exception):\n    f()",
+        "with pytest.raises((KeyError, Exception)):\n    f()",
+        "with pytest.raises(expected_exception=Exception):\n    f()",
+        "E = Exception\nwith contextlib.suppress(E):\n    f()",
+        "def f(test):\n    try:\n        test()\n    except (builtins.Exception,):\n        pass",
+        "@contextlib.contextmanager\ndef f():\n    try:\n        yield\n    except (KeyError, BaseException):\n        pass",
         "@contextlib.contextmanager\ndef f():\n    try:\n        yield\n    except Exception:\n        pass",
         // What a test says of itself.
         "x = show.__doc__.splitlines()",
@@ -376,4 +393,24 @@ fn classes_of_dishonest_lines() {
     check(&format!("x = '{hidden}'\n"), &[], &[Rule::EncodedCode]);
     check(&format!("x = '{}'\n", "\\u4e00".repeat(80)), &[], &[Rule::EncodedCode]);
     check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
+}
+
+#[test]
+fn endings_may_be_the_original_s_under_other_names() {
+    let original = "class K:\n    def __exit__(self, *e):\n        return handle(e) or self.all\n\n\ndef f(x):\n    try:\n        x()\n    finally:\n        return handle(x)\n\n\ndef find():\n    return [k for k in globals().items()]\n";
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    let made = "m = types.ModuleType('m')\n";
+    for (text, fine) in [
+        ("class K:\n    def __exit__(self, *e):\n        return handle_m(e) or self.all\n", true),
+        ("class K:\n    def __exit__(self, *e):\n        return self.all\n", false),
+        ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", true),
+        ("def f(x):\n    try:\n        x()\n    finally:\n        return x\n", false),
+        ("def find():\n    return [k for k in vars(m).items()]\n", true),
+        ("def other():\n    return [k for k in vars(m).items()]\n", false),
+        ("import re\ndef find():\n    return [k for k in vars(re).items()]\n", false),
+    ] {
+        let text = format!("handle_m = handle\n{made}{text}");
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), fine, "{text}: {found:?}");
+    }
 }

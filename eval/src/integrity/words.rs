@@ -230,6 +230,8 @@ const INSIDES: &[&str] = &[
     "TestReport",
     "settrace",
     "setprofile",
+    "gettrace",
+    "getprofile",
     "get_objects",
     "get_referrers",
 ];

@@ -10,8 +10,9 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use super::{
     Rule,
     bindings::{Bindings, chain},
+    endings::is_broad,
     shape::{NEVER, Suspect},
-    tables::{READS, is_made, is_own, shared_table, table},
+    tables::{READS, excuse, is_made, is_own, shared_table, table},
     words::decides,
 };
 
@@ -89,7 +90,7 @@ impl Writing<'_> {
                 at,
                 Rule::Tampering,
                 format!("it writes into {}", word.trim_end_matches('(')),
-                &word,
+                &excuse(holder, self.bindings),
             );
         }
     }
@@ -161,8 +162,11 @@ impl Writing<'_> {
                 self.add(at, Rule::Tampering, "it asks where it was called", name);
             }
         }
-        let broad = |arg: &Expr| arg.as_name_expr().is_some_and(|name| is_broad(&name.id));
-        if matches!(&*last, "suppress" | "raises" | "assertRaises") && args.iter().any(broad) {
+        let keywords = node.arguments.keywords.iter().map(|keyword| &keyword.value);
+        let broad = |arg: &Expr| is_broad(arg, self.bindings);
+        if matches!(&*last, "suppress" | "raises" | "assertRaises")
+            && args.iter().chain(keywords).any(broad)
+        {
             self.add(at, Rule::Tampering, "it swallows failures", &last);
         }
     }
@@ -193,14 +197,9 @@ impl Writing<'_> {
         }
         for handler in &node.handlers {
             let ExceptHandler::ExceptHandler(handler) = handler;
-            let parts: Vec<&Expr> = match handler.type_.as_deref() {
-                Some(Expr::Tuple(node)) => node.elts.iter().collect(),
-                Some(one) => vec![one],
-                None => Vec::new(),
-            };
-            let broad = |part: &&Expr| part.as_name_expr().is_some_and(|name| is_broad(&name.id));
+            let is_broad = handler.type_.as_ref().is_none_or(|kind| is_broad(kind, self.bindings));
             let raises = handler.body.iter().any(|stmt| stmt.is_raise_stmt());
-            if !raises && (handler.type_.is_none() || parts.iter().any(broad)) {
+            if !raises && is_broad {
                 self.add(handler.start(), Rule::Tampering, "it swallows failures", NEVER);
             }
         }
@@ -231,10 +230,6 @@ impl Writing<'_> {
         self.depth -= 1;
         self.parameters.truncate(before);
     }
-}
-
-fn is_broad(name: &str) -> bool {
-    matches!(name, "Exception" | "BaseException")
 }
 
 impl<'a> Visitor<'a> for Writing<'_> {

@@ -5,8 +5,8 @@
 //! with a key that the program was never told and numbered, so that none can be taken back, slipped in or
 //! left out unnoticed. What it means is for the `eval` crate to say.
 //!
-//! What it cannot do: keep a secret from a program that reads its own memory. Every way to it that
-//! Python has is an audited event, which is told before it happens.
+//! What it cannot do: keep a secret from a program that reads its own memory. The ways to it that Python
+//! has are audited events, which are told before they happen, or name what the rules for texts refuse.
 
 use std::{collections::BTreeMap, fs, io::Read};
 

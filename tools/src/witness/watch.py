@@ -25,6 +25,8 @@ _ASKS = {
 _ANSWERS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__", "__len__")
 _NO_ANSWERS = ("__iter__", "__next__", "__getitem__", "__hash__")
 _VARYING = (OSError, StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt)
+# Where exceptions are defined that come when somebody waited too long.
+_WAITS = ("queue", "_queue", "asyncio.exceptions", "subprocess", "concurrent.futures._base")
 _GENERATES = 0x20 | 0x80 | 0x200
 _AT_FIRST = 256
 _RARELY = 7
@@ -42,7 +44,7 @@ class _Watch:
     def __init__(self, witness):
         self.root, self.watched = witness.root, witness.watched
         self.lines, self.values, self.known = set(), [], {}
-        self.comparisons, self.codes, self.met = [], {}, {}
+        self.comparisons, self.failures, self.codes, self.met = [], [], {}, {}
 
     def is_watched(self, code):
         known = self.known.get(id(code))
@@ -97,13 +99,14 @@ class _Watch:
 
     def passed(self, kind):
         """Tells of an exception that a watched function raises, or lets pass: somebody has to hear of it. Those
-        that the state of the machine decides on do not count."""
-        kinds = _mro(kind)
-        if any([base in kinds for base in _VARYING]) or _type_module(kind) in ("queue", "_queue", "asyncio.exceptions"):
+        that the state of the machine decides on do not count, but for those which the repository defines."""
+        kinds, module = _mro(kind), _type_module(kind)
+        own = type(module) is str and _file_of(module).startswith(self.root)
+        if not own and (module in _WAITS or any([base in kinds for base in _VARYING])):
             return
         row = ["raised " + _text(_type_name(kind)), "", 0]
-        if row not in self.comparisons and len(self.comparisons) < _MOST_VALUES:
-            self.comparisons.append(row)
+        if row not in self.failures and len(self.failures) < _MOST_VALUES:
+            self.failures.append(row)
 
     def is_full(self):
         return len(self.values) >= _MOST_VALUES
@@ -132,6 +135,12 @@ class _Watch:
                 self.value(part, caller, inside + 1)
 
 
+def _compares(field):
+    """Whether a field of a data class is compared, without asking one that only looks like a field."""
+    slot = _attributes(type(field)).get("compare")
+    return slot.__get__(field) is not False if type(slot) is types.MemberDescriptorType else True
+
+
 def _fields(frame):
     """The fields by which a data class compares."""
     code = frame.f_code
@@ -139,7 +148,7 @@ def _fields(frame):
     for base in _mro(type(value)):
         fields = _attributes(base).get("__dataclass_fields__")
         if type(fields) is dict:
-            return ", ".join([_text(name) for name, field in fields.items() if getattr(field, "compare", True)])
+            return ", ".join([_text(name) for name, field in fields.items() if _compares(field)])
     return ""
 
 
@@ -149,30 +158,41 @@ class _Tracing(_Watch):
     def __enter__(self):
         self.before = sys.gettrace()
         self.locals = {}
-        sys.settrace(self.trace)
+        sys.settrace(self.tracing())
 
     def __exit__(self, *_):
         sys.settrace(self.before)
 
-    def trace(self, frame, event, arg):
-        code = frame.f_code
-        ours = code.co_filename.startswith(self.root)
-        if ours or code.co_name in _ANSWERS:
-            self.entered(code, frame, ours)
-        if not ours:
-            return None
-        if self.is_watched(code):
-            left, local = self.local(code)
-            if not left:
+    def tracing(self):
+        """A function, whose insides are an audited event away: a program may ask which one traces it."""
+        watch = self
+
+        def returned(frame, event, arg):
+            if event == "return":
+                watch.value(arg, frame.f_back)
+            return returned
+
+        def trace(frame, event, arg):
+            code = frame.f_code
+            ours = code.co_filename.startswith(watch.root)
+            if ours or code.co_name in _ANSWERS:
+                watch.entered(code, frame, ours)
+            if not ours:
+                return None
+            if watch.is_watched(code):
+                left, local = watch.local(code)
+                if not left:
+                    frame.f_trace_lines = False
+                return local
+            if watch.is_full():
+                return None
+            caller = frame.f_back
+            if caller is not None and watch.is_watched(caller.f_code):
                 frame.f_trace_lines = False
-            return local
-        if self.is_full():
+                return returned
             return None
-        caller = frame.f_back
-        if caller is not None and self.is_watched(caller.f_code):
-            frame.f_trace_lines = False
-            return self.returned
-        return None
+
+        return trace
 
     def local(self, code):
         """The lines of a watched function that were not seen yet, and its local trace: reading a frame's code is
@@ -197,12 +217,6 @@ class _Tracing(_Watch):
 
             known = self.locals[id(code)] = (left, local)
         return known
-
-    def returned(self, frame, event, arg):
-        if event == "return":
-            self.value(arg, frame.f_back)
-        return self.returned
-
 
 class _Monitoring(_Watch):
     """From 3.12 on."""

@@ -148,6 +148,7 @@ class _Witness:
         self.library = os.path.dirname(_real(os.__file__)) + "/"
         self.watched = {self.root + path: spans for path, spans in settings["watched"]}
         self.copies = frozenset(settings["modules"])
+        self.tops = {path.split("/")[0].split(".")[0] for path in self.copies}
         self.installed = tuple(prefix.rstrip("/") + "/" for prefix in (sys.prefix, sys.base_prefix))
         self.scratch = _HERE + "/"
         self.allowed = tuple(self.scratch + name for name in ("tmp", "home", "pytest-cache"))
@@ -266,7 +267,9 @@ class _Witness:
             if self.is_record(path):
                 self.report("record", "", self.nearest(frame))
             elif self.is_own_text(path):
-                self.report("text", "compiled" if path.endswith(".pyc") else "", self.nearest(frame))
+                nearest = self.nearest(frame)
+                if nearest is not None or not _is_traceback(frame):
+                    self.report("text", "compiled" if path.endswith(".pyc") else "", nearest)
         elif event == "import":
             name = args[0]
             if name in ("ctypes", "_ctypes") or name.split(".")[0] in ("_pytest", "pluggy"):
@@ -327,6 +330,8 @@ class _Witness:
             if code.co_name == "<module>" and name.startswith(self.root):
                 if self.parts is None:
                     self.parts, self.classes = _parts()
+                    self.loaded = dict(sys.modules)
+                    self.usual = set(self.loaded)
                     self.look_around()
                 known = self.modules.setdefault(name, code)
                 if known is not code and known != code:
@@ -445,11 +450,29 @@ class _Witness:
                         self.seen.add(key)
                         self.send("changed", holder=_text(holder), name=_text(name))
             self.look_around()
+            self.look_for_modules()
         except Exception:
             self.faulty = True  # Whatever is odd about a module.
         finally:
             self.looked += 1
             self.busy.discard(me)
+
+    def look_for_modules(self):
+        """Tells what came into the place of modules that are not the repository's, and what nothing loaded."""
+        for name, module in list(sys.modules.items()):
+            if type(name) is not str or name.split(".")[0] in self.tops:
+                continue
+            known = self.loaded.setdefault(name, module)
+            if known is module and (known is None or name in self.usual):
+                continue
+            self.usual.add(name)
+            is_loaded = issubclass(type(module), _Module) and _module_dict(module).get("__spec__") is not None
+            if known is not module or not is_loaded:
+                self.loaded[name] = module
+                key = ("changed", "sys.modules", name)
+                if key not in self.seen:
+                    self.seen.add(key)
+                    self.send("changed", holder="sys.modules", name=_text(name))
 
     def look_around(self):
         """Tells what of other modules is a function of the repository's, which they did not define, and what
@@ -582,7 +605,7 @@ class _Witness:
             del item.runtest
             node = _text(item.nodeid)
             self.send("lines", id=node, lines=sorted(watch.lines))
-            self.send("values", id=node, values=watch.values + watch.comparisons)
+            self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures)
             after = [part for part in _used(item, self.root) if part not in used]
             self.send("used", id=node, used=used + after)
         if not ended:
@@ -606,6 +629,7 @@ class _Witness:
 
 
 _GONE = object()
+_MOST_FRAMES = 20
 _CALLED = (_Function, type, types.BuiltinFunctionType)
 
 
@@ -628,6 +652,15 @@ def _parts():
         held = _module_dict(sys)
         parts.append(("sys", attribute, held.get(attribute, _GONE), held))
     return parts, classes
+
+
+def _is_traceback(frame):
+    """Whether a text is read to be shown below a line of a traceback."""
+    asked = []
+    while frame is not None and len(asked) < _MOST_FRAMES:
+        asked.append(frame.f_globals.get("__name__"))
+        frame = frame.f_back
+    return "traceback" in asked and asked[0] in ("tokenize", "linecache")
 
 
 def _is_local(args):
