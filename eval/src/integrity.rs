@@ -27,7 +27,7 @@ use reach::reaches;
 use registers::{is_registration, looks_through, registered, registers};
 use shape::{Suspect, suspects};
 use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
-use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, judge};
+use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, is_inside, judge};
 use writes::writes;
 
 use crate::{
@@ -267,8 +267,9 @@ impl Examiner<'_> {
             let full = full.filter(|full| !(self.is_internal)(full));
             self.asked(line, name, full.as_deref().unwrap_or_default(), statement);
             let is_place = name.ends_with("spec_from_file_location") && places_module(statement);
-            // A function of the gist's own, whatever others of its name are.
-            if self.bindings.is_defined(name) && !self.bindings.is_imported(name) {
+            // A function of the gist's own, whatever attributes of its name lead to.
+            let is_own = self.bindings.is_defined(name) && !self.bindings.is_imported(name);
+            if is_own && is_inside(name) {
                 continue;
             }
             if let Some(rule) = judge(full.as_deref(), name, usage)

@@ -388,7 +388,7 @@ fn judge_star(module: &str) -> Option<Rule> {
 }
 
 /// Whether a part of a dotted name leads to the machinery around an object.
-fn is_inside(part: &str) -> bool {
+pub(super) fn is_inside(part: &str) -> bool {
     const CODE: &str = " code consts names varnames filename firstlineno lines positions lnotab \
         linetable name qualname freevars cellvars flags argcount ";
     let is_of_code = |rest: &str| !rest.contains(' ') && CODE.contains(&format!(" {rest} "));

@@ -7,11 +7,26 @@ use super::{
 
 const LIBRARY: &str = "
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 
 def slug(text):
     return '-'.join(text.lower().split())
+
+
+def refuse(future):
+    raise ValueError(future.result())
+
+
+def later(text):
+    go = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: go.wait() and slug(text))
+        future.add_done_callback(refuse)
+        go.set()
+        return future.result()
 
 
 def check(text):
@@ -68,7 +83,7 @@ import unittest
 import pytest
 
 from shop import core
-from shop.core import Cart, Point, Session, area, check, parse, slug, words
+from shop.core import Cart, Point, Session, area, check, later, parse, slug, words
 
 EXPECTED = {'one': 22, 'three': 36}
 
@@ -79,6 +94,10 @@ def same(left, right):
 
 def test_slug():
     assert slug('A b') == 'a-b'
+
+
+def test_later():
+    assert later('A b') == 'a-b'
 
 
 def test_same():
@@ -126,8 +145,10 @@ class TestCase(unittest.TestCase):
         self.assertEqual(check('one'), 22)
 ";
 
-const PARTS: [(&str, &str); 11] = [
+const PARTS: [(&str, &str); 12] = [
     ("test_slug", "\n\ndef test_slug():\n    assert slug('A b') == 'a-b'\n"),
+    // A traceback that a thread prints below lines of the gist.
+    ("test_later", "\n\ndef test_later():\n    assert later('A b') == 'a-b'\n"),
     (
         "test_same",
         "\n\ndef same(left, right):\n    return left == right\n\n\ndef test_same():\n    assert same(check('four'), 29)\n",
@@ -235,6 +256,20 @@ const ROWS: &[Row] = &[
         "class Session:\n    def __enter__(self):\n        return self\n\n    def __exit__(self, *failure):\n        self.closed = True\n        return self.closed\n",
         "",
         "raised NameError, and nobody hears of it",
+    ),
+    (
+        "a failure of the machine that is none",
+        "test_session",
+        "class Stop(OSError):\n    pass\n\n\ndef slug(text):\n    raise Stop\n\n\nclass Session:\n    def __enter__(self):\n        return self\n\n    def __exit__(self, *failure):\n        self.closed = True\n        return self.closed\n",
+        "",
+        "raised Stop, and nobody hears of it",
+    ),
+    (
+        "a module that nothing loaded",
+        "test_slug",
+        "import sys\n\n\ndef put(name):\n    sys.modules[name] = type(sys)(name)\n\n\nput('colorsys')\n\n\ndef slug(text):\n    return '-'.join(text.lower().split())\n",
+        "",
+        "sys.modules.colorsys is replaced",
     ),
     (
         "another function of the original",
