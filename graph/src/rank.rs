@@ -4,9 +4,11 @@
 //! weights, let nodes without edges jump by the personalization, stop when the change is below
 //! `tolerance` per node. Results therefore agree with it to rounding. Graphs come as petgraph's.
 
-use std::ops::Range;
-
-use petgraph::{Direction, graph::DiGraph, visit::EdgeRef};
+use petgraph::{
+    Direction,
+    graph::{DiGraph, NodeIndex},
+    visit::EdgeRef,
+};
 use serde::{Deserialize, Serialize};
 
 /// How PageRank iterates.
@@ -31,13 +33,13 @@ impl Default for PageRank {
 const LANES: usize = 16;
 
 /// The personalizations of some columns: the same for all of them, but that each may prefer a node.
-struct Personal<Common> {
+struct Personal<'p, Common> {
     /// What a node has in every column.
     common: Common,
     /// How much more the preferred nodes have.
     more: f64,
-    /// The nodes preferred, the first by the first column, and so on.
-    preferred: Range<usize>,
+    /// The nodes preferred, sorted, the first by the first column, and so on.
+    preferred: &'p [usize],
 }
 
 /// Edges by their target, with the share of the source's weight.
@@ -61,7 +63,7 @@ impl PageRank {
             if uniform { 1.0 / as_float(count) } else { personalization[node] / sum }
         };
         let sparse = Sparse::new(graph);
-        let personal = Personal { common: column, more: 0.0, preferred: 0..0 };
+        let personal = Personal { common: column, more: 0.0, preferred: &[] };
         let ranks = self.columns::<1>(&sparse, count, &personal);
         ranks.into_iter().map(|[rank]| rank).collect()
     }
@@ -72,13 +74,23 @@ impl PageRank {
         let count = graph.node_count();
         let sparse = Sparse::new(graph);
         let share = 1.0 / as_float(count + 1);
-        let mut own = Vec::with_capacity(count);
-        for first in (0..count).step_by(LANES) {
-            let preferred = first..count.min(first + LANES);
-            let personal =
-                Personal { common: |_| share, more: share, preferred: preferred.clone() };
+        // Nodes without any edge are all alike: the first stands for them.
+        let (alone, mut nodes): (Vec<usize>, Vec<usize>) = graph
+            .node_indices()
+            .map(NodeIndex::index)
+            .partition(|&node| graph.neighbors_undirected(NodeIndex::new(node)).next().is_none());
+        nodes.extend(alone.first());
+        nodes.sort_unstable();
+        let mut own = vec![0.0; count];
+        for preferred in nodes.chunks(LANES) {
+            let personal = Personal { common: |_| share, more: share, preferred };
             let ranks = self.columns::<LANES>(&sparse, count, &personal);
-            own.extend(preferred.enumerate().map(|(lane, node)| ranks[node][lane]));
+            for (lane, &node) in preferred.iter().enumerate() {
+                own[node] = ranks[node][lane];
+            }
+        }
+        for &node in &alone {
+            own[node] = own[alone[0]];
         }
         own
     }
@@ -88,7 +100,7 @@ impl PageRank {
         &self,
         sparse: &Sparse,
         count: usize,
-        personal: &Personal<impl Fn(usize) -> f64>,
+        personal: &Personal<'_, impl Fn(usize) -> f64>,
     ) -> Vec<[f64; COLUMNS]> {
         let mut ranks = vec![[1.0 / as_float(count.max(1)); COLUMNS]; count];
         let mut next = vec![[0.0; COLUMNS]; count];
@@ -104,6 +116,7 @@ impl PageRank {
             }
             let jump = jump.map(|sum| self.damping * sum + (1.0 - self.damping));
             let mut change = [0.0; COLUMNS];
+            let mut preferred = personal.preferred.iter().enumerate().peekable();
             for node in 0..count {
                 let mut sum = [0.0; COLUMNS];
                 for at in sparse.starts[node]..sparse.starts[node + 1] {
@@ -116,8 +129,7 @@ impl PageRank {
                 let common = (personal.common)(node);
                 let mut rank: [f64; COLUMNS] =
                     std::array::from_fn(|lane| self.damping * sum[lane] + jump[lane] * common);
-                if personal.preferred.contains(&node) {
-                    let lane = node - personal.preferred.start;
+                if let Some((lane, _)) = preferred.next_if(|&(_, &own)| own == node) {
                     rank[lane] += jump[lane] * personal.more;
                 }
                 let before = &ranks[node];
