@@ -135,7 +135,6 @@ pub fn examine(
             let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
             if let Some(line) = line
                 && !examiner.excused(line, &suspect.word)
-                && !examiner.returns_alike(line, &text[line.range.0..line.range.1])
             {
                 examiner.add(line, suspect.rule, &suspect.what);
             }

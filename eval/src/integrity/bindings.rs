@@ -13,19 +13,8 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Modules that many others import, and that may be had of those.
-const LENT: [&str; 11] = [
-    "sys",
-    "os",
-    "builtins",
-    "gc",
-    "inspect",
-    "threading",
-    "linecache",
-    "tokenize",
-    "operator",
-    "io",
-    "marshal",
-];
+const LENT: [&str; 9] =
+    ["sys", "os", "builtins", "gc", "inspect", "threading", "linecache", "tokenize", "marshal"];
 
 /// Names of a file and what they stand for. Scopes are not told apart: what a name means anywhere, it may
 /// mean everywhere.

@@ -33,8 +33,8 @@ pub(super) fn table(expr: &Expr, bindings: &Bindings<'_>) -> Option<String> {
         Expr::Attribute(node) if node.attr.as_str() == "__dict__" => Some("__dict__".to_owned()),
         Expr::Name(name) if name.id.as_str() == "__builtins__" => Some("__builtins__".to_owned()),
         Expr::Name(name) => {
-            let mut values = bindings.values_at(&name.id, name.start());
-            values.find_map(|value| table(value, bindings).filter(|_| !value.is_name_expr()))
+            let values = bindings.values_at(&name.id, name.start());
+            values.filter(|value| !value.is_name_expr()).find_map(|value| table(value, bindings))
         }
         _ => None,
     }

@@ -83,6 +83,8 @@ fn a_name_alone_is_no_offence() {
         "def f(x): raise AssertionError(x)",
         // Names of each other.
         "x = y\ny = x\nshow(x)",
+        "x = y\ny = x\nx['a'] = 1",
+        "x = x\nx['a'] = x['b']",
         // The repository's own.
         "x = httpx.get('/')",
         "from httpx import get",
@@ -403,7 +405,7 @@ fn endings_may_be_the_original_s_under_other_names() {
     for (text, fine) in [
         ("class K:\n    def __exit__(self, *e):\n        return handle_m(e) or self.all\n", true),
         ("class K:\n    def __exit__(self, *e):\n        return self.all\n", false),
-        ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", true),
+        ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", false),
         ("def f(x):\n    try:\n        x()\n    finally:\n        return x\n", false),
         ("def find():\n    return [k for k in vars(m).items()]\n", true),
         ("def other():\n    return [k for k in vars(m).items()]\n", false),

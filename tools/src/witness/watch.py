@@ -164,7 +164,7 @@ class _Tracing(_Watch):
         sys.settrace(self.before)
 
     def tracing(self):
-        """A function, whose insides are an audited event away: a program may ask which one traces it."""
+        """A function, whose insides the rules for texts refuse: a program may ask which one traces it."""
         watch = self
 
         def returned(frame, event, arg):

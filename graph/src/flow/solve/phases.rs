@@ -284,7 +284,7 @@ impl Solver<'_> {
 /// What each slot of a file is a copy of.
 #[derive(Default)]
 struct Copies {
-    /// Where the sources of each slot begin; one more at the end.
+    /// Where the sources of each slot begin; two more at the end.
     starts: Vec<u32>,
     sources: Vec<Slot>,
 }
