@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use ::eval::{
-    BenchSpec, CachedSupply, Category, Format, Index, Known, Plan, Retry, Row, Solver, Standing,
-    Summary, Supplied, Task, bench, remaining, summarize,
+    BenchSpec, CachedSupply, Category, Format, Index, Known, Plan, Retry, Solver, Supplied, Task,
+    bench, remaining, summarize,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use tools::Sandbox;
 
 use super::{
     Exit, Failure, OrExit,
+    bar::{self, Bar},
     board::Board,
     flags::Flags,
     progress::{Progress, printable},
@@ -68,9 +69,9 @@ pub struct Bench {
     /// Only every Nth task, starting with the Ith, so that N machines share the tasks.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
-    /// The fidelity that every suite has to reach for exit code 0, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
-    at_least: f64,
+    /// The fidelity that every suite, or the one named, has to reach for exit code 0, in percent [default: 100].
+    #[arg(long, value_name = "[SUITE=]PERCENT", value_parser = bar::parse)]
+    at_least: Vec<Bar>,
     /// Leave everything in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
@@ -114,6 +115,7 @@ impl Bench {
             .collect();
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
         let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
+        bar::known(&self.at_least, &suites.tasks)?;
         self.select(&mut suites);
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
@@ -186,7 +188,7 @@ impl Bench {
             let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
             return Err(Failure::new(Exit::Interrupted, message));
         }
-        Ok(exit(&results, &summary, self.at_least))
+        Ok(bar::exit(&results, &summary, &self.at_least))
     }
 
     /// Every external program with every model.
@@ -325,35 +327,6 @@ fn elsewhere(
     Ok(Supplied { repository, environment })
 }
 
-/// The worst that became of any task, where some suite is below the fidelity that was asked for. What the
-/// machine failed at is never made up for.
-fn exit(results: &[Row], summary: &Summary, at_least: f64) -> Exit {
-    let of = |row: &Row| match row.standing {
-        Standing::Scored if row.fidelity == Some(1.0) => Exit::Success,
-        Standing::Scored => Exit::NotFaithful,
-        Standing::Quarantined | Standing::Unfit => Exit::Success,
-        Standing::Infrastructure => Exit::Infrastructure,
-    };
-    let worst = results.iter().map(of).max().unwrap_or(Exit::Success);
-    let reached = summary
-        .suites
-        .iter()
-        .all(|suite| suite.fidelity.is_none_or(|fidelity| fidelity * 100.0 >= at_least - ROUNDING));
-    match worst {
-        Exit::NotFaithful if reached => Exit::Success,
-        worst => worst,
-    }
-}
-
-/// A mean of zeros and ones that is exact in percent may be off by this much.
-const ROUNDING: f64 = 1e-9;
-
-fn percent(text: &str) -> Result<f64, String> {
-    let value = text.trim_end_matches('%').parse::<f64>().ok();
-    let value = value.filter(|value| (0.0..=100.0).contains(value));
-    value.ok_or_else(|| "not a number from 0 to 100".to_owned())
-}
-
 fn slice(text: &str) -> Result<(usize, usize), String> {
     let wrong = || "not FROM:TO (for example 10:20, or :20)".to_owned();
     let (from, to) = text.split_once(':').ok_or_else(wrong)?;
@@ -394,7 +367,6 @@ mod tests {
         assert_eq!(slice(":5"), Ok((0, 5)));
         assert_eq!(slice("2:"), Ok((2, usize::MAX)));
         assert_eq!(shard("2/3"), Ok((2, 3)));
-        assert_eq!(percent("93.5"), Ok(93.5));
         for wrong in ["", "5", "5:2", "a:b", "-1:2"] {
             assert!(slice(wrong).is_err(), "{wrong}");
         }
@@ -404,8 +376,5 @@ mod tests {
         assert_eq!(retry("limit"), Ok(Retry::Limit));
         assert_eq!(retry("run-time-error"), Ok(Retry::Category(Category::RuntimeError)));
         assert!(retry("weather").unwrap_err().contains("infrastructure, unfit"));
-        for wrong in ["101", "-1", "NaN", "x"] {
-            assert!(percent(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -11,6 +11,7 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 mod output;
 
 mod ask;
+mod bar;
 mod bench;
 mod board;
 mod cache;

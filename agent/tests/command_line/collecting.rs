@@ -110,9 +110,19 @@ fn a_bench_may_ask_for_less_than_everything() {
     let head = format!("source = '{}'\npython = '{python}'\n", source.display());
     let suite = head + &task("test_good") + &task("test_placed");
     fs::write(user.here().join("half.toml"), suite).unwrap();
-    for (least, code) in [("100", 1), ("50", 0), ("51", 1), ("0", 0)] {
-        let ran = user.gistify(&["bench", "half.toml", "--at-least", least]);
-        assert_eq!(ran.code, code, "at least {least}: {}{}", ran.out, ran.err);
+    for (least, code) in [
+        (&["100"][..], 1),
+        (&["50"], 0),
+        (&["51"], 1),
+        (&["0"], 0),
+        (&["half=50"], 0),
+        (&["0", "half=51"], 1),
+        (&["other=50"], 2),
+    ] {
+        let bars = least.iter().flat_map(|bar| ["--at-least", bar]);
+        let words: Vec<_> = ["bench", "half.toml"].into_iter().chain(bars).collect();
+        let ran = user.gistify(&words);
+        assert_eq!(ran.code, code, "at least {least:?}: {}{}", ran.out, ran.err);
     }
 }
 
