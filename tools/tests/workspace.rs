@@ -11,6 +11,7 @@ use std::{
 };
 
 use gistify_tools::{Repository, RepositoryError, Workspace, WorkspaceError};
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 /// Files and links below a directory, and what they hold.
 fn contents(root: &Path) -> BTreeMap<String, String> {
@@ -166,6 +167,18 @@ fn large_trees_are_copied_whole() {
     let copy = workspace.copy(&repository).unwrap();
     assert_eq!(contents(&copy), contents(&root));
     assert_eq!(Repository::of_directory(&copy).unwrap().fingerprint, repository.fingerprint);
+}
+
+#[test]
+fn directories_are_asked_to_be_put_far_apart() {
+    let temporary = tempfile::tempdir().unwrap();
+    let open = |path: &Path| fs::File::open(path).unwrap();
+    let workspace = Workspace::create(&temporary.path().join("work")).unwrap();
+    if let Err(error) = ioctl_setflags(open(temporary.path()), IFlags::TOPDIR) {
+        println!("skipped: the file system has no such hint ({error})");
+        return;
+    }
+    assert!(ioctl_getflags(open(workspace.root())).unwrap().contains(IFlags::TOPDIR));
 }
 
 #[test]
