@@ -15,6 +15,8 @@ mod text;
 mod words;
 mod writes;
 
+use std::cell::LazyCell;
+
 use graph::Syntax;
 use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -31,6 +33,7 @@ use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, is_inside, judge
 use writes::writes;
 
 use crate::{
+    aliases::{aliases, without_names},
     blocks::{Line, Outline, Role},
     codebase::Codebase,
 };
@@ -106,7 +109,7 @@ pub fn examine(
         let lines = gist.lines.iter().enumerate().filter(|(at, line)| {
             !stands(line) && !plain.as_ref().is_some_and(|plain| stands(&plain[*at]))
         });
-        let invented: Vec<&Line> = lines.map(|(_, line)| line).collect();
+        let invented: Vec<(usize, &Line)> = lines.collect();
         let mut examiner = Examiner {
             syntax: &syntax,
             bindings: &bindings,
@@ -116,7 +119,7 @@ pub fn examine(
             encoded: 0,
             found: Integrity::default(),
         };
-        for line in &invented {
+        for (_, line) in &invented {
             examiner.line(line);
         }
         let body = syntax.body();
@@ -130,12 +133,22 @@ pub fn examine(
             let what = format!("it puts a module of its own in the place of {word}");
             Suspect { at, rule: Rule::Tampering, what, word }
         }));
+        // A name that had to be changed because of a collision is changed back before judging.
+        let named = LazyCell::new(|| {
+            let mut aliases = aliases(text, gist);
+            aliases.retain(|name, _| bindings.once(name).is_some());
+            let plain = without_names(text, &aliases, false);
+            let lines = Outline::of_shallow(&plain).lines;
+            (lines.len() == gist.lines.len()).then_some(lines)
+        });
         for suspect in all {
             let at = suspect.at.to_usize();
-            let line = invented.iter().rev().find(|line| line.range.0 <= at && at < line.range.1);
-            if let Some(line) = line
-                && !examiner.excused(line, &suspect.word)
-            {
+            let holds = |line: &Line| line.range.0 <= at && at < line.range.1;
+            let Some((number, line)) = invented.iter().rev().find(|(_, line)| holds(line)) else {
+                continue;
+            };
+            let is_renamed = || named.as_ref().is_some_and(|lines| stands(&lines[*number]));
+            if !examiner.excused(line, &suspect.word) && !is_renamed() {
                 examiner.add(line, suspect.rule, &suspect.what);
             }
         }

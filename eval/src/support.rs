@@ -6,12 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use graph::Syntax;
-use ruff_python_ast::token::TokenKind;
-use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use crate::{
+    aliases::{aliases, without_names},
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{Finding, Rule},
@@ -295,7 +293,8 @@ fn compare(
 /// The gist with every alias that it defines at its top level replaced by what it stands for, and the
 /// places of the tests' files by the `__file__` that they are there.
 fn without_aliases(support: &Support<'_>, attributes: bool) -> Outline {
-    let plain = without_names(support.text, support.gist, attributes);
+    let aliases = aliases(support.text, support.gist);
+    let plain = without_names(support.text, &aliases, attributes);
     let is_test = |end: &str| support.files.iter().any(|path| format!("/{path}").ends_with(end));
     Outline::of_shallow(&without_places(&plain, is_test))
 }
@@ -318,59 +317,9 @@ fn without_places(text: &str, is_path: impl Fn(&str) -> bool) -> String {
     out
 }
 
-/// A text with each alias that the gist defines at its top level replaced by what it stands for; with
-/// `attributes`, also behind a dot.
-fn without_names(text: &str, gist: &Outline, attributes: bool) -> String {
-    graph::with_deep_stack(|| {
-        let syntax = Syntax::parse(graph::Source::new("gist", text));
-        let mut aliases: BTreeMap<&str, String> = BTreeMap::new();
-        for line in gist.lines.iter().filter(|line| line.alias && line.block.is_empty()) {
-            let statement = &text[line.range.0..line.range.1];
-            let Some((_, value)) = statement.split_once('=') else { continue };
-            let value = value.trim();
-            let plain = value.chars().all(|c| c.is_alphanumeric() || c == '_');
-            if let [name] = line.binds.as_slice()
-                && plain
-            {
-                aliases.insert(name, value.to_owned());
-            }
-        }
-        let all = TextRange::new(TextSize::new(0), TextSize::of(text));
-        let mut out = String::with_capacity(text.len());
-        let mut done = 0;
-        let mut after_dot = false;
-        for token in syntax.tokens(all) {
-            let (start, end) = (token.start().to_usize(), token.end().to_usize());
-            if token.kind() == TokenKind::Name
-                && (attributes || !after_dot)
-                && let Some(value) = aliases.get(&text[start..end])
-            {
-                out.push_str(&text[done..start]);
-                out.push_str(value);
-                done = end;
-            }
-            after_dot = token.kind() == TokenKind::Dot;
-        }
-        out.push_str(&text[done..]);
-        out
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_collisions_are_changed_back() {
-        let text = "svd_linalg = svd\nsvd = wrapped(linalg.svd_linalg, svd_linalg)\n";
-        for (attributes, expected) in [
-            (false, "svd = wrapped(linalg.svd_linalg, svd)"),
-            (true, "svd = wrapped(linalg.svd, svd)"),
-        ] {
-            let plain = without_names(text, &Outline::of(text), attributes);
-            assert_eq!(plain.lines().nth(1), Some(expected));
-        }
-    }
 
     #[test]
     fn the_places_of_tests_are_changed_back() {

@@ -405,7 +405,8 @@ fn endings_may_be_the_original_s_under_other_names() {
     for (text, fine) in [
         ("class K:\n    def __exit__(self, *e):\n        return handle_m(e) or self.all\n", true),
         ("class K:\n    def __exit__(self, *e):\n        return self.all\n", false),
-        ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", false),
+        ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", true),
+        ("def f(x):\n    try:\n        x()\n    finally:\n        return other_m(x)\n", false),
         ("def f(x):\n    try:\n        x()\n    finally:\n        return x\n", false),
         ("def find():\n    return [k for k in vars(m).items()]\n", true),
         ("def other():\n    return [k for k in vars(m).items()]\n", false),
@@ -414,5 +415,29 @@ fn endings_may_be_the_original_s_under_other_names() {
         let text = format!("handle_m = handle\n{made}{text}");
         let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
         assert_eq!(found.violations.is_empty(), fine, "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn a_line_may_name_what_a_collision_renamed() {
+    let original = "class Engine:\n    pass\n\n\nclass Part:\n    pass\n\n\nEngine.part = Part\n";
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    let classes = "class Engine:\n    pass\nclass Part:\n    pass\n";
+    for (line, fine) in [
+        ("Part_m = Part\nEngine.part = Part_m\n", true),
+        ("Engine.part = Part_m\n", false),
+        ("Part_m = Part\nPart_m = Engine\nEngine.part = Part_m\n", false),
+        ("Part_m = Part\nclass Part_m: pass\nEngine.part = Part_m\n", false),
+        ("Part_m = Part\nfor Part_m in [Engine]: pass\nEngine.part = Part_m\n", false),
+        (
+            "Part_m = Part\ndef f():\n    global Part_m\n    Part_m = Engine\nEngine.part = Part_m\n",
+            false,
+        ),
+        ("Part_m = Part\nEngine.other = Part_m\n", false),
+        ("Part_m = Engine\nEngine.part = Part_m\n", false),
+    ] {
+        let text = format!("{classes}{line}");
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), fine, "{line}: {found:?}");
     }
 }

@@ -1,8 +1,8 @@
-"""Says whether a distribution is installed, and whether pytest cannot do without it."""
+"""Says whether a distribution is installed, and whether pytest or a plugin of it cannot do without it."""
 import json
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, distributions, requires, version
 
 
 def normal(name):
@@ -17,8 +17,15 @@ def installed(name):
     return True
 
 
+def plugins():
+    for distribution in distributions():
+        if any(entry.group == "pytest11" for entry in distribution.entry_points):
+            yield distribution.metadata["Name"]
+
+
 own = normal(sys.argv[1])
-needed, pending = set(), ["pytest"]
+# What the repository has as a plugin is its own.
+needed, pending = set(), ["pytest", *(name for name in plugins() if normal(name) != own)]
 while pending:
     name = normal(pending.pop())
     if name in needed or not installed(name):
