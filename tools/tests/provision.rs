@@ -72,6 +72,10 @@ impl Setting {
     }
 
     fn wheel(&self, name: &str, requires: &[&str]) {
+        self.wheel_with(name, requires, "");
+    }
+
+    fn wheel_with(&self, name: &str, requires: &[&str], entry_points: &str) {
         let path = self.directory.path().join(format!("links/{name}-1.0-py3-none-any.whl"));
         let mut writer = zip::ZipWriter::new(fs::File::create(path).unwrap());
         let requires: String =
@@ -85,6 +89,7 @@ impl Setting {
             (format!("{name}.py"), "x = 1\n".to_owned()),
             (format!("{info}/METADATA"), metadata),
             (format!("{info}/WHEEL"), tags.to_owned()),
+            (format!("{info}/entry_points.txt"), entry_points.to_owned()),
             (format!("{info}/RECORD"), record),
         ] {
             writer.start_file(path, zip::write::SimpleFileOptions::default()).unwrap();
@@ -243,6 +248,33 @@ fn requirements_are_resolved_with_pytest() {
         assert!(environment.version < (3, 13, 0));
         environment.require_pytest().unwrap();
         setting.assert_clean();
+    });
+}
+
+#[test]
+fn what_a_plugin_of_pytest_needs_stays() {
+    with_each_installer(|uv| {
+        let setting = Setting::new(uv);
+        let plugin = "[pytest11]\ngistify_plugin = gistify_plugin\n";
+        setting.wheel_with("gistify_plugin", &["gistify_between"], plugin);
+        setting.wheel("gistify_between", &["own"]);
+        setting.wheel("own", &[]);
+        let repository = setting.repository(&[
+            CODE,
+            (
+                "pyproject.toml",
+                "[project]\nname = 'own'\nversion = '1'\n\
+                 [dependency-groups]\ntest = ['gistify_plugin']\n",
+            ),
+        ]);
+        let environment = setting.provision(&repository, None, None);
+        if no_network(&environment) {
+            return;
+        }
+        let script = "import importlib.util as u\nprint(bool(u.find_spec('own')))";
+        let python = environment.unwrap().python;
+        let output = Command::new(&python).args(["-I", "-c", script]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "True\n");
     });
 }
 

@@ -144,6 +144,7 @@ class Tracer:
         self.stacks = {}
         self.data = set()
         self.generated_names = set()
+        self.pickled = set()
         self.generated_codes = {}
         self.is_child = is_child
         # Lines in a row, none new, after which a function is given up and all of its lines count; 0 is never.
@@ -310,11 +311,20 @@ class Tracer:
         names, imports = set(), set()
         package = _get(frame.f_globals, "__package__")
         _mentions(code, package if type(package) is str else "", names, imports)
+        self.mentioned(names, imports)
+
+    def mentioned(self, names, imports):
         names = sorted(names - self.generated_names)
         if names or imports:
             self.generated_names.update(names)
             record = _dumps({"names": names, "imports": sorted(imports)})
             self.log.write(b"g%s\n" % record.encode("ascii"))
+
+    def unpickled(self, module, name):
+        """What a pickle names: code that is no code."""
+        if type(module) is str and type(name) is str and (module, name) not in self.pickled:
+            self.pickled.add((module, name))
+            self.mentioned({name.partition(".")[0]}, {module})
 
     # Data files.
 
@@ -331,6 +341,10 @@ class Tracer:
                 path = "."
         elif event == "sqlite3.connect":
             path = args[0]
+        elif event == "pickle.find_class":
+            if self.by_path and not self.finished:
+                self.unpickled(*args)
+            return
         else:
             return
         try:

@@ -400,3 +400,27 @@ def test_well(): pass
     let run = gistify_tools::Execution::spoiled(&error).unwrap();
     assert!(!run.complete && run.cases.is_empty());
 }
+
+#[test]
+fn what_a_pickle_names_is_told() {
+    let project = Project::new(
+        r#"
+#- own.py
+class Kept:
+    pass
+class Other:
+    pass
+#- test_a.py
+import pickle
+import own
+def test_a():
+    assert pickle.loads(b"cown\nKept\n.").__name__ == "Kept"
+    assert pickle.loads(b"\x80\x04\x8c\x0bcollections\x8c\x0bOrderedDict\x93.")() == {}
+"#,
+    );
+    traced(&project, "python -m pytest test_a.py", |version, status, trace| {
+        assert_eq!(status, Status::Exited(0), "{version}");
+        assert_eq!(trace.generated.imports, ["own"], "{version}");
+        assert_eq!(trace.generated.names, ["Kept"], "{version}");
+    });
+}
