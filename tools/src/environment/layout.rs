@@ -9,6 +9,8 @@ use std::{
 
 use toml::{Table, Value};
 
+use super::metadata::read_metadata;
+
 /// Entries of `PYTHONPATH`, relative to the root; `""` is the root itself.
 pub(super) fn pythonpath(root: &Path) -> Vec<String> {
     let pyproject = read_toml(&root.join("pyproject.toml"));
@@ -90,14 +92,20 @@ fn script_entries(script: &str) -> Vec<String> {
     found
 }
 
-/// Where the packages are: `src` where it holds some and is none itself, else the root.
+/// Where the packages are: `src` where it holds some and is none itself, else the root. What has the
+/// project's name decides, before all others.
 fn observed(root: &Path) -> Vec<String> {
+    let own = read_metadata(root).name.unwrap_or_default();
+    let own = own.to_lowercase().replace(['-', '.'], "_");
+    let files = [format!("{own}/__init__.py"), format!("{own}.py")];
+    let holds_own = |directory: &Path| files.iter().any(|file| directory.join(file).is_file());
     for name in ["src", "lib", "python"] {
         let directory = root.join(name);
-        if !directory.join("__init__.py").exists()
-            && holds_packages(&directory)
-            && !holds_packages(root)
-        {
+        let is_place = match (holds_own(&directory), holds_own(root)) {
+            (own, at_root) if own != at_root => own,
+            _ => holds_packages(&directory) && !holds_packages(root),
+        };
+        if is_place && !directory.join("__init__.py").exists() {
             return vec![name.to_owned()];
         }
     }
@@ -261,6 +269,11 @@ mod tests {
         check(&[FLAT], &[""]);
         check(&[SRC], &["src"]);
         check(&[SRC, TESTS, ("setup.py", ""), ("docs/conf.py", "")], &["src"]);
+        let named = ("PKG-INFO", "Metadata-Version: 2.1\nName: A\n");
+        let script = ("show.py", "");
+        check(&[SRC, script], &[""]);
+        check(&[SRC, script, named], &["src"]);
+        check(&[FLAT, ("src/b.py", ""), named], &[""]);
         check(&[("src/__init__.py", ""), SRC], &[""]);
         check(&[("src/module.py", ""), TESTS], &["src"]);
         check(&[("module.py", ""), SRC], &[""]);

@@ -72,7 +72,9 @@ fn built(root: &Path) -> Option<Metadata> {
 
 fn of_headers(text: &str) -> Metadata {
     let mut metadata = Metadata::default();
-    for line in text.lines().take_while(|line| !line.trim().is_empty()) {
+    // A license may stand here as a whole, in lines that go on behind blanks: also its empty ones do.
+    let headers = text.lines().take_while(|line| !line.is_empty());
+    for line in headers.filter(|line| !line.starts_with([' ', '\t'])) {
         let Some((key, value)) = line.split_once(':') else { continue };
         let value = value.trim().to_owned();
         match key {
@@ -387,6 +389,7 @@ mod tests {
     #[test]
     fn archives_carry_metadata() {
         let headers = "Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Python: >=3.8\n\
+                       License: Free\n        \n        Name: of all\n\
                        Requires-Dist: b>=1; extra == \"x\"\nRequires-Dist: c\nProvides-Extra: x\n\n\
                        Requires-Dist: text\n";
         let expected =
