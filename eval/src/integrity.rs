@@ -3,6 +3,7 @@
 //! *Notes* are reported; *violations* make the fidelity 0. Lines that the original has are never held
 //! against a gist, whatever they do. Rules that need runs are not here.
 
+mod aliases;
 mod bindings;
 mod endings;
 mod fold;
@@ -22,6 +23,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
+pub use aliases::{Places, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 use place::places;
@@ -33,7 +35,6 @@ use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, is_inside, judge
 use writes::writes;
 
 use crate::{
-    aliases::{aliases, without_names},
     blocks::{Line, Outline, Role},
     codebase::Codebase,
 };
@@ -135,10 +136,7 @@ pub fn examine(
         }));
         // A name that had to be changed because of a collision is changed back before judging.
         let named = LazyCell::new(|| {
-            let mut aliases = aliases(text, gist);
-            aliases.retain(|name, _| bindings.once(name).is_some());
-            let plain = without_names(text, &aliases, false);
-            let lines = Outline::of_shallow(&plain).lines;
+            let lines = Outline::of_shallow(&without_aliases(text, Places::Names)).lines;
             (lines.len() == gist.lines.len()).then_some(lines)
         });
         for suspect in all {

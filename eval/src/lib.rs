@@ -13,7 +13,6 @@
 //! to a model or shows a [`Solver`] what it will be judged by.
 
 mod account;
-mod aliases;
 mod baseline;
 mod bench;
 mod blocks;

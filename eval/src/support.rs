@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    aliases::{aliases, without_names},
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Rule},
+    integrity::{Finding, Places, Rule, without_aliases},
     key::Key,
     scorers::{Executed, within},
 };
@@ -63,7 +62,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
             continue;
         }
         // A name that the gist had to change because of a collision is changed back before judging.
-        let plain = plain.get_or_insert_with(|| without_aliases(support, false));
+        let plain = plain.get_or_insert_with(|| under_original_names(support, Places::Names));
         let renamed: Vec<(usize, &Line)> =
             lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
         let suspects = if plain.lines.len() != support.gist.lines.len() {
@@ -147,7 +146,8 @@ fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
         let honest = if is_outside { is_itself } else { is_original || is_itself };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
-            let plain = plain.get_or_insert_with(|| without_aliases(support, true));
+            let plain = plain
+                .get_or_insert_with(|| under_original_names(support, Places::NamesAndAttributes));
             let renamed =
                 plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
             if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
@@ -292,9 +292,8 @@ fn compare(
 
 /// The gist with every alias that it defines at its top level replaced by what it stands for, and the
 /// places of the tests' files by the `__file__` that they are there.
-fn without_aliases(support: &Support<'_>, attributes: bool) -> Outline {
-    let aliases = aliases(support.text, support.gist);
-    let plain = without_names(support.text, &aliases, attributes);
+fn under_original_names(support: &Support<'_>, places: Places) -> Outline {
+    let plain = without_aliases(support.text, places);
     let is_test = |end: &str| support.files.iter().any(|path| format!("/{path}").ends_with(end));
     Outline::of_shallow(&without_places(&plain, is_test))
 }

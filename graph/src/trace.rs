@@ -161,7 +161,7 @@ pub struct Fixture {
     pub line: u32,
 }
 
-/// What executed code that came from no file did.
+/// What executed code that came from no file did, and what pickles name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generated {
     /// Modules it imported, internal ones only, sorted.

@@ -1,6 +1,9 @@
-//! What a bench has to reach, and its exit code.
+//! What a bench has to reach, and its exit code. What the machine failed at is no part of it, and is never
+//! made up for.
 
-use ::eval::{Row, Standing, SuiteRow, Summary, Task};
+use std::collections::BTreeMap;
+
+use ::eval::{Row, Standing, Task};
 
 use super::{Exit, Failure};
 
@@ -11,9 +14,8 @@ pub struct Bar {
     percent: f64,
 }
 
-/// The worst that became of any task, where some suite is below the fidelity that was asked for. What the
-/// machine failed at is never made up for.
-pub fn exit(results: &[Row], summary: &Summary, bars: &[Bar]) -> Exit {
+/// The worst that became of any task, where some solver is below what was asked of a suite.
+pub fn exit(results: &[Row], bars: &[Bar]) -> Exit {
     let of = |row: &Row| match row.standing {
         Standing::Scored if row.fidelity == Some(1.0) => Exit::Success,
         Standing::Scored => Exit::NotFaithful,
@@ -21,24 +23,11 @@ pub fn exit(results: &[Row], summary: &Summary, bars: &[Bar]) -> Exit {
         Standing::Infrastructure => Exit::Infrastructure,
     };
     let worst = results.iter().map(of).max().unwrap_or(Exit::Success);
-    let of_all = bars.iter().rfind(|bar| bar.suite.is_none());
-    let least = |suite: &str| {
-        let own = bars.iter().rfind(|bar| bar.suite.as_deref() == Some(suite));
-        own.or(of_all).map_or(100.0, |bar| bar.percent)
-    };
-    // The row of all suites together is nobody's.
-    let is_suite = |row: &&SuiteRow| results.iter().any(|result| result.suite == row.suite);
-    let reached = summary.suites.iter().filter(is_suite).all(|row| {
-        row.fidelity.is_none_or(|fidelity| fidelity * 100.0 >= least(&row.suite) - ROUNDING)
-    });
     match worst {
-        Exit::NotFaithful if reached => Exit::Success,
+        Exit::NotFaithful if reached(results, bars) => Exit::Success,
         worst => worst,
     }
 }
-
-/// A mean of zeros and ones that is exact in percent may be off by this much.
-const ROUNDING: f64 = 1e-9;
 
 /// Refuses bars of suites that no task is of.
 pub fn known(bars: &[Bar], tasks: &[Task]) -> Result<(), Failure> {
@@ -52,6 +41,7 @@ pub fn known(bars: &[Bar], tasks: &[Task]) -> Result<(), Failure> {
     })
 }
 
+/// Reads `PERCENT` or `SUITE=PERCENT`.
 pub fn parse(text: &str) -> Result<Bar, String> {
     let (suite, value) = match text.rsplit_once('=') {
         Some((suite, value)) => (Some(suite.to_owned()), value),
@@ -60,6 +50,24 @@ pub fn parse(text: &str) -> Result<Bar, String> {
     let percent = value.trim_end_matches('%').parse::<f64>().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
     Ok(Bar { suite, percent: percent.ok_or_else(|| "not a number from 0 to 100".to_owned())? })
+}
+
+fn reached(results: &[Row], bars: &[Bar]) -> bool {
+    let of_all = bars.iter().rfind(|bar| bar.suite.is_none());
+    let least = |suite: &str| {
+        let own = bars.iter().rfind(|bar| bar.suite.as_deref() == Some(suite));
+        own.or(of_all).map_or(100.0, |bar| bar.percent)
+    };
+    let mut scores: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for row in results.iter().filter(|row| row.standing == Standing::Scored) {
+        let own = scores.entry((&row.suite, &row.solver)).or_default();
+        own.push(row.fidelity.unwrap_or_default());
+    }
+    scores.iter().all(|((suite, _), scores)| {
+        let sum: f64 = scores.iter().sum();
+        // Compared without a division, so that what is exact stays exact.
+        sum * 100.0 >= least(suite) * scores.len() as f64
+    })
 }
 
 #[cfg(test)]

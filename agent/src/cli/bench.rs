@@ -188,7 +188,7 @@ impl Bench {
             let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
             return Err(Failure::new(Exit::Interrupted, message));
         }
-        Ok(bar::exit(&results, &summary, &self.at_least))
+        Ok(bar::exit(&results, &self.at_least))
     }
 
     /// Every external program with every model.

@@ -419,6 +419,19 @@ fn endings_may_be_the_original_s_under_other_names() {
 }
 
 #[test]
+fn no_other_name_makes_a_line_the_original_s() {
+    let original = "class K:\n    b: int = field(default=0, repr=False)\nEngine.part = Part\n";
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    for text in [
+        "compare = repr\nclass K:\n    b: int = field(default=0, compare=False)\n",
+        "__class__ = part\n(Engine.\n__class__) = Part\n",
+    ] {
+        let found = examine(text, &Outline::of(text), &codebase, &|_| false);
+        assert!(!found.violations.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn a_line_may_name_what_a_collision_renamed() {
     let original = "class Engine:\n    pass\n\n\nclass Part:\n    pass\n\n\nEngine.part = Part\n";
     let codebase = Codebase::of_texts([("m.py", original)]);

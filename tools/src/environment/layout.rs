@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 use toml::{Table, Value};
@@ -97,19 +97,19 @@ fn script_entries(script: &str) -> Vec<String> {
 fn observed(root: &Path) -> Vec<String> {
     let own = read_metadata(root).name.unwrap_or_default();
     let own = own.to_lowercase().replace(['-', '.'], "_");
+    let below = ["src", "lib", "python"].map(|name| (name, root.join(name)));
+    let below = || below.iter().filter(|(_, place)| !place.join("__init__.py").exists());
     let files = [format!("{own}/__init__.py"), format!("{own}.py")];
-    let holds_own = |directory: &Path| files.iter().any(|file| directory.join(file).is_file());
-    for name in ["src", "lib", "python"] {
-        let directory = root.join(name);
-        let is_place = match (holds_own(&directory), holds_own(root)) {
-            (own, at_root) if own != at_root => own,
-            _ => holds_packages(&directory) && !holds_packages(root),
-        };
-        if is_place && !directory.join("__init__.py").exists() {
-            return vec![name.to_owned()];
+    for file in files.iter().filter(|_| !own.is_empty()) {
+        let holds_own = |(_, place): &&(&str, PathBuf)| place.join(file).is_file();
+        if root.join(file).is_file() {
+            return vec![String::new()];
+        } else if let Some((name, _)) = below().find(holds_own) {
+            return vec![(*name).to_owned()];
         }
     }
-    vec![String::new()]
+    let holds_any = |(_, place): &&(&str, PathBuf)| holds_packages(place) && !holds_packages(root);
+    vec![below().find(holds_any).map_or_else(String::new, |(name, _)| (*name).to_owned())]
 }
 
 /// Whether a directory holds a package or module that is no test, no document and no script.
@@ -273,7 +273,9 @@ mod tests {
         let script = ("show.py", "");
         check(&[SRC, script], &[""]);
         check(&[SRC, script, named], &["src"]);
+        check(&[SRC, ("a.py", ""), named], &["src"]);
         check(&[FLAT, ("src/b.py", ""), named], &[""]);
+        check(&[("src/gen.py", ""), ("python/a/__init__.py", ""), named], &["python"]);
         check(&[("src/__init__.py", ""), SRC], &[""]);
         check(&[("src/module.py", ""), TESTS], &["src"]);
         check(&[("module.py", ""), SRC], &[""]);

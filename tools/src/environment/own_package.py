@@ -17,9 +17,16 @@ def installed(name):
     return True
 
 
+def is_plugin(distribution):
+    try:
+        return any(entry.group == "pytest11" for entry in distribution.entry_points)
+    except Exception:
+        return False  # Nor can pytest read what is broken.
+
+
 def plugins():
     for distribution in distributions():
-        if any(entry.group == "pytest11" for entry in distribution.entry_points):
+        if is_plugin(distribution) and distribution.metadata["Name"]:
             yield distribution.metadata["Name"]
 
 

@@ -56,7 +56,7 @@ pub struct ProvisionRequest<'a> {
 /// The newest version of Python that is chosen without being asked for.
 const NEWEST: (u8, u8) = (3, 13);
 const NO_INDEX: &str = "PIP_NO_INDEX";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const RECORD: &str = "environment.json";
 
 /// What is kept of an environment beside its files.
@@ -344,7 +344,7 @@ impl Provisioning<'_> {
     }
 
     /// A dependency may have brought the repository's own package with it. A run must see only the
-    /// copy, unless pytest itself is made of it. Says whether it stays.
+    /// copy, unless pytest itself or a plugin of it is made of it. Says whether it stays.
     fn remove_own_package(
         &self,
         installer: &Installer,

@@ -84,6 +84,8 @@ struct Log {
     data: BTreeSet<String>,
     names: BTreeSet<String>,
     imports: BTreeSet<String>,
+    /// Modules, and names in them.
+    pickled: BTreeSet<(String, String)>,
     snapshot: Snapshot,
     /// Whether a snapshot was read.
     began: bool,
@@ -143,6 +145,9 @@ impl Log {
                 let mentions: Mentions = serde_json::from_str(rest).ok()?;
                 self.names.extend(mentions.names);
                 self.imports.extend(mentions.imports);
+            }
+            'u' => {
+                self.pickled.insert(serde_json::from_str(rest).ok()?);
             }
             _ => {
                 let (number, rest) = rest.split_once(' ')?;
@@ -255,6 +260,7 @@ struct Merged {
     files: BTreeMap<String, FileLog>,
     names: BTreeSet<String>,
     imports: BTreeSet<String>,
+    pickled: BTreeSet<(String, String)>,
     data: BTreeSet<String>,
     clock: u64,
 }
@@ -307,22 +313,31 @@ impl Merged {
         self.data.extend(log.data);
         self.names.extend(log.names);
         self.imports.extend(log.imports);
+        self.pickled.extend(log.pickled);
         add_new(&mut self.trace.modules, log.snapshot.modules);
         add_new(&mut self.trace.compiled, log.snapshot.compiled);
         add_new(&mut self.trace.external, log.snapshot.external);
         add_new(&mut self.trace.abstract_overrides, log.snapshot.abstract_overrides);
     }
 
-    fn finish(self) -> Trace {
+    fn finish(mut self) -> Trace {
         let mut trace = self.trace;
         trace.version = TRACE_VERSION;
         let ran = |file: &FileLog| !(file.import_lines.is_empty() && file.test_lines.is_empty());
         trace.files = self.files.into_values().filter(ran).map(FileLog::finish).collect();
+        let internal = |name: &String| trace.modules.contains_key(name);
+        for (module, name) in self.pickled {
+            if internal(&module) {
+                // Packages are asked for before their modules.
+                let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
+                self.imports.extend(ends.map(|end| module[..end].to_owned()));
+                self.names.insert(name);
+            }
+        }
         let defines = |name: &&String| !MODULE_OWN.contains(&name.as_str());
         let names = trace.modules.values().flat_map(|module| module.names.keys());
         let held: BTreeSet<&String> = names.filter(defines).collect();
         let names = self.names.into_iter().filter(|name| held.contains(name)).collect();
-        let internal = |name: &String| trace.modules.contains_key(name);
         let imports = self.imports.into_iter().filter(internal).collect();
         trace.generated = Generated { imports, names };
         trace.data = self.data.into_iter().collect();

@@ -17,6 +17,7 @@ The log is text, a record a line, its first byte the kind:
     p file line line       one that was no longer watched for: taken if its target was executed
     d path                 a data file
     g json                 names used by code that comes from no file
+    u json                 a module and a name in it that something unpickled asks for
     s json                 a snapshot; the last one wins
 """
 
@@ -311,9 +312,6 @@ class Tracer:
         names, imports = set(), set()
         package = _get(frame.f_globals, "__package__")
         _mentions(code, package if type(package) is str else "", names, imports)
-        self.mentioned(names, imports)
-
-    def mentioned(self, names, imports):
         names = sorted(names - self.generated_names)
         if names or imports:
             self.generated_names.update(names)
@@ -321,10 +319,10 @@ class Tracer:
             self.log.write(b"g%s\n" % record.encode("ascii"))
 
     def unpickled(self, module, name):
-        """What a pickle names: code that is no code."""
         if type(module) is str and type(name) is str and (module, name) not in self.pickled:
+            record = _dumps([module, name.partition(".")[0]])
+            self.log.write(b"u%s\n" % record.encode("ascii"))
             self.pickled.add((module, name))
-            self.mentioned({name.partition(".")[0]}, {module})
 
     # Data files.
 
@@ -342,8 +340,11 @@ class Tracer:
         elif event == "sqlite3.connect":
             path = args[0]
         elif event == "pickle.find_class":
-            if self.by_path and not self.finished:
-                self.unpickled(*args)
+            if (self.by_path or self.is_child) and not self.finished:
+                try:
+                    self.unpickled(*args)
+                except Exception:
+                    pass  # As below.
             return
         else:
             return
