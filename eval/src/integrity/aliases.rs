@@ -120,8 +120,8 @@ mod tests {
             "def f():\n    global a\n    a = g",
             "try: pass\nexcept E as a: pass",
         ] {
-            check(&format!("a = f\n{other}\nx = a"), Places::Names, "x = a");
+            check(&format!("a = f\n{other}\nx = [a]"), Places::Names, "x = [a]");
         }
-        check("[a] = f\nx = a", Places::Names, "x = a");
+        check("[a] = f\nx = [a]", Places::Names, "x = [a]");
     }
 }
