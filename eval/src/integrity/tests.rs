@@ -397,12 +397,22 @@ fn classes_of_dishonest_lines() {
     check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
 }
 
+/// Examines texts, each behind `before`, beside an original: whether each is fine.
+#[track_caller]
+fn check_beside(original: &str, before: &str, rows: &[(&str, bool)]) {
+    let codebase = Codebase::of_texts([("m.py", original)]);
+    for (text, fine) in rows {
+        let text = format!("{before}{text}");
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), *fine, "{text}: {found:?}");
+    }
+}
+
 #[test]
 fn endings_may_be_the_original_s_under_other_names() {
     let original = "class K:\n    def __exit__(self, *e):\n        return handle(e) or self.all\n\n\ndef f(x):\n    try:\n        x()\n    finally:\n        return handle(x)\n\n\ndef find():\n    return [k for k in globals().items()]\n";
-    let codebase = Codebase::of_texts([("m.py", original)]);
-    let made = "m = types.ModuleType('m')\n";
-    for (text, fine) in [
+    let before = "handle_m = handle\nm = types.ModuleType('m')\n";
+    let rows = [
         ("class K:\n    def __exit__(self, *e):\n        return handle_m(e) or self.all\n", true),
         ("class K:\n    def __exit__(self, *e):\n        return self.all\n", false),
         ("def f(x):\n    try:\n        x()\n    finally:\n        return handle_m(x)\n", true),
@@ -411,32 +421,25 @@ fn endings_may_be_the_original_s_under_other_names() {
         ("def find():\n    return [k for k in vars(m).items()]\n", true),
         ("def other():\n    return [k for k in vars(m).items()]\n", false),
         ("import re\ndef find():\n    return [k for k in vars(re).items()]\n", false),
-    ] {
-        let text = format!("handle_m = handle\n{made}{text}");
-        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
-        assert_eq!(found.violations.is_empty(), fine, "{text}: {found:?}");
-    }
+    ];
+    check_beside(original, before, &rows);
 }
 
 #[test]
 fn no_other_name_makes_a_line_the_original_s() {
     let original = "class K:\n    b: int = field(default=0, repr=False)\nEngine.part = Part\n";
-    let codebase = Codebase::of_texts([("m.py", original)]);
-    for text in [
-        "compare = repr\nclass K:\n    b: int = field(default=0, compare=False)\n",
-        "__class__ = part\n(Engine.\n__class__) = Part\n",
-    ] {
-        let found = examine(text, &Outline::of(text), &codebase, &|_| false);
-        assert!(!found.violations.is_empty(), "{text}");
-    }
+    let rows = [
+        ("compare = repr\nclass K:\n    b: int = field(default=0, compare=False)\n", false),
+        ("__class__ = part\n(Engine.\n__class__) = Part\n", false),
+    ];
+    check_beside(original, "", &rows);
 }
 
 #[test]
 fn a_line_may_name_what_a_collision_renamed() {
     let original = "class Engine:\n    pass\n\n\nclass Part:\n    pass\n\n\nEngine.part = Part\n";
-    let codebase = Codebase::of_texts([("m.py", original)]);
     let classes = "class Engine:\n    pass\nclass Part:\n    pass\n";
-    for (line, fine) in [
+    let rows = [
         ("Part_m = Part\nEngine.part = Part_m\n", true),
         ("Engine.part = Part_m\n", false),
         ("Part_m = Part\nPart_m = Engine\nEngine.part = Part_m\n", false),
@@ -448,9 +451,6 @@ fn a_line_may_name_what_a_collision_renamed() {
         ),
         ("Part_m = Part\nEngine.other = Part_m\n", false),
         ("Part_m = Engine\nEngine.part = Part_m\n", false),
-    ] {
-        let text = format!("{classes}{line}");
-        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
-        assert_eq!(found.violations.is_empty(), fine, "{line}: {found:?}");
-    }
+    ];
+    check_beside(original, classes, &rows);
 }
