@@ -125,20 +125,22 @@ pub fn s03_network(attack: &Attack) {
     let udp = UdpSocket::bind("0.0.0.0:0").unwrap();
     udp.set_nonblocking(true).unwrap();
     let (tcp, port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
-    let started = Instant::now();
     let out = attack.output(&format!(
         "import socket\n\
          for host in ['127.0.0.1', '192.0.2.1', '8.8.8.8']:\n\
          \x20   try: socket.create_connection((host, {tcp}), timeout=5); print('connected')\n\
-         \x20   except OSError as e: print('failed')\n\
+         \x20   except (TimeoutError, socket.timeout): print('waited')\n\
+         \x20   except OSError: print('failed')\n\
          \x20   try: print(socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', (host, {port})))\n\
          \x20   except OSError: print('failed')\n\
          try: socket.getaddrinfo('example.com', 80); print('resolved')\n\
          except OSError: print('failed')\n"
     ));
-    assert!(!out.contains("connected") && !out.contains("resolved"), "{out}");
+    // Refused at once: nothing waits for an answer that cannot come.
+    for happened in ["connected", "waited", "resolved"] {
+        assert!(!out.contains(happened), "{out}");
+    }
     assert!(udp.recv_from(&mut [0; 8]).is_err());
-    assert!(started.elapsed() < Duration::from_secs(20));
 }
 
 pub fn s04_vm_sockets(attack: &Attack) {
