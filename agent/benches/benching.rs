@@ -69,6 +69,7 @@ fn overhead(name: &str, tasks: usize) -> bool {
         // A gist that is not faithful takes its time like any other.
         let code = status.expect("it runs").code();
         assert!(matches!(code, Some(0 | 1)), "{args:?}: {code:?}");
+        assert!(cache.join("references").exists(), "{args:?}: it works in another cache");
         (began.elapsed(), figure::cpu(libc::RUSAGE_CHILDREN) - before)
     };
     let mut benches = 0;

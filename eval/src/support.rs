@@ -290,7 +290,7 @@ fn compare(
     findings
 }
 
-/// The gist with every alias that it defines at its top level replaced by what it stands for, and the
+/// The gist with every [alias](without_aliases) of its top level replaced by what it stands for, and the
 /// places of the tests' files by the `__file__` that they are there.
 fn under_original_names(support: &Support<'_>, places: Places) -> Outline {
     let plain = without_aliases(support.text, places);

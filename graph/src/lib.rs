@@ -46,6 +46,7 @@ pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
 pub use resolve::{Binding, BindingKind, Resolver, Target};
+pub use scope::is_builtin;
 pub use slice::{
     Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, Reduction,
     SliceError, Sliceable,

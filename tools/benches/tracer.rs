@@ -18,7 +18,7 @@ use std::{
 use gistify_tools::{
     Artifact, Cache, Command, Environment, Host, Interrupt, Limits, LocalSandbox, Network,
     Observer, OpenOptions, ProvisionRequest, Repository, Request, RunSpec, Sandbox, Status,
-    Workspace, execute, trace_with,
+    TraceOptions, Workspace, execute, trace_with,
 };
 
 type Failure = Box<dyn Error>;
@@ -254,7 +254,7 @@ impl Bench<'_> {
         };
         let run = match observer {
             None => execute(&spec)?,
-            Some(observer) => trace_with(&spec, observer, 0)?.0,
+            Some(observer) => trace_with(&spec, observer, TraceOptions::default())?.0,
         };
         if run.status != Status::Exited(0) {
             return Err(format!("ours: {}{}", run.stdout, run.stderr).into());

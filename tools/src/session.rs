@@ -24,7 +24,7 @@ use crate::{
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
-    trace::{Observer, PATIENCE, Reuse, TraceStore, trace_with},
+    trace::{Observer, PATIENCE, Reuse, TraceOptions, TraceStore, trace_with},
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -203,7 +203,8 @@ impl Session {
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
         let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
-        let run = trace_with(&spec, Observer::default(), self.patience);
+        let options = TraceOptions { patience: self.patience, ..TraceOptions::default() };
+        let run = trace_with(&spec, Observer::default(), options);
         let unusable =
             run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
         let result = run.map_err(ToolError::from).and_then(|(original, trace)| {
@@ -405,11 +406,19 @@ impl Session {
         let (execution, learned) = match &probed {
             None => (execute(&spec).or_else(spoiled)?, None),
             Some(probed) => {
-                let (execution, trace) = trace_with(&spec, Observer::default(), PATIENCE)
+                // Where there are too many calls to observe them twice, the gist is taken to run all that the
+                // original did: a line too many does no harm.
+                let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
+                let options = TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
+                let (execution, trace) = trace_with(&spec, Observer::default(), options)
                     .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
                 // Without a stub nothing is logged.
                 let log = open_regular(&log).and_then(std::io::read_to_string).unwrap_or_default();
-                (execution, Some(probed.learn(gist, &trace, &candidate.gist, &log)))
+                let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
+                if let Some(original) = busy {
+                    learned.assume(original);
+                }
+                (execution, Some(learned))
             }
         };
         let normalizer =

@@ -97,13 +97,14 @@ fn names_what_cannot_be_started() {
 
 #[test]
 fn s08_cpu_and_wall() {
-    let limit = Duration::from_secs(1);
+    let (limit, asleep) = (Duration::from_secs(1), Duration::from_secs(600));
     let (finished, _directory) = run_script("while :; do :; done", |request| {
         request.limits.cpu = limit;
+        request.limits.wall = asleep;
     });
     assert_eq!(finished.status, Status::TimedOut);
-    assert!(finished.cpu >= limit, "{:?}", finished.cpu);
-    let asleep = Duration::from_secs(600);
+    // It is no other limit that ended it.
+    assert!(finished.cpu >= limit && finished.wall < asleep, "{finished:?}");
     let script = format!("trap '' TERM INT HUP; sleep {}", asleep.as_secs());
     let (finished, _directory) = run_script(&script, |request| {
         request.limits.wall = limit;

@@ -190,6 +190,24 @@ mod probes {
         let learned = probed.learn(&gist, &Trace::default(), GIST, "pkg/mod.py:12\n");
         assert_eq!(learned, Learned { asked: vec![place(12)], ..Learned::default() });
     }
+
+    #[test]
+    fn what_is_not_observed_is_taken_from_the_original() {
+        let entered = |line, test| FunctionTrace { line, test, ..FunctionTrace::default() };
+        let file = FileTrace {
+            path: PATH.to_owned(),
+            import_lines: vec![4, 9],
+            test_lines: vec![7, 9],
+            functions: vec![entered(5, true), entered(8, false)],
+            ..FileTrace::default()
+        };
+        let late = vec!["json".to_owned()];
+        let mut learned = Learned { late: late.clone(), ..Learned::default() };
+        learned.assume(&Trace { files: vec![file], ..Trace::default() });
+        let (path, lines, functions) = (PATH.to_owned(), vec![4, 7, 9], vec![5, 8]);
+        let executed = vec![Executed { path, lines, functions }];
+        assert_eq!(learned, Learned { executed, late, ..Learned::default() });
+    }
 }
 
 mod differences {

@@ -11,8 +11,12 @@ use super::{Exit, Failure};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     suite: Option<String>,
-    percent: f64,
+    /// In thousandths of a percent, which are whole.
+    thousandths: u32,
 }
+
+/// Thousandths of a percent in one.
+const WHOLE: u32 = 100_000;
 
 /// The worst that became of any task, where some solver is below what was asked of a suite.
 pub fn exit(results: &[Row], bars: &[Bar]) -> Exit {
@@ -49,14 +53,15 @@ pub fn parse(text: &str) -> Result<Bar, String> {
     };
     let percent = value.trim_end_matches('%').parse::<f64>().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
-    Ok(Bar { suite, percent: percent.ok_or_else(|| "not a number from 0 to 100".to_owned())? })
+    let percent = percent.ok_or_else(|| "not a number from 0 to 100".to_owned())?;
+    Ok(Bar { suite, thousandths: (percent * 1000.0).round() as u32 })
 }
 
 fn reached(results: &[Row], bars: &[Bar]) -> bool {
     let of_all = bars.iter().rfind(|bar| bar.suite.is_none());
     let least = |suite: &str| {
         let own = bars.iter().rfind(|bar| bar.suite.as_deref() == Some(suite));
-        own.or(of_all).map_or(100.0, |bar| bar.percent)
+        own.or(of_all).map_or(WHOLE, |bar| bar.thousandths)
     };
     let mut scores: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in results.iter().filter(|row| row.standing == Standing::Scored) {
@@ -64,9 +69,9 @@ fn reached(results: &[Row], bars: &[Bar]) -> bool {
         own.push(row.fidelity.unwrap_or_default());
     }
     scores.iter().all(|((suite, _), scores)| {
+        // Fidelity is 0 or 1: all of this is whole.
         let sum: f64 = scores.iter().sum();
-        // Compared without a division, so that what is exact stays exact.
-        sum * 100.0 >= least(suite) * scores.len() as f64
+        sum * f64::from(WHOLE) >= f64::from(least(suite)) * scores.len() as f64
     })
 }
 
@@ -76,8 +81,11 @@ mod tests {
 
     #[test]
     fn bars_are_understood_or_refused() {
-        assert_eq!(parse("93.5"), Ok(Bar { suite: None, percent: 93.5 }));
-        assert_eq!(parse("a=b=50%"), Ok(Bar { suite: Some("a=b".to_owned()), percent: 50.0 }));
+        assert_eq!(parse("93.5"), Ok(Bar { suite: None, thousandths: 93_500 }));
+        assert_eq!(
+            parse("a=b=50%"),
+            Ok(Bar { suite: Some("a=b".to_owned()), thousandths: 50_000 })
+        );
         for wrong in ["101", "-1", "NaN", "x", "flask=", "=x"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

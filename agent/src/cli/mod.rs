@@ -170,8 +170,40 @@ fn command() -> clap::Command {
 }
 
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches_from(args)?;
+    let matches = command().try_get_matches_from(gathered(args))?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The arguments with the settings and their files that stand before a subcommand behind it: of an option
+/// that may stand on both sides the parser drops what stands before.
+fn gathered(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut args = args.into_iter().peekable();
+    let mut all: Vec<_> = args.next().into_iter().collect();
+    let mut early = Vec::new();
+    let mut at = Cli::command();
+    while at.has_subcommands()
+        && let Some(arg) = args.next()
+    {
+        let text = arg.to_string_lossy();
+        if let Some(inner) = at.find_subcommand(&*text).cloned() {
+            at = inner;
+            all.push(arg);
+            continue;
+        }
+        let option = ["--set", "--config"].iter().find_map(|name| text.strip_prefix(name));
+        match option {
+            // What looks like an option is no value to the parser: its complaint is better than ours.
+            Some("") => match args.next_if(|value| !value.to_string_lossy().starts_with('-')) {
+                Some(value) => early.extend([arg, value]),
+                None => all.push(arg),
+            },
+            Some(value) if value.starts_with('=') => early.push(arg),
+            _ => all.push(arg),
+        }
+    }
+    all.extend(early);
+    all.extend(args);
+    all
 }
 
 fn act(cli: Cli) -> Result<Exit, Failure> {
@@ -223,5 +255,39 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_count_on_both_sides_of_the_subcommand() {
+        let given = |line: &str| {
+            let words = line.split(' ').map(OsString::from);
+            parse(words).map(|cli| (cli.global.set, cli.global.config))
+        };
+        let all = |set: &[&str], config: &[&str]| {
+            (
+                set.iter().copied().map(str::to_owned).collect::<Vec<_>>(),
+                config.iter().map(PathBuf::from).collect::<Vec<_>>(),
+            )
+        };
+        for (line, expected) in [
+            ("gistify config", all(&[], &[])),
+            ("gistify --set a=1 config", all(&["a=1"], &[])),
+            ("gistify --set a=1 config --set=b=2 --set a=3", all(&["a=1", "b=2", "a=3"], &[])),
+            ("gistify --config x -q config --config=y", all(&[], &["x", "y"])),
+            ("gistify --set a=1 trace . --set b=2 -- p --set c=3", all(&["a=1", "b=2"], &[])),
+            ("gistify --set a=1 cache --set b=2 list --set c=3", all(&["a=1", "b=2", "c=3"], &[])),
+        ] {
+            assert_eq!(given(line).unwrap(), expected, "{line}");
+        }
+        for wrong in
+            ["gistify config --set", "gistify trace . --set -- p", "gistify --sets a=1 config"]
+        {
+            assert!(given(wrong).is_err(), "{wrong}");
+        }
     }
 }

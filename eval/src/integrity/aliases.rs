@@ -1,5 +1,6 @@
 //! Names that a gist had to change because of a collision, changed back before a line of it is judged. What
-//! the gist gives such a name besides, anywhere and in whatever way, makes it no alias.
+//! the gist gives such a name besides, anywhere and in whatever way, makes it no alias; so does its deletion,
+//! an import of all names, and a meaning that it has without the gist.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ pub fn without_aliases(text: &str, places: Places) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
-        let aliases = syntax.body().iter().filter_map(|stmt| alias(stmt, &bindings)).collect();
+        let all = syntax.body().iter().filter(|_| !bindings.has_star());
+        let aliases = all.filter_map(|stmt| alias(stmt, &bindings)).collect();
         let mut finder = Finder { aliases, places, found: Vec::new() };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
         let mut found = finder.found;
@@ -48,7 +50,8 @@ fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a st
     let assign = stmt.as_assign_stmt()?;
     let [Expr::Name(name)] = assign.targets.as_slice() else { return None };
     let value = assign.value.as_name_expr()?;
-    bindings.once(&name.id).map(|_| (name.id.as_str(), value.id.as_str()))
+    let is_own = bindings.once(&name.id).is_some() && !graph::is_builtin(&name.id);
+    is_own.then(|| (name.id.as_str(), value.id.as_str()))
 }
 
 struct Finder<'a> {
@@ -119,9 +122,17 @@ mod tests {
             "(a := g)",
             "def f():\n    global a\n    a = g",
             "try: pass\nexcept E as a: pass",
+            "from . import b as a",
+            "from m import *",
+            "a += g",
+            "del a",
+            "def f(a): pass",
+            "match g:\n    case a: pass",
+            "[a for a in g]",
         ] {
             check(&format!("a = f\n{other}\nx = [a]"), Places::Names, "x = [a]");
         }
         check("[a] = f\nx = [a]", Places::Names, "x = [a]");
+        check("Warning = f\nx = [Warning]", Places::Names, "x = [Warning]");
     }
 }

@@ -85,6 +85,11 @@ impl<'a> Bindings<'a> {
         }
     }
 
+    /// Whether names are bound that do not stand in the file.
+    pub(super) fn has_star(&self) -> bool {
+        self.times.contains_key("*")
+    }
+
     /// All values of a name that only plain assignments give.
     pub(super) fn known(&self, name: &str) -> Option<&[&'a Expr]> {
         let values = self.values.get(name)?;
@@ -286,12 +291,14 @@ impl<'a> Visitor<'a> for Reader<'a> {
                     self.found.imported.insert(name, full);
                 }
             }
-            Stmt::ImportFrom(node) if node.level == 0 => {
+            Stmt::ImportFrom(node) => {
                 let module = node.module.as_ref().map(ToString::to_string).unwrap_or_default();
                 for alias in &node.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     self.count(&name);
-                    self.found.imported.insert(name, format!("{module}.{}", alias.name));
+                    if node.level == 0 {
+                        self.found.imported.insert(name, format!("{module}.{}", alias.name));
+                    }
                 }
             }
             Stmt::FunctionDef(StmtFunctionDef { name, .. })
@@ -332,6 +339,8 @@ impl<'a> Visitor<'a> for Reader<'a> {
             Expr::Name(name) if name.ctx == ExprContext::Store => {
                 self.named(&name.id);
             }
+            // What it stood for before, or in Python itself, it may stand for again.
+            Expr::Name(name) if name.ctx == ExprContext::Del => self.count(&name.id),
             Expr::Named(node) => self.assigned(&node.target, &node.value),
             Expr::Lambda(_) => {
                 self.depth += 1;

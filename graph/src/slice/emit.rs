@@ -153,13 +153,16 @@ impl Head {
             let text = format!("{} = sys.modules.get(__name__)", targets.join(" = "));
             lines.glue(0, &text, "the gist stands for the modules of the repository");
         }
-        for module in &self.registered {
-            if let Some((parent, child)) = module.rsplit_once('.')
-                && selection.program.holds_extensions(parent)
-            {
-                let text = format!("{}.{child} = sys.modules.get(__name__)", imported(parent));
-                lines.glue(0, &text, "its package is still there, for its compiled extensions");
-            }
+        // A line of glue for all of them, however many there are.
+        let children = self.registered.iter().filter_map(|module| {
+            let (parent, child) = module.rsplit_once('.')?;
+            let stays = selection.program.holds_extensions(parent);
+            stays.then(|| format!("{}.{child}", imported(parent)))
+        });
+        let children: Vec<String> = children.collect();
+        if !children.is_empty() {
+            let text = format!("{} = sys.modules.get(__name__)", children.join(" = "));
+            lines.glue(0, &text, "packages that are still there, for their compiled extensions");
         }
         lines
     }

@@ -457,16 +457,20 @@ fn a_package_that_holds_extensions_gets_what_is_asked_of_it() {
 --- trace
 compiled pkg.tools._fast pkg/tools/_fast.so
 --- adjustments
-{"demands": [["pkg.tools", "checked"], ["pkg.tools.late", "one"]]}
+{"demands": [["pkg.tools", "checked"], ["pkg.tools.late", "one"], ["pkg.tools.early", "two"]]}
 --- pkg/__init__.py
 --- pkg/tools/__init__.py
 +def checked(x):
 *    return x
+--- pkg/tools/early.py
++def two():
+-    return 2
 --- pkg/tools/late.py
 +def one():
 -    return 1
 --- pkg/mod.py
 +from pkg.tools import checked
++import pkg.tools.early
 +import pkg.tools.late
 +from pkg.tools._fast import add
 +def user():
@@ -479,11 +483,13 @@ compiled pkg.tools._fast pkg/tools/_fast.so
         "test_a.py::test_f",
         r#"
 +import sys
-+sys.modules["pkg.tools.late"] = sys.modules.get(__name__)
-+__import__("pkg.tools", fromlist=['_']).late = sys.modules.get(__name__)
++sys.modules["pkg.tools.early"] = sys.modules["pkg.tools.late"] = sys.modules.get(__name__)
++__import__("pkg.tools", fromlist=['_']).early = __import__("pkg.tools", fromlist=['_']).late = sys.modules.get(__name__)
  def checked(x):
      return x
 +__import__("pkg.tools", fromlist=['_']).checked = checked
+ def two():
+     return 2
  def one():
      return 1
  from pkg.tools._fast import add

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Executed, Gist, GistLine, Origin, Place, Plan, Trace};
+use graph::{Executed, FileTrace, Gist, GistLine, Origin, Place, Plan, Trace};
 
 /// Variable that names the file to which the probe appends.
 pub const PROBE_VARIABLE: &str = "GISTIFY_PROBE";
@@ -29,6 +29,23 @@ pub struct Learned {
     pub asked: Vec<Place>,
     /// Modules from outside that only the tests loaded.
     pub late: Vec<String>,
+}
+
+impl Learned {
+    /// Takes whatever the original executed for executed, in the place of what was seen.
+    pub fn assume(&mut self, original: &Trace) {
+        let executed = |file: &FileTrace| {
+            let both: BTreeSet<u32> =
+                file.import_lines.iter().chain(&file.test_lines).copied().collect();
+            let functions: BTreeSet<u32> = file.functions.iter().map(|one| one.line).collect();
+            Executed {
+                path: file.path.clone(),
+                lines: both.into_iter().collect(),
+                functions: functions.into_iter().collect(),
+            }
+        };
+        self.executed = original.files.iter().map(executed).collect();
+    }
 }
 
 impl Probed {

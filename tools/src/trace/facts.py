@@ -1,5 +1,5 @@
-"""What the tracer asks of code objects, modules and classes; the first half of one embedded program,
-tracer.py is the second. Everything here looks without running anything of what it looks at: types are
+"""What the tracer asks of code objects, modules and classes; the first part of one embedded program,
+which tracer.py goes on with. Everything here looks without running anything of what it looks at: types are
 compared by identity, attributes read by the slots of `type`, nothing traced is hashed or printed."""
 
 import dis

@@ -89,6 +89,8 @@ struct Log {
     snapshot: Snapshot,
     /// Whether a snapshot was read.
     began: bool,
+    /// Whether functions without news were called very often.
+    busy: bool,
     /// Modules from outside that were loaded when the tests began.
     early: Option<BTreeSet<String>>,
     /// The last position of its clock.
@@ -138,6 +140,7 @@ impl Log {
                 }
                 self.began = true;
             }
+            'q' if rest.is_empty() => self.busy = true,
             'd' => {
                 self.data.insert(rest.to_string());
             }
@@ -310,6 +313,7 @@ impl Merged {
             }
         }
         self.clock = shift(end);
+        self.trace.busy |= log.busy;
         self.data.extend(log.data);
         self.names.extend(log.names);
         self.imports.extend(log.imports);
@@ -421,7 +425,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_garbled_is_skipped() {
-        let log = format!("{HEADER}\nF0 a.py\nl0 1\nl0 x\nl7 3\nz\n\nl0\nq0 5\nl0 4\nl0 12");
+        let log = format!("{HEADER}\nF0 a.py\nl0 1\nl0 x\nl7 3\nz\n\nl0\ny0 5\nl0 4\nl0 12");
         let more = "l0 6\n\u{fffd}l0 7\ns{\"modules\": {\nl0 8\n\0\0l0 9\n";
         let trace =
             merged(&[("1-p.000", &log), ("1-p.001", more), ("tests-began", ""), ("x.000", "")]);

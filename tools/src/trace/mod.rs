@@ -26,7 +26,15 @@ use crate::{
 pub use kept::Reuse;
 pub(crate) use kept::TraceStore;
 
-const TRACER: &str = concat!(include_str!("facts.py"), "\n\n", include_str!("tracer.py"));
+const TRACER: &str = concat!(
+    include_str!("facts.py"),
+    "\n\n",
+    include_str!("tracer.py"),
+    "\n\n",
+    include_str!("settrace.py"),
+    "\n\n",
+    include_str!("monitoring.py")
+);
 /// Lines of a function, none of them new, after which a slice takes all of its lines for executed: each line
 /// costs a call, a test may run millions, and a line too many does a slice no harm.
 pub const PATIENCE: u32 = 1 << 15;
@@ -40,6 +48,16 @@ pub enum Observer {
     Fastest,
     /// `sys.settrace`, everywhere.
     Settrace,
+}
+
+/// What a trace leaves out for the sake of speed; by default nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TraceOptions {
+    /// Below 3.12, a function of which so many lines in a row were none that was new is given up, and all of
+    /// its lines count as executed; with 0, none is.
+    pub patience: u32,
+    /// Below 3.12, the process that runs the tests is observed no more from the first of them on.
+    pub imports_only: bool,
 }
 
 /// What the tracer is told.
@@ -59,6 +77,7 @@ struct Settings {
     /// Whether tests begin at some point, from which on lines count anew.
     phases: bool,
     patience: u32,
+    imports_only: bool,
 }
 
 /// Runs a command and records both what it did and what it touched of its directory.
@@ -66,18 +85,17 @@ struct Settings {
 /// # Errors
 /// As for [`execute`](crate::execute).
 pub fn trace(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
-    trace_with(spec, Observer::default(), 0)
+    trace_with(spec, Observer::default(), TraceOptions::default())
 }
 
-/// The same, with a choice of how lines are observed. Below 3.12, a function of which `patience` lines in a
-/// row were none that was new is given up, and all of its lines count as executed; with 0, none is.
+/// The same, with a choice of how lines are observed, and what of.
 ///
 /// # Errors
 /// As for [`execute`](crate::execute).
 pub fn trace_with(
     spec: &RunSpec<'_>,
     observer: Observer,
-    patience: u32,
+    options: TraceOptions,
 ) -> Result<(Execution, Trace), ExecuteError> {
     let path = |name: &str| spec.scratch.join(name);
     let text = |name: &str| path(name).to_string_lossy().into_owned();
@@ -93,7 +111,8 @@ pub fn trace_with(
         tracer: text("tracer.py"),
         settrace: observer == Observer::Settrace,
         phases: spec.command.is_pytest(),
-        patience,
+        patience: options.patience,
+        imports_only: options.imports_only,
     };
     let json = serde_json::to_vec(&settings).expect("strings serialise");
     execute::write(&path("trace.json"), json)?;

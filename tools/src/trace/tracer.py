@@ -19,14 +19,13 @@ The log is text, a record a line, its first byte the kind:
     g json                 names used by code that comes from no file
     u json                 a module and a name in it that something unpickled asks for
     s json                 a snapshot; the last one wins
+    q                      functions that had nothing left to tell were called very often
 """
 
-# This file follows facts.py, in one namespace.
+# This file follows facts.py, and settrace.py and monitoring.py follow it, in one namespace.
 
 _FIRST_SEGMENT = 1 << 16
 _NEXT_SEGMENT = 1 << 20
-_BRANCH_PATIENCE = 64
-_OFTEN = 256
 
 
 class Log:
@@ -150,6 +149,8 @@ class Tracer:
         self.is_child = is_child
         # Lines in a row, none new, after which a function is given up and all of its lines count; 0 is never.
         self.patience = settings.get("patience", 0)
+        # Whether what runs in tests is known from another run; settrace alone minds.
+        self.imports_only = settings.get("imports_only", False)
         self.main = _get_ident()
         self.roots = []
         self.fixtures = []
@@ -461,306 +462,6 @@ class Tracer:
         pass
 
 
-class Settrace(Tracer):
-    """Below 3.12. A frame gets a local trace only while its code has lines left to see."""
-
-    kind = "settrace"
-
-    def install(self):
-        tracer = self
-        files = self.files
-        classify = self.classify
-
-        # Reading a frame's code is an audited event before 3.12, and the whole program pays for it:
-        # most foreign frames are told by the name of their module.
-        foreign = self.foreign
-        quiet = {}  # name of a module -> (its globals, first lines of code that has nothing left to tell)
-        get = _get
-
-        def trace(frame, event, arg):
-            held = frame.f_globals
-            name = get(held, "__name__")
-            if type(name) is str:
-                if name in foreign:
-                    return None
-                silent = quiet.get(name)
-                if silent is not None and silent[0] is held and frame.f_lineno in silent[1]:
-                    return None
-            code = frame.f_code
-            try:
-                file = files[code.co_filename]
-            except KeyError:
-                file = classify(code)
-            if file is None:
-                tracer.is_foreign(code.co_filename, frame)
-                return None
-            if file is False:
-                tracer.generated(code, frame)
-                return None
-            known = file.codes.get(id(code))
-            if known is None:
-                if code.co_name == "<module>":
-                    return tracer.module_trace(file, frame)
-                if len(file.codes) >= _MANY:
-                    file.codes.clear()  # A file that is executed over and over.
-                known = file.codes[id(code)] = Watched(tracer, file, code)
-            if known.test is not tracer.test:
-                known.reset()
-            if known.left:
-                return known.local
-            known.calls += 1
-            first = code.co_firstlineno
-            if known.calls >= _OFTEN and type(name) is str and tracer.last and file.is_alone(code) and first == frame.f_lineno:
-                silent = quiet.get(name)
-                if silent is None or silent[0] is not held:
-                    silent = quiet[name] = (held, set())
-                silent[1].add(first)
-            return None
-
-        self.trace = trace
-        self.stopped = False
-        threading.settrace(trace)
-        sys.settrace(trace)
-
-    def audit(self, event, args):
-        # An exception inside of a trace function (the recursion limit) ends all tracing; a program
-        # may end it, too. Events are frequent enough to notice.
-        if event == "object.__getattr__" or event == "builtins.id":
-            return  # Mostly our own look at a frame's code, once a call: we are there.
-        if _gettrace() is None and event != "sys.settrace" and not self.stopped:
-            sys.settrace(self.trace)
-        Tracer.audit(self, event, args)
-
-    def module_trace(self, file, frame):
-        tracer = self
-        file.code, file.starts = frame.f_code, None
-        lines, number, write = file.lines, file.number, self.log.write
-        module = self.begin_module(file, frame)
-
-        def local(frame, event, arg):
-            if event == "line":
-                line = frame.f_lineno
-                if line not in lines:
-                    lines.add(line)
-                    write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
-                tracer.module_at(frame)
-                tracer.module_line(module, line)
-            elif event == "return":
-                tracer.module_at(frame)
-                tracer.end_module(module)
-            return local
-
-        return local
-
-    def resume(self):
-        # The program may have set its own, or have raised RecursionError inside of ours.
-        if sys.gettrace() is not self.trace:
-            threading.settrace(self.trace)
-            sys.settrace(self.trace)
-
-    def restart(self):
-        pass
-
-    def stop(self):
-        self.stopped = True
-        if sys.gettrace() is self.trace:
-            sys.settrace(None)
-            threading.settrace(None)
-
-
-class Watched:
-    """A code object, its lines not yet seen in this phase, and the local trace of its frames."""
-
-    __slots__ = ("tracer", "file", "code", "all", "left", "local", "test", "calls")
-
-    def __init__(self, tracer, file, code):
-        self.tracer, self.file, self.code = tracer, file, code
-        self.all = _lines_of(code)
-        self.left = set()
-        self.test = None
-        self.calls = 0
-        number, write, lines, left = file.number, tracer.log.write, file.lines, self.left
-        patience = budget = tracer.patience
-
-        def seen(line):
-            if line not in lines:
-                lines.add(line)
-                write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", number, line))
-
-        def local(frame, event, arg):
-            nonlocal budget
-            if event == "line":
-                line = frame.f_lineno
-                if line in left:
-                    left.discard(line)
-                    seen(line)
-                    budget = patience
-                else:
-                    budget -= 1
-                    if not budget:
-                        for line in sorted(left):
-                            seen(line)
-                        left.clear()
-                        budget = patience
-                if not left and tracer.last:
-                    frame.f_trace = None
-                    return None
-            return local
-
-        self.local = local
-
-    def reset(self):
-        """A new phase: every line counts anew."""
-        self.test = self.tracer.test
-        self.left.update(self.all)
-        self.tracer.function(self.file, self.code)
-
-
-class Monitoring(Tracer):
-    """From 3.12 on. Lines are watched in the repository's code only, each until it was seen."""
-
-    kind = "monitoring"
-
-    def install(self):
-        monitoring = sys.monitoring
-        events = monitoring.events
-        tool = next(tool for tool in (4, 3, 2, 0, 1, 5) if monitoring.get_tool(tool) is None)
-        monitoring.use_tool_id(tool, "gistify")
-        self.tool = tool
-        disable = monitoring.DISABLE
-        tracer = self
-        files = self.files
-        classify = self.classify
-        set_local = monitoring.set_local_events
-        write = self.log.write
-        branch_events = 0
-        for name in ("BRANCH_LEFT", "BRANCH_RIGHT"):
-            branch_events |= getattr(events, name, 0)
-        both_at_once = not branch_events
-        if both_at_once:
-            branch_events = events.BRANCH
-        in_function = events.LINE | branch_events
-        in_module = in_function | events.PY_RETURN
-
-        def on_start(code, offset):
-            try:
-                file = files[code.co_filename]
-            except KeyError:
-                file = classify(code)
-            if file is None:
-                return disable
-            if file is False:
-                tracer.generated(code, _getframe(1))
-                return disable
-            if code.co_name == "<module>":
-                tracer.begin_module(file, _getframe(1))
-                set_local(tool, code, in_module)
-                return None
-            tracer.function(file, code)
-            set_local(tool, code, in_function)
-            return disable
-
-        def on_line(code, line):
-            file = files[code.co_filename]
-            lines = file.lines
-            if line not in lines:
-                lines.add(line)
-                write(b"%s%d %d\n" % (b"L" if tracer.test else b"l", file.number, line))
-            if code.co_name == "<module>":
-                module = tracer.module_at(_getframe(1))
-                if module is not None:
-                    tracer.module_line(module, line)
-                    return None
-            return disable
-
-        def on_return(code, offset, value):
-            module = tracer.module_at(_getframe(1))
-            if module is not None:
-                tracer.end_module(module)
-
-        def on_branch(code, offset, target):
-            file = files[code.co_filename]
-            known = file.codes.get(id(code))
-            if known is None:
-                if len(file.codes) >= _MANY:
-                    file.codes.clear()  # A file that is executed over and over.
-                known = file.codes[id(code)] = Branches(code)
-            return None if known.took(file, write, offset, target, both_at_once) else disable
-
-        callbacks = {
-            events.PY_START: on_start,
-            events.LINE: on_line,
-            events.PY_RETURN: on_return,
-        }
-        if both_at_once:
-            callbacks[events.BRANCH] = on_branch
-        else:
-            callbacks[events.BRANCH_LEFT] = callbacks[events.BRANCH_RIGHT] = on_branch
-        for event, callback in callbacks.items():
-            monitoring.register_callback(tool, event, callback)
-        monitoring.set_events(tool, events.PY_START)
-
-    def restart(self):
-        sys.monitoring.restart_events()
-
-    def stop(self):
-        monitoring = sys.monitoring
-        if monitoring.get_tool(self.tool) == "gistify":
-            monitoring.set_events(self.tool, 0)
-
-
-class Branches:
-    """The conditions of a code object, by offset: the first target that each took."""
-
-    __slots__ = ("code", "starts", "lines", "first", "patience")
-
-    def __init__(self, code):
-        self.code = code
-        self.first, self.patience = {}, {}
-        self.starts, self.lines = [], []
-        for start, _, line in code.co_lines():
-            self.starts.append(start)
-            self.lines.append(line)
-
-    def line(self, offset):
-        at = bisect_right(self.starts, offset) - 1
-        while 0 <= at < len(self.lines):
-            if self.lines[at] is not None:
-                return self.lines[at]
-            at += 1
-        return 0
-
-    def took(self, file, write, offset, target, both_at_once):
-        """Records a jump; whether the condition has to be watched any longer."""
-        first = self.first.get(offset)
-        if first is None:
-            self.first[offset] = target
-        elif first == target and both_at_once:
-            # One event stands for both directions: a loop would pay for it for ever.
-            self.patience[offset] = left = self.patience.get(offset, _BRANCH_PATIENCE) - 1
-            if left == 0:
-                other = self.other(offset, target)
-                write(b"p%d %d %d\n" % (file.number, self.line(offset), self.line(other)))
-            return left > 0
-        write(b"b%d %d %d\n" % (file.number, self.line(offset), self.line(target)))
-        return both_at_once and first is None
-
-    def other(self, offset, target):
-        """The target that a condition did not take so far."""
-        for instruction in dis.get_instructions(self.code):
-            if instruction.offset == offset:
-                jump = instruction.argval
-                return self.after(offset) if target == jump else jump
-        return target
-
-    def after(self, offset):
-        offset += 2
-        code = self.code.co_code
-        while offset < len(code) and code[offset] == 0:
-            offset += 2
-        return offset
-
-
 def start(settings, is_child):
     """Begins to trace this process."""
     forced = settings.get("settrace")
@@ -774,5 +475,3 @@ def start(settings, is_child):
         os.environ["PYTHONPATH"] = hook if not known else known + os.pathsep + hook
         os.environ["GISTIFY_TRACE"] = settings["settings"]
     return tracer
-
-

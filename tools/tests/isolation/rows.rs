@@ -136,7 +136,7 @@ pub fn s03_network(attack: &Attack) {
          try: socket.getaddrinfo('example.com', 80); print('resolved')\n\
          except OSError: print('failed')\n"
     ));
-    // Refused at once: nothing waits for an answer that cannot come.
+    // Connections are refused at once: nothing waits for an answer that cannot come.
     for happened in ["connected", "waited", "resolved"] {
         assert!(!out.contains(happened), "{out}");
     }

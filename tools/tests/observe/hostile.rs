@@ -410,6 +410,8 @@ class Kept:
     pass
 class Other:
     pass
+class OrderedDict:
+    pass
 #- test_a.py
 import pickle
 import own

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use gistify_tools::{
     Command, Environment, ExecuteError, Execution, Limits, LocalSandbox, Observer, RunSpec,
-    execute, trace_with,
+    TraceOptions, execute, trace_with,
 };
 use graph::Trace;
 
@@ -62,7 +62,8 @@ impl Project {
     ) -> (Execution, Trace) {
         let command = Command::parse(command).unwrap();
         let sandbox = LocalSandbox::default();
-        trace_with(&self.spec(&sandbox, environment, &command), observer, 0).unwrap()
+        trace_with(&self.spec(&sandbox, environment, &command), observer, TraceOptions::default())
+            .unwrap()
     }
 
     fn spec<'a>(

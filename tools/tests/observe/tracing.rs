@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gistify_tools::{Command, LocalSandbox, Observer, Status, trace_with};
+use gistify_tools::{Command, LocalSandbox, Observer, Status, TraceOptions, trace_with};
 use graph::{FileTrace, Phase, Trace, Value};
 
 use crate::{Project, pythons};
@@ -625,11 +625,60 @@ def test_f():
         (0, &[2, 4, 12, 14, 17, 18, 22, 23, 25, 26, 27, 28][..]),
         (100, &[2, 3, 4, 12, 14, 17, 18, 22, 23, 24, 25, 26, 27, 28]),
     ] {
-        let (run, trace) = trace_with(&spec, Observer::Settrace, patience).unwrap();
+        let options = TraceOptions { patience, ..TraceOptions::default() };
+        let (run, trace) = trace_with(&spec, Observer::Settrace, options).unwrap();
+        assert!(!trace.busy);
         assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
         let hot = file(&trace, "hot.py");
         assert_eq!(hot.test_lines, lines, "patience {patience}");
         let functions: Vec<&str> = hot.functions.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(functions, ["often", "seldom", "plain", "late", "loop"], "patience {patience}");
+    }
+}
+
+#[test]
+fn a_run_of_very_many_calls_is_told_and_can_be_spared() {
+    let project = Project::new(
+        "#- hot.py
+ONE = 1
+def often(x):
+    return x
+
+def early():
+    return often(1)
+
+FIRST = early()
+#- test_a.py
+from hot import often
+
+def test_f():
+    for x in range(300_000):
+        often(x)
+#- main.py
+import test_a
+test_a.test_f()
+",
+    );
+    let Some(environment) =
+        pythons::VERSIONS.iter().find_map(|(minor, _)| pythons::environment(*minor))
+    else {
+        return;
+    };
+    let sandbox = LocalSandbox::default();
+    for command in ["pytest test_a.py", "python main.py"] {
+        let command = Command::parse(command).unwrap();
+        let spec = project.spec(&sandbox, &environment, &command);
+        let traced = |imports_only| {
+            let options = TraceOptions { imports_only, ..TraceOptions::default() };
+            let (run, trace) = trace_with(&spec, Observer::Settrace, options).unwrap();
+            assert_eq!(run.status, Status::Exited(0), "{}{}", run.stdout, run.stderr);
+            trace
+        };
+        assert!(traced(false).busy, "{command}");
+        let spared = traced(true);
+        let lines = spared.file("hot.py").map(|hot| (&*hot.import_lines, &*hot.test_lines));
+        // Without pytest there is nothing in front of what the command does.
+        let expected = command.is_pytest().then_some((&[1, 2, 3, 5, 6, 8][..], &[][..]));
+        assert_eq!(lines, expected, "{command}");
     }
 }
