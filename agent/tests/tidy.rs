@@ -44,6 +44,31 @@ fn rust_files_are_short_and_say_what_they_own() {
 }
 
 #[test]
+fn the_readme_counts_the_tasks_of_suites() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let rows: Vec<(Vec<&str>, &str)> = readme
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            let names = cells.next()?.trim_end_matches('`').split("`, `").collect();
+            Some((names, cells.next()?.split(' ').next()?))
+        })
+        .collect();
+    let suites: Vec<_> = files(".toml")
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let name = path.strip_prefix("configs/suites/")?.strip_suffix(".toml")?.to_owned();
+            Some((name, text.matches("[[task]]").count()))
+        })
+        .collect();
+    assert!(!suites.is_empty());
+    for (name, tasks) in suites {
+        let row = rows.iter().find(|(names, _)| names.contains(&name.as_str()));
+        assert_eq!(row.map(|row| row.1), Some(tasks.to_string().as_str()), "{name}");
+    }
+}
+
+#[test]
 fn every_prompt_is_used() {
     // Scaffolds name prompts of their own.
     let code = files(".rs").into_iter().chain(files(".toml"));

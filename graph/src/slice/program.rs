@@ -72,7 +72,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, Name), Option<Globals>>>,
+    effects: RefCell<FxHashMap<(ModuleId, Name, bool), Option<Globals>>>,
 }
 
 impl<'a> Program<'a> {
@@ -159,17 +159,20 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// Globals that a call of an internal function changes; `None` where it cannot be told.
+    /// Globals that a call of an internal function by a module's own code changes; `None` where it cannot be
+    /// told.
     pub(crate) fn changes(
         &self,
+        caller: ModuleId,
         home: ModuleId,
         name: &Name,
     ) -> Option<FxHashSet<(ModuleId, Name)>> {
-        let key = (home, name.clone());
+        let early = self.ran(caller).is_early();
+        let key = (home, name.clone(), early);
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();
         }
-        let changes = self.purity.changes(home, name);
+        let changes = self.purity.changes((home, name), early);
         self.effects.borrow_mut().insert(key, changes.clone());
         changes
     }

@@ -319,21 +319,22 @@ impl<'a, 'r> Purity<'a, 'r> {
         pure
     }
 
-    /// Globals that calling a function may change, by their home; `None` where it cannot be told.
+    /// Globals that calling a function may change, by their home; `None` where it cannot be told. An early call
+    /// is one before the first test: what ran in tests alone was no part of it.
     pub(crate) fn changes(
         &self,
-        home: ModuleId,
-        name: &Name,
+        (home, name): (ModuleId, &Name),
+        early: bool,
     ) -> Option<FxHashSet<(ModuleId, Name)>> {
         let mut found = FxHashSet::default();
         let mut seen = FxHashSet::default();
-        self.changes_of(home, name, &mut found, &mut seen, 0).then_some(found)
+        self.changes_of((home, name), early, &mut found, &mut seen, 0).then_some(found)
     }
 
     fn changes_of(
         &self,
-        home: ModuleId,
-        name: &Name,
+        (home, name): (ModuleId, &Name),
+        early: bool,
         found: &mut FxHashSet<(ModuleId, Name)>,
         seen: &mut FxHashSet<(ModuleId, Name)>,
         depth: u32,
@@ -362,12 +363,17 @@ impl<'a, 'r> Purity<'a, 'r> {
             .local
             .local
             .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
-        executed(&function.body, module.syntax.source(), ran, &mut |stmt| effects.statement(stmt));
+        let source = module.syntax.source();
+        let ran = |stmt: &Stmt| match early {
+            true => ran.statement_early(source, stmt),
+            false => ran.statement(source, stmt),
+        };
+        executed(&function.body, &ran, &mut |stmt| effects.statement(stmt));
         found.extend(effects.found);
         let calls = effects.calls;
         calls.into_iter().all(|(home, name)| {
             // A class or a value that is called: only functions can be followed.
-            self.changes_of(home, &name, found, seen, depth + 1) || depth > 0
+            self.changes_of((home, &name), early, found, seen, depth + 1) || depth > 0
         })
     }
 }
@@ -500,23 +506,22 @@ fn is_local_target(target: &Expr) -> bool {
 }
 
 /// Executed statements of a function and of the functions defined in it.
-fn executed<'s>(
-    body: &'s [Stmt],
-    source: &crate::source::Source,
-    ran: &Ran,
-    visit: &mut impl FnMut(&'s Stmt),
-) {
-    let mut inner = Vec::new();
+fn executed<'s>(body: &'s [Stmt], ran: &impl Fn(&Stmt) -> bool, visit: &mut impl FnMut(&'s Stmt)) {
+    let (mut inner, mut global, mut entered) = (Vec::new(), Vec::new(), false);
     scope::for_each_statement(body, &mut |stmt| {
-        if matches!(stmt, Stmt::Global(_)) || ran.statement(source, stmt) {
+        if matches!(stmt, Stmt::Global(_)) {
+            global.push(stmt);
+        } else if ran(stmt) {
+            entered = true;
             visit(stmt);
         }
         if let Stmt::FunctionDef(function) = stmt {
             inner.push(function);
         }
     });
+    global.into_iter().filter(|_| entered).for_each(&mut *visit);
     for function in inner {
-        executed(&function.body, source, ran, visit);
+        executed(&function.body, ran, visit);
     }
 }
 

@@ -12,13 +12,15 @@ use crate::{
     scope,
     source::Source,
     syntax::Syntax,
-    trace::{FileTrace, FunctionTrace, ModuleLine},
+    trace::{FileTrace, FunctionTrace, ModuleLine, Phase},
 };
 
 /// Executed lines, entered functions and the clock of one module.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ran {
     lines: Vec<bool>,
+    /// Lines that ran before the first test, where the module itself did.
+    early: Option<Vec<bool>>,
     /// The lines of the original run, where a later one narrowed them.
     original: Option<Vec<bool>>,
     functions: FxHashMap<u32, FunctionTrace>,
@@ -30,7 +32,11 @@ impl Ran {
     pub(crate) fn new(file: &FileTrace) -> Self {
         let mut ran = Self { clock: file.module_lines.clone(), ..Self::default() };
         ran.clock.sort_by_key(|at| at.line);
-        for &line in file.import_lines.iter().chain(&file.test_lines) {
+        for &line in &file.import_lines {
+            ran.set(line);
+        }
+        ran.early = (file.phase == Phase::Import).then(|| ran.lines.clone());
+        for &line in &file.test_lines {
             ran.set(line);
         }
         ran.raised.extend(&file.raised);
@@ -181,16 +187,19 @@ impl Ran {
     /// Whether a statement ran: for a definition its decorators and header, for a simple statement
     /// any of its lines, for a compound one anything in it.
     pub(crate) fn statement(&self, source: &Source, stmt: &Stmt) -> bool {
-        match stmt {
-            Stmt::FunctionDef(function) => {
-                self.any(source.line(stmt.start()), source.line(function.name.start()))
-            }
-            Stmt::ClassDef(class) => {
-                self.any(source.line(stmt.start()), source.line(class.name.start()))
-            }
-            Stmt::Global(_) | Stmt::Nonlocal(_) => false,
-            _ => !is_docstring(stmt) && self.range(source, stmt.range()),
-        }
+        own_lines(source, stmt).is_some_and(|(first, last)| self.any(first, last))
+    }
+
+    /// Whether a statement ran before the first test; whether it ran at all, where its module did not.
+    pub(crate) fn statement_early(&self, source: &Source, stmt: &Stmt) -> bool {
+        let Some(early) = &self.early else { return self.statement(source, stmt) };
+        let is_early = |line: u32| early.get(line as usize) == Some(&true) && self.any(line, line);
+        own_lines(source, stmt).is_some_and(|(first, last)| (first..=last).any(is_early))
+    }
+
+    /// Whether the module's own code ran before the first test.
+    pub(crate) fn is_early(&self) -> bool {
+        self.early.is_some()
     }
 
     /// Whether and when the function whose first line (of decorators or `def`) this is was entered.
@@ -206,6 +215,18 @@ impl Ran {
         let start = span.iter().map(|at| at.start).min()?;
         let end = span.iter().map(|at| at.end).max()?;
         Some((start, end))
+    }
+}
+
+/// The lines that tell whether a statement ran, if any do.
+fn own_lines(source: &Source, stmt: &Stmt) -> Option<(u32, u32)> {
+    match stmt {
+        Stmt::FunctionDef(function) => {
+            Some((source.line(stmt.start()), source.line(function.name.start())))
+        }
+        Stmt::ClassDef(class) => Some((source.line(stmt.start()), source.line(class.name.start()))),
+        Stmt::Global(_) | Stmt::Nonlocal(_) => None,
+        _ => (!is_docstring(stmt)).then(|| source.line_span(stmt.range())),
     }
 }
 

@@ -79,6 +79,51 @@ fn a_change_by_another_module_is_kept() {
 }
 
 #[test]
+fn a_decorator_changes_nothing_by_what_only_ran_in_tests() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/state.py
++DEPTH = {}
++def checked(function):
++    def wrapper(x):
+*        DEPTH['now'] = 1
+*        return function(x)
++    return wrapper
+--- pkg/used.py
++from .state import checked
++import pkg.idle
++@checked
++def used(x):
+*    return x
+--- pkg/idle.py
++from .state import checked
++@checked
++def idle(x):
+-    return x
+--- test_a.py
++from pkg.used import used
++def test_f():
+*    assert used(1)
+",
+        "test_a.py::test_f",
+        "
+ DEPTH = {}
+ def checked(function):
+     def wrapper(x):
+         DEPTH['now'] = 1
+         return function(x)
+     return wrapper
+ @checked
+ def used(x):
+     return x
+ def test_f():
+     assert used(1)
+",
+    );
+}
+
+#[test]
 fn a_registering_decorator_keeps_what_it_registers_once_the_registry_is_needed() {
     check(
         "

@@ -208,7 +208,7 @@ impl Search<'_, '_> {
         match callee {
             Expr::Name(name) => {
                 if let Some(Target::Own(home, own)) = program.target(id, &name.id, false)
-                    && let Some(changes) = program.changes(home, &own)
+                    && let Some(changes) = program.changes(unit.module, home, &own)
                 {
                     globals.extend(changes);
                 }
@@ -227,7 +227,7 @@ impl Search<'_, '_> {
                             if let Expr::Attribute(attribute) = callee
                                 && let Some(Target::Own(home, own)) =
                                     program.resolver.attribute(&module, &attribute.attr.id)
-                                && let Some(changes) = program.changes(home, &own)
+                                && let Some(changes) = program.changes(unit.module, home, &own)
                             {
                                 globals.extend(changes);
                             }
@@ -322,13 +322,12 @@ impl Search<'_, '_> {
                 Expr::Call(call) => match call.func.as_ref() {
                     Expr::Attribute(method) => self.base(id, &method.value, globals),
                     Expr::Name(name) => match self.program().target(id, &name.id, false) {
-                        Some(Target::Own(home, own)) => match self.program().changes(home, &own) {
-                            Some(changes) if !changes.is_empty() => {
-                                globals.extend(changes);
-                                true
-                            }
-                            _ => false,
-                        },
+                        Some(Target::Own(home, own)) => {
+                            let program = self.program();
+                            let changes = program.changes(program.get(id).module, home, &own);
+                            let changes = changes.filter(|changes| !changes.is_empty());
+                            changes.map(|changes| globals.extend(changes)).is_some()
+                        }
                         _ => false,
                     },
                     _ => false,
