@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Adjustments,
     prune::{Node, Pruner, Whole, is_overload},
-    purity::{self, Purity},
+    purity::{self, CallKind, Purity},
     ran::Ran,
 };
 use crate::{
@@ -72,7 +72,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, Name, bool), Option<Globals>>>,
+    effects: RefCell<FxHashMap<(ModuleId, Name, CallKind), Option<Globals>>>,
 }
 
 impl<'a> Program<'a> {
@@ -159,20 +159,20 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// Globals that a call of an internal function by a module's own code changes; `None` where it cannot be
-    /// told.
+    /// Globals that a call of an internal function by a module's own code changes, where what it returns is
+    /// called `again` so many times at once; `None` where it cannot be told.
     pub(crate) fn changes(
         &self,
         caller: ModuleId,
-        home: ModuleId,
-        name: &Name,
+        (home, name): (ModuleId, &Name),
+        again: u32,
     ) -> Option<FxHashSet<(ModuleId, Name)>> {
-        let early = self.ran(caller).is_early();
-        let key = (home, name.clone(), early);
+        let call = CallKind { early: self.ran(caller).is_early(), again };
+        let key = (home, name.clone(), call);
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();
         }
-        let changes = self.purity.changes((home, name), early);
+        let changes = self.purity.changes((home, name), call);
         self.effects.borrow_mut().insert(key, changes.clone());
         changes
     }

@@ -195,6 +195,15 @@ const PURE_METHODS: &[&str] = &[
 /// Depth of calls that are followed before a judgement is refused.
 const DEPTH: u32 = 12;
 
+/// How a function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CallKind {
+    /// Before the first test: what ran in tests alone is no part of it.
+    pub(crate) early: bool,
+    /// How often what it returns is called in turn, at once: once for a decorator that is given arguments.
+    pub(crate) again: u32,
+}
+
 pub(crate) struct Purity<'a, 'r> {
     resolver: &'r Resolver<'a>,
     ran: &'r [Ran],
@@ -319,22 +328,21 @@ impl<'a, 'r> Purity<'a, 'r> {
         pure
     }
 
-    /// Globals that calling a function may change, by their home; `None` where it cannot be told. An early call
-    /// is one before the first test: what ran in tests alone was no part of it.
+    /// Globals that a call may change, by their home; `None` where it cannot be told.
     pub(crate) fn changes(
         &self,
         (home, name): (ModuleId, &Name),
-        early: bool,
+        call: CallKind,
     ) -> Option<FxHashSet<(ModuleId, Name)>> {
         let mut found = FxHashSet::default();
         let mut seen = FxHashSet::default();
-        self.changes_of((home, name), early, &mut found, &mut seen, 0).then_some(found)
+        self.changes_of((home, name), call, &mut found, &mut seen, 0).then_some(found)
     }
 
     fn changes_of(
         &self,
         (home, name): (ModuleId, &Name),
-        early: bool,
+        call: CallKind,
         found: &mut FxHashSet<(ModuleId, Name)>,
         seen: &mut FxHashSet<(ModuleId, Name)>,
         depth: u32,
@@ -364,16 +372,18 @@ impl<'a, 'r> Purity<'a, 'r> {
             .local
             .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
         let source = module.syntax.source();
-        let ran = |stmt: &Stmt| match early {
+        let ran = |stmt: &Stmt| match call.early {
             true => ran.statement_early(source, stmt),
             false => ran.statement(source, stmt),
         };
-        executed(&function.body, &ran, &mut |stmt| effects.statement(stmt));
+        executed(&function.body, call.again, &ran, &mut |stmt| effects.statement(stmt));
         found.extend(effects.found);
         let calls = effects.calls;
+        // What becomes of their results is not followed.
+        let inner = CallKind { again: u32::MAX, ..call };
         calls.into_iter().all(|(home, name)| {
             // A class or a value that is called: only functions can be followed.
-            self.changes_of((home, &name), early, found, seen, depth + 1) || depth > 0
+            self.changes_of((home, &name), inner, found, seen, depth + 1) || depth > 0
         })
     }
 }
@@ -505,8 +515,14 @@ fn is_local_target(target: &Expr) -> bool {
     }
 }
 
-/// Executed statements of a function and of the functions defined in it.
-fn executed<'s>(body: &'s [Stmt], ran: &impl Fn(&Stmt) -> bool, visit: &mut impl FnMut(&'s Stmt)) {
+/// Executed statements of a function, and of those functions defined in it that may run while it is called and
+/// what it returns is called again so many times.
+fn executed<'s>(
+    body: &'s [Stmt],
+    again: u32,
+    ran: &impl Fn(&Stmt) -> bool,
+    visit: &mut impl FnMut(&'s Stmt),
+) {
     let (mut inner, mut global, mut entered) = (Vec::new(), Vec::new(), false);
     scope::for_each_statement(body, &mut |stmt| {
         if matches!(stmt, Stmt::Global(_)) {
@@ -520,8 +536,51 @@ fn executed<'s>(body: &'s [Stmt], ran: &impl Fn(&Stmt) -> bool, visit: &mut impl
         }
     });
     global.into_iter().filter(|_| entered).for_each(&mut *visit);
+    if inner.is_empty() {
+        return;
+    }
+    let mut uses = Uses::default();
+    body.iter().for_each(|stmt| uses.visit_stmt(stmt));
     for function in inner {
-        executed(&function.body, ran, visit);
+        let name = &function.name.id;
+        if uses.otherwise.contains(name) {
+            executed(&function.body, u32::MAX, ran, visit);
+        } else if again > 0 && uses.returned.contains(name) {
+            let again = if again == u32::MAX { again } else { again - 1 };
+            executed(&function.body, again, ran, visit);
+        }
+    }
+}
+
+/// Names that a function only returns, and those that it or a function in it does anything else with. That it
+/// gives what a name stands for an attribute is nothing.
+#[derive(Default)]
+struct Uses<'s> {
+    returned: FxHashSet<&'s Name>,
+    otherwise: FxHashSet<&'s Name>,
+}
+
+impl<'s> Visitor<'s> for Uses<'s> {
+    fn visit_stmt(&mut self, stmt: &'s Stmt) {
+        match stmt {
+            Stmt::Return(node) => match node.value.as_deref() {
+                Some(Expr::Name(name)) => {
+                    self.returned.insert(&name.id);
+                }
+                _ => walk_stmt(self, stmt),
+            },
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'s Expr) {
+        match expr {
+            Expr::Attribute(node) if node.ctx.is_store() && node.value.is_name_expr() => {}
+            Expr::Name(name) if name.ctx.is_load() => {
+                self.otherwise.insert(&name.id);
+            }
+            _ => walk_expr(self, expr),
+        }
     }
 }
 

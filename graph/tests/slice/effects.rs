@@ -79,26 +79,30 @@ fn a_change_by_another_module_is_kept() {
 }
 
 #[test]
-fn a_decorator_changes_nothing_by_what_only_ran_in_tests() {
+fn a_decorator_changes_nothing_by_what_it_only_wraps() {
     check(
         "
 --- pkg/__init__.py
 --- pkg/state.py
 +DEPTH = {}
-+def checked(function):
-+    def wrapper(x):
-*        DEPTH['now'] = 1
-*        return function(x)
-+    return wrapper
++def checked(limit):
++    def decorator(function):
++        def wrapper(x):
++            DEPTH['now'] = limit
++            return function(x)
++        wrapper.limit = limit
++        return wrapper
++    return decorator
 --- pkg/used.py
 +from .state import checked
 +import pkg.idle
-+@checked
++@checked(1)
 +def used(x):
-*    return x
++    return x
++FIRST = used(2)
 --- pkg/idle.py
 +from .state import checked
-+@checked
++@checked(1)
 +def idle(x):
 -    return x
 --- test_a.py
@@ -109,16 +113,66 @@ fn a_decorator_changes_nothing_by_what_only_ran_in_tests() {
         "test_a.py::test_f",
         "
  DEPTH = {}
- def checked(function):
-     def wrapper(x):
-         DEPTH['now'] = 1
-         return function(x)
-     return wrapper
- @checked
+ def checked(limit):
+     def decorator(function):
+         def wrapper(x):
+             DEPTH['now'] = limit
+             return function(x)
+         wrapper.limit = limit
+         return wrapper
+     return decorator
+ @checked(1)
  def used(x):
      return x
  def test_f():
      assert used(1)
+",
+    );
+}
+
+#[test]
+fn a_decorator_changes_nothing_by_what_only_ran_in_tests() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/state.py
++TABLE = {}
++READY = []
++def note(function):
++    if READY:
+*        TABLE['now'] = function
++    return function
+--- pkg/used.py
++from .state import note, READY, TABLE
++import pkg.idle
++def used():
+*    READY.append(1)
+*    note(used)
+*    return TABLE
+--- pkg/idle.py
++from .state import note
++@note
++def idle(x):
+-    return x
+--- test_a.py
++from pkg.used import used
++def test_f():
+*    assert used()
+",
+        "test_a.py::test_f",
+        "
+ TABLE = {}
+ READY = []
+ def note(function):
+     if READY:
+         TABLE['now'] = function
+     return function
+ def used():
+     READY.append(1)
+     note(used)
+     return TABLE
+ def test_f():
+     assert used()
 ",
     );
 }

@@ -201,14 +201,14 @@ impl Search<'_, '_> {
     fn acting(&self, id: UnitId, decorator: &Expr, globals: &mut Vec<(ModuleId, Name)>) {
         let program = self.program();
         let unit = program.get(id);
-        let callee = match decorator {
-            Expr::Call(call) => call.func.as_ref(),
-            other => other,
+        let (callee, again) = match decorator {
+            Expr::Call(call) => (call.func.as_ref(), 1),
+            other => (other, 0),
         };
         match callee {
             Expr::Name(name) => {
                 if let Some(Target::Own(home, own)) = program.target(id, &name.id, false)
-                    && let Some(changes) = program.changes(unit.module, home, &own)
+                    && let Some(changes) = program.changes(unit.module, (home, &own), again)
                 {
                     globals.extend(changes);
                 }
@@ -227,7 +227,8 @@ impl Search<'_, '_> {
                             if let Expr::Attribute(attribute) = callee
                                 && let Some(Target::Own(home, own)) =
                                     program.resolver.attribute(&module, &attribute.attr.id)
-                                && let Some(changes) = program.changes(unit.module, home, &own)
+                                && let Some(changes) =
+                                    program.changes(unit.module, (home, &own), again)
                             {
                                 globals.extend(changes);
                             }
@@ -324,7 +325,7 @@ impl Search<'_, '_> {
                     Expr::Name(name) => match self.program().target(id, &name.id, false) {
                         Some(Target::Own(home, own)) => {
                             let program = self.program();
-                            let changes = program.changes(program.get(id).module, home, &own);
+                            let changes = program.changes(program.get(id).module, (home, &own), 0);
                             let changes = changes.filter(|changes| !changes.is_empty());
                             changes.map(|changes| globals.extend(changes)).is_some()
                         }
