@@ -58,15 +58,25 @@ impl Hierarchy {
 impl Groups {
     /// Makes the groups of a run.
     pub(super) fn make(hierarchy: &Hierarchy, limits: &Limits) -> io::Result<Groups> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("gistify-{}-{number}", std::process::id());
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("gistify-{}-{number}", std::process::id());
+            match Groups::named(&name, hierarchy, limits) {
+                // A process that was killed, and had the number that is ours now, left it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    fn named(name: &str, hierarchy: &Hierarchy, limits: &Limits) -> io::Result<Groups> {
         let mut groups = Groups { directories: Vec::new(), events: PathBuf::new() };
         let memory = limits.memory.to_string();
         // Bubblewrap has two processes of its own.
         let processes = limits.processes.saturating_add(2).to_string();
         match hierarchy {
             Hierarchy::Unified(parent) => {
-                let directory = groups.directory(parent, &name)?;
+                let directory = groups.directory(parent, name)?;
                 set(&directory, "memory.max", &memory)?;
                 set(&directory, "pids.max", &processes)?;
                 // These are not everywhere.
@@ -75,12 +85,12 @@ impl Groups {
                 groups.events = directory.join("memory.events");
             }
             Hierarchy::Separate { memory: parent, pids } => {
-                let directory = groups.directory(parent, &name)?;
+                let directory = groups.directory(parent, name)?;
                 set(&directory, "memory.limit_in_bytes", &memory)?;
                 let _ = set(&directory, "memory.memsw.limit_in_bytes", &memory);
                 groups.events = directory.join("memory.oom_control");
                 if let Some(parent) = pids {
-                    let directory = groups.directory(parent, &name)?;
+                    let directory = groups.directory(parent, name)?;
                     set(&directory, "pids.max", &processes)?;
                 }
             }
