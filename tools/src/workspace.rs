@@ -10,7 +10,6 @@ use std::{
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
 };
 
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
@@ -60,8 +59,6 @@ const PREFIX: &str = "work-";
 const NEW_PREFIX: &str = ".new-";
 const LOCK: &str = ".lock";
 const KEPT: &str = ".kept";
-/// What is still new after this time was left by a process that was killed.
-const MAKING: Duration = Duration::from_secs(600);
 
 impl Workspace {
     /// Makes a workspace in the directory `parent`, which is made where it is missing.
@@ -76,6 +73,10 @@ impl Workspace {
         fs::create_dir_all(parent).map_err(failed(parent))?;
         let parent = parent.canonicalize().map_err(failed(parent))?;
         remove_abandoned(&parent);
+        // Until the new directory has its name, none is removed for being left: its age would not do, as
+        // clocks jump. Where directories cannot be locked, none is removed at all.
+        let making = File::open(&parent).map_err(failed(&parent))?;
+        let _ = making.lock_shared();
         let directory = tempfile::Builder::new()
             .prefix(NEW_PREFIX)
             .tempdir_in(&parent)
@@ -202,28 +203,27 @@ fn spread(directory: &Path) {
 
 /// Removes the workspaces in `parent` that nobody uses any more.
 fn remove_abandoned(parent: &Path) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || path.join(KEPT).exists() {
-            continue;
-        }
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let abandoned = if name.starts_with(PREFIX) {
-            File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
-        } else {
-            name.starts_with(NEW_PREFIX) && is_older_than(&path, MAKING)
-        };
-        if abandoned {
+    let directories = || {
+        let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        directories.map(|entry| entry.path()).filter(|path| !path.join(KEPT).exists())
+    };
+    let has_prefix = |path: &Path, prefix: &str| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+    };
+    // Nobody makes anything while this is held, so what is new was left by a process that was killed.
+    let making = File::open(parent)
+        .and_then(|making| making.try_lock().map(|()| making).map_err(Into::into));
+    if let Ok(_none_is_made) = making {
+        directories()
+            .filter(|path| has_prefix(path, NEW_PREFIX))
+            .for_each(|path| remove_tree(&path));
+    }
+    for path in directories().filter(|path| has_prefix(path, PREFIX)) {
+        if File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
             remove_tree(&path);
         }
     }
-}
-
-fn is_older_than(path: &Path, age: Duration) -> bool {
-    let modified = path.metadata().and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
 }
 
 fn open_up(directory: &Path) {

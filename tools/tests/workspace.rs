@@ -8,6 +8,7 @@ use std::{
         net::UnixListener,
     },
     path::Path,
+    time::UNIX_EPOCH,
 };
 
 use gistify_tools::{Repository, RepositoryError, Workspace, WorkspaceError};
@@ -209,11 +210,19 @@ fn abandoned_workspaces_are_removed_and_others_are_not() {
     let kept = Workspace::create(work).unwrap().keep();
     write(work, &[("work-of-a-killed-process/.lock", ""), ("work-of-a-killed-process/x", "")]);
     write(work, &[(".new-one/x", ""), ("mine/x", "")]);
+    // As one that is being made by another process, however old it says it is.
+    let making = fs::File::open(work).unwrap();
+    making.lock_shared().unwrap();
+    let new = fs::File::open(work.join(".new-one")).unwrap();
+    new.set_modified(UNIX_EPOCH).unwrap();
     let another = Workspace::create(work).unwrap();
     assert!(!work.join("work-of-a-killed-process").exists());
     for path in [used.root(), another.root(), &kept, &work.join(".new-one"), &work.join("mine")] {
         assert!(path.exists(), "{}", path.display());
     }
+    drop(making);
+    let _yet_another = Workspace::create(work).unwrap();
+    assert!(!work.join(".new-one").exists());
 }
 
 #[test]
