@@ -302,9 +302,7 @@ overrides pkg.mod:Real close
         "
  import abc
  class Base(abc.ABC):
-     @abc.abstractmethod
-     def close(self):
-         raise NotImplementedError
++    pass
  class Real(Base):
      def close(self):
          return None

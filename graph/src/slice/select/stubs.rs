@@ -56,15 +56,12 @@ impl<'a> Search<'a, '_> {
         let source = self.program().modules.get(module).syntax.source();
         let path = self.program().modules.get(module).path();
         let mandatory = self.abstracts.get(qualified);
-        let before = clause.body.len();
         let body = std::mem::take(&mut clause.body);
-        let mut first_dropped = None;
         for mut node in body {
             if let Some(name) = stub_name(&node) {
                 let place = Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
                 let forced = mandatory.is_some_and(|names| names.contains(name));
                 if !forced && !self.selection.stubs.contains(&place) {
-                    first_dropped.get_or_insert_with(|| node.clone());
                     dropped.push((place, name.to_owned()));
                     continue;
                 }
@@ -78,12 +75,11 @@ impl<'a> Search<'a, '_> {
                     || super::super::ran::is_docstring(stmt)
                     || is_ellipsis(stmt)
             });
-            match (pass, first_dropped) {
-                (Some(stmt), _) => clause
+            match pass {
+                Some(stmt) => clause
                     .body
                     .push(super::super::prune::leaf(stmt, super::super::prune::Role::Filler)),
-                (None, Some(stub)) => clause.body.push(stub),
-                (None, None) => clause.needs_pass = before == 0,
+                None => clause.needs_pass = true,
             }
         }
     }
