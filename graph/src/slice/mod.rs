@@ -239,7 +239,7 @@ impl Sliceable {
         let ran: Vec<Ran> = self
             .modules
             .iter()
-            .map(|(_, module)| match trace.file(module.path()) {
+            .map(|(id, module)| match trace.file(module.path()) {
                 Some(file) => {
                     let mut ran = Ran::new(file);
                     // What a later run narrows to is the same kind of trace, and lacks the same jumps.
@@ -249,7 +249,10 @@ impl Sliceable {
                     }
                     if let Some(executed) = &adjustments.executed {
                         let one = executed.iter().find(|one| one.path == module.path());
-                        ran.narrow(&module.syntax, one);
+                        // What of a hook stays is what the original ran, for other tests too.
+                        let support = self.support.contains(&id);
+                        let keeps = |name: &str| support && prune::is_hook(name);
+                        ran.narrow(&module.syntax, one, &keeps);
                         if threads {
                             ran.thread_jumps(&module.syntax);
                         }

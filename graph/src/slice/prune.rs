@@ -83,7 +83,8 @@ impl Called {
 /// Bodies that are kept whole.
 #[derive(Clone, Copy)]
 pub(crate) enum Whole<'p> {
-    /// Those of tests and their support, which nobody may change.
+    /// Those of tests and their support, which nobody may change. Of a [hook](is_hook) stays what the
+    /// original run executed.
     Support,
     /// Those of the functions that begin on these lines.
     Lines(&'p [u32]),
@@ -433,7 +434,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             return self.compound(stmt, vec![self.clause(head, body, &function.body)]);
         }
         match self.whole {
-            Whole::Support => {
+            Whole::Support if !is_hook(&function.name) => {
                 let body = self.entire(&function.body, Role::Dead);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
@@ -441,7 +442,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 let body = self.entire(&function.body, Role::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Lines(_) => {}
+            Whole::Lines(_) | Whole::Support => {}
         }
         let mut body = self.closed_block(&function.body);
         let must = missed(function, &body);
@@ -641,6 +642,11 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
             }
             _ => false,
         })
+}
+
+/// Whether test support defines a function of this name for pytest and not for tests.
+pub(crate) fn is_hook(name: &str) -> bool {
+    name.starts_with("pytest_")
 }
 
 /// Whether something is done until it succeeds, or tried: in a thread, how often and with which end

@@ -55,8 +55,14 @@ impl Ran {
     }
 
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
-    /// class bodies and imports keep what the original run says: a gist leaves imports out.
-    pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
+    /// class bodies and imports keep what the original run says: a gist leaves imports out. So do functions
+    /// for whose name `keeps` holds.
+    pub(crate) fn narrow(
+        &mut self,
+        syntax: &Syntax,
+        executed: Option<&Executed>,
+        keeps: &dyn Fn(&str) -> bool,
+    ) {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
@@ -64,6 +70,9 @@ impl Ran {
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
         self.functions.retain(|line, _| functions.contains(line));
         each_function(syntax.body(), &mut |function| {
+            if keeps(&function.name) {
+                return;
+            }
             scope::for_each_statement(&function.body, &mut |stmt| {
                 let range = match stmt {
                     Stmt::Import(_) | Stmt::ImportFrom(_) => return,

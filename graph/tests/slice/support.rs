@@ -207,6 +207,48 @@ fn hooks_of_a_conftest_go_but_for_the_one_that_makes_parameters() {
 }
 
 #[test]
+fn of_a_hook_that_makes_parameters_stays_what_the_original_ran() {
+    let files = "
+--- conftest.py
++import os
++def pytest_generate_tests(metafunc):
+*    seeds = os.environ.get('SEEDS')
+*    if seeds is None:
+*        values = [42]
+*    elif seeds == 'all':
+-        values = list(range(100))
+-    else:
+-        values = [int(seeds)]
+*    if 'seed' in metafunc.fixturenames:
+*        metafunc.parametrize('seed', values)
+--- test_a.py
++def test_f():
+*    pass
++def test_g(seed):
+-    assert seed
+";
+    let expected = "
+ import os
+ def pytest_generate_tests(metafunc):
+     seeds = os.environ.get('SEEDS')
+     if seeds is None:
+         values = [42]
+     if 'seed' in metafunc.fixturenames:
+         metafunc.parametrize('seed', values)
+ def test_f():
+     pass
+";
+    check(files, "test_a.py::test_f", expected);
+    // Nor does what a gist ran of it make it another hook.
+    let run = r#"
+--- adjustments
+{"executed": [{"path": "conftest.py", "lines": [1, 2, 3, 4, 5, 9], "functions": [2]},
+              {"path": "test_a.py", "lines": [1, 2], "functions": [1]}]}
+"#;
+    check(&format!("{}{}", files.trim_end(), run), "test_a.py::test_f", expected);
+}
+
+#[test]
 fn a_test_class_keeps_its_base() {
     check(
         "

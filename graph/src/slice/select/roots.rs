@@ -95,7 +95,7 @@ impl Search<'_, '_> {
             Stmt::FunctionDef(function) => {
                 let called = program.ran(unit.module).function(unit.first_line);
                 let name = function.name.as_str();
-                if program.is_support(unit.module) && name.starts_with("pytest_") {
+                if program.is_support(unit.module) && super::super::prune::is_hook(name) {
                     // A hook of a conftest is no hook in a test module, but for the one that makes
                     // parameters.
                     return (name == "pytest_generate_tests" && called.is_some())
