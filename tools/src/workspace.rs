@@ -75,8 +75,9 @@ impl Workspace {
         remove_abandoned(&parent);
         // Until the new directory has its name, none is removed for being left: its age would not do, as
         // clocks jump. Where directories cannot be locked, none is removed at all.
-        let making = File::open(&parent).map_err(failed(&parent))?;
-        let _ = making.lock_shared();
+        let making = File::open(&parent).ok();
+        let lock = || making.as_ref().map_or(Ok(()), File::lock_shared);
+        while lock().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
         let directory = tempfile::Builder::new()
             .prefix(NEW_PREFIX)
             .tempdir_in(&parent)
@@ -220,7 +221,9 @@ fn remove_abandoned(parent: &Path) {
             .for_each(|path| remove_tree(&path));
     }
     for path in directories().filter(|path| has_prefix(path, PREFIX)) {
-        if File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
+        // One that is kept is so before its lock is let go.
+        if lock.try_lock().is_ok() && !path.join(KEPT).exists() {
             remove_tree(&path);
         }
     }

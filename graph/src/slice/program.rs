@@ -159,15 +159,12 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// Globals that a call of an internal function by a module's own code changes, where what it returns is
-    /// called `again` so many times at once; `None` where it cannot be told.
+    /// Globals that a call of an internal function changes; `None` where it cannot be told.
     pub(crate) fn changes(
         &self,
-        caller: ModuleId,
         (home, name): (ModuleId, &Name),
-        again: u32,
+        call: CallKind,
     ) -> Option<FxHashSet<(ModuleId, Name)>> {
-        let call = CallKind { early: self.ran(caller).is_early(), again };
         let key = (home, name.clone(), call);
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();
@@ -213,7 +210,8 @@ impl<'a> Program<'a> {
         if matches!(stmt, Stmt::FunctionDef(function) if &function.name == "__getattr__") {
             lines.push(syntax.source().line(stmt.start()));
         }
-        let whole = if self.is_support(module) { Whole::Support } else { Whole::Lines(&lines) };
+        let whole =
+            if self.is_support(module) { Whole::Support(&lines) } else { Whole::Lines(&lines) };
         Pruner::new(syntax, self.ran(module), &pure, &vanishes, self.adjustments.docstrings, whole)
             .statement(stmt)
     }

@@ -84,8 +84,8 @@ impl Called {
 #[derive(Clone, Copy)]
 pub(crate) enum Whole<'p> {
     /// Those of tests and their support, which nobody may change. Of a [hook](is_hook) stays what the
-    /// original run executed.
-    Support,
+    /// original run executed, unless it begins on one of these lines.
+    Support(&'p [u32]),
     /// Those of the functions that begin on these lines.
     Lines(&'p [u32]),
 }
@@ -423,7 +423,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
             .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
         let head = Head::Function(function, called);
         let line = source.line(stmt.start());
-        let asked = matches!(self.whole, Whole::Lines(lines) if lines.contains(&line))
+        let (Whole::Lines(lines) | Whole::Support(lines)) = self.whole;
+        let asked = lines.contains(&line)
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
             || called.any() && counts_lines(function);
         if !called.any() && !asked {
@@ -434,7 +435,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             return self.compound(stmt, vec![self.clause(head, body, &function.body)]);
         }
         match self.whole {
-            Whole::Support if !is_hook(&function.name) => {
+            Whole::Support(_) if asked || !is_hook(&function.name) => {
                 let body = self.entire(&function.body, Role::Dead);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
@@ -442,7 +443,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 let body = self.entire(&function.body, Role::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Lines(_) | Whole::Support => {}
+            Whole::Lines(_) | Whole::Support(_) => {}
         }
         let mut body = self.closed_block(&function.body);
         let must = missed(function, &body);
@@ -644,9 +645,10 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
         })
 }
 
-/// Whether test support defines a function of this name for pytest and not for tests.
+/// Whether pytest calls a function of this name, where a conftest or a test module has it, and no test does:
+/// the only hook that works in both.
 pub(crate) fn is_hook(name: &str) -> bool {
-    name.starts_with("pytest_")
+    name == "pytest_generate_tests"
 }
 
 /// Whether something is done until it succeeds, or tried: in a thread, how often and with which end

@@ -204,6 +204,13 @@ pub(crate) struct CallKind {
     pub(crate) again: u32,
 }
 
+impl CallKind {
+    /// That what is returned is called in turn no one knows how often.
+    pub(crate) const OFTEN: u32 = u32::MAX;
+    /// At any time, and whatever becomes of what it returns.
+    pub(crate) const ANY: CallKind = CallKind { early: false, again: CallKind::OFTEN };
+}
+
 pub(crate) struct Purity<'a, 'r> {
     resolver: &'r Resolver<'a>,
     ran: &'r [Ran],
@@ -344,10 +351,10 @@ impl<'a, 'r> Purity<'a, 'r> {
         (home, name): (ModuleId, &Name),
         call: CallKind,
         found: &mut FxHashSet<(ModuleId, Name)>,
-        seen: &mut FxHashSet<(ModuleId, Name)>,
+        seen: &mut FxHashSet<(ModuleId, Name, CallKind)>,
         depth: u32,
     ) -> bool {
-        if !seen.insert((home, name.clone())) {
+        if !seen.insert((home, name.clone(), call)) {
             return true;
         }
         if depth > DEPTH {
@@ -372,15 +379,18 @@ impl<'a, 'r> Purity<'a, 'r> {
             .local
             .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
         let source = module.syntax.source();
-        let ran = |stmt: &Stmt| match call.early {
+        let ran = |stmt: &Stmt, early: bool| match early {
             true => ran.statement_early(source, stmt),
             false => ran.statement(source, stmt),
         };
-        executed(&function.body, call.again, &ran, &mut |stmt| effects.statement(stmt));
+        // Decorators of its own are called with it, and may do anything with what it returns.
+        let decorated = !function.decorator_list.is_empty();
+        let kind = if decorated { CallKind { again: CallKind::OFTEN, ..call } } else { call };
+        executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
         found.extend(effects.found);
         let calls = effects.calls;
         // What becomes of their results is not followed.
-        let inner = CallKind { again: u32::MAX, ..call };
+        let inner = CallKind { again: CallKind::OFTEN, ..call };
         calls.into_iter().all(|(home, name)| {
             // A class or a value that is called: only functions can be followed.
             self.changes_of((home, &name), inner, found, seen, depth + 1) || depth > 0
@@ -515,19 +525,19 @@ fn is_local_target(target: &Expr) -> bool {
     }
 }
 
-/// Executed statements of a function, and of those functions defined in it that may run while it is called and
-/// what it returns is called again so many times.
+/// Executed statements of a function, and of those functions defined in it that may run for this call of it:
+/// while it is called, or later where something else than its caller holds them.
 fn executed<'s>(
     body: &'s [Stmt],
-    again: u32,
-    ran: &impl Fn(&Stmt) -> bool,
+    call: CallKind,
+    ran: &impl Fn(&Stmt, bool) -> bool,
     visit: &mut impl FnMut(&'s Stmt),
 ) {
     let (mut inner, mut global, mut entered) = (Vec::new(), Vec::new(), false);
     scope::for_each_statement(body, &mut |stmt| {
         if matches!(stmt, Stmt::Global(_)) {
             global.push(stmt);
-        } else if ran(stmt) {
+        } else if ran(stmt, call.early) {
             entered = true;
             visit(stmt);
         }
@@ -543,32 +553,59 @@ fn executed<'s>(
     body.iter().for_each(|stmt| uses.visit_stmt(stmt));
     for function in inner {
         let name = &function.name.id;
-        if uses.otherwise.contains(name) {
-            executed(&function.body, u32::MAX, ran, visit);
-        } else if again > 0 && uses.returned.contains(name) {
-            let again = if again == u32::MAX { again } else { again - 1 };
-            executed(&function.body, again, ran, visit);
+        let held = function.decorator_list.iter().any(|decorator| !wraps(&decorator.expression));
+        if held || uses.otherwise.contains(name) {
+            executed(&function.body, CallKind::ANY, ran, visit);
+        } else if uses.wrapped.contains(name) {
+            executed(&function.body, CallKind { again: CallKind::OFTEN, ..call }, ran, visit);
+        } else if call.again > 0 && uses.returned.contains(name) {
+            let once = if call.again == CallKind::OFTEN { 0 } else { 1 };
+            executed(&function.body, CallKind { again: call.again - once, ..call }, ran, visit);
         }
     }
 }
 
-/// Names that a function only returns, and those that it or a function in it does anything else with. That it
-/// gives what a name stands for an attribute is nothing.
+/// Whether a decorator, or a function, only gives a function the look of another.
+fn wraps(decorator: &Expr) -> bool {
+    let Expr::Call(call) = decorator else { return false };
+    is_named(&call.func, "wraps")
+}
+
+fn is_named(expr: &Expr, name: &str) -> bool {
+    match expr {
+        Expr::Name(found) => found.id == name,
+        Expr::Attribute(attribute) => &attribute.attr == name,
+        _ => false,
+    }
+}
+
+/// Names that a function only returns, those of which it makes the look of another function, and those that it
+/// or a function in it does anything else with. That it gives what a name stands for an attribute is nothing.
 #[derive(Default)]
 struct Uses<'s> {
     returned: FxHashSet<&'s Name>,
+    wrapped: FxHashSet<&'s Name>,
     otherwise: FxHashSet<&'s Name>,
+    /// Whether this is within a function that is defined in the function.
+    below: bool,
 }
 
 impl<'s> Visitor<'s> for Uses<'s> {
     fn visit_stmt(&mut self, stmt: &'s Stmt) {
         match stmt {
-            Stmt::Return(node) => match node.value.as_deref() {
+            Stmt::Return(node) if !self.below => match node.value.as_deref() {
                 Some(Expr::Name(name)) => {
                     self.returned.insert(&name.id);
                 }
                 _ => walk_stmt(self, stmt),
             },
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {
+                let below = std::mem::replace(&mut self.below, true);
+                walk_stmt(self, stmt);
+                self.below = below;
+            }
+            Stmt::Global(node) => self.otherwise.extend(node.names.iter().map(|name| &name.id)),
+            Stmt::Nonlocal(node) => self.otherwise.extend(node.names.iter().map(|name| &name.id)),
             _ => walk_stmt(self, stmt),
         }
     }
@@ -576,6 +613,15 @@ impl<'s> Visitor<'s> for Uses<'s> {
     fn visit_expr(&mut self, expr: &'s Expr) {
         match expr {
             Expr::Attribute(node) if node.ctx.is_store() && node.value.is_name_expr() => {}
+            Expr::Call(call) if wraps(&call.func) || is_named(&call.func, "update_wrapper") => {
+                match call.arguments.args.first() {
+                    Some(Expr::Name(name)) => {
+                        self.wrapped.insert(&name.id);
+                        call.arguments.args[1..].iter().for_each(|value| self.visit_expr(value));
+                    }
+                    _ => walk_expr(self, expr),
+                }
+            }
             Expr::Name(name) if name.ctx.is_load() => {
                 self.otherwise.insert(&name.id);
             }

@@ -68,9 +68,19 @@ impl Ran {
         let executed = executed.unwrap_or(&none);
         let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
-        self.functions.retain(|line, _| functions.contains(line));
+        let mut kept: Vec<TextRange> = Vec::new();
         each_function(syntax.body(), &mut |function| {
             if keeps(&function.name) {
+                kept.push(function.range());
+            }
+        });
+        let spans: Vec<_> = kept.iter().map(|&range| syntax.source().line_span(range)).collect();
+        self.functions.retain(|line, _| {
+            let is_kept = spans.iter().any(|(first, last)| (first..=last).contains(&line));
+            is_kept || functions.contains(line)
+        });
+        each_function(syntax.body(), &mut |function| {
+            if kept.iter().any(|range| range.contains_range(function.range())) {
                 return;
             }
             scope::for_each_statement(&function.body, &mut |stmt| {

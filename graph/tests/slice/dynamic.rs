@@ -302,7 +302,9 @@ overrides pkg.mod:Real close
         "
  import abc
  class Base(abc.ABC):
-+    pass
+     @abc.abstractmethod
+     def close(self):
+         raise NotImplementedError
  class Real(Base):
      def close(self):
          return None

@@ -8,6 +8,7 @@ mod annotations;
 mod blocks;
 mod branches;
 mod collisions;
+mod decorators;
 mod dynamic;
 mod early;
 mod effects;

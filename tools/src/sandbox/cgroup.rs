@@ -29,6 +29,8 @@ pub(super) enum Hierarchy {
 }
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Names that are tried where groups have them already.
+const ATTEMPTS: u32 = 1000;
 
 impl Hierarchy {
     /// Looks for a place where this process may make groups, and tries it.
@@ -58,12 +60,15 @@ impl Hierarchy {
 impl Groups {
     /// Makes the groups of a run.
     pub(super) fn make(hierarchy: &Hierarchy, limits: &Limits) -> io::Result<Groups> {
+        let mut attempts = 0..ATTEMPTS;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("gistify-{}-{number}", std::process::id());
             match Groups::named(&name, hierarchy, limits) {
                 // A process that was killed, and had the number that is ours now, left it.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists
+                        && attempts.next().is_some() => {}
                 made => return made,
             }
         }
@@ -89,8 +94,11 @@ impl Groups {
                 set(&directory, "memory.limit_in_bytes", &memory)?;
                 let _ = set(&directory, "memory.memsw.limit_in_bytes", &memory);
                 groups.events = directory.join("memory.oom_control");
-                if let Some(parent) = pids {
-                    let directory = groups.directory(parent, name)?;
+                if let Some(pids) = pids {
+                    // Controllers may share one hierarchy.
+                    let is_shared = pids == parent;
+                    let directory =
+                        if is_shared { directory } else { groups.directory(pids, name)? };
                     set(&directory, "pids.max", &processes)?;
                 }
             }
@@ -228,5 +236,36 @@ mod tests {
                 .map(|path| Hierarchy::Unified(PathBuf::from(path)))
         );
         assert_eq!(candidates("", ""), []);
+    }
+
+    #[test]
+    fn names_that_are_taken_are_passed_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let limits = Limits {
+            wall: std::time::Duration::ZERO,
+            cpu: std::time::Duration::ZERO,
+            memory: 1,
+            processes: 1,
+            output: 0,
+            file: 0,
+            disk: 0,
+        };
+        // What is made there is no group, so that it ends with the first limit.
+        let kind = |hierarchy| Groups::make(&hierarchy, &limits).unwrap_err().kind();
+        let next = NEXT.load(Ordering::Relaxed);
+        for number in next..next + 100 {
+            let name = format!("gistify-{}-{number}", std::process::id());
+            fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        let memory = parent.path().to_path_buf();
+        assert_eq!(kind(Hierarchy::Unified(memory.clone())), io::ErrorKind::NotFound);
+        assert!(NEXT.load(Ordering::Relaxed) > next + 100);
+        // Nor is it tried for ever.
+        let next = NEXT.load(Ordering::Relaxed);
+        for number in next..next + 2 * ATTEMPTS {
+            let name = format!("gistify-{}-{number}", std::process::id());
+            fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        assert_eq!(kind(Hierarchy::Unified(memory)), io::ErrorKind::AlreadyExists);
     }
 }

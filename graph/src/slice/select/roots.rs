@@ -2,7 +2,7 @@
 //!
 //! Statements that only change a global wait here until that global is needed.
 
-use super::*;
+use super::{super::purity::CallKind, *};
 
 impl Search<'_, '_> {
     pub(super) fn roots(&mut self, named: &[(ModuleId, Name, bool)], examples: &[(String, Name)]) {
@@ -95,10 +95,10 @@ impl Search<'_, '_> {
             Stmt::FunctionDef(function) => {
                 let called = program.ran(unit.module).function(unit.first_line);
                 let name = function.name.as_str();
-                if program.is_support(unit.module) && super::super::prune::is_hook(name) {
+                if program.is_support(unit.module) && name.starts_with("pytest_") {
                     // A hook of a conftest is no hook in a test module, but for the one that makes
                     // parameters.
-                    return (name == "pytest_generate_tests" && called.is_some())
+                    return (super::super::prune::is_hook(name) && called.is_some())
                         .then_some(Reason::Configuration);
                 }
                 if called.is_some_and(|call| call.test) {
@@ -179,8 +179,10 @@ impl Search<'_, '_> {
             Stmt::ClassDef(class) => &class.decorator_list,
             _ => &[],
         };
+        // What decorators return is called by those above them, if by anyone.
+        let mut above = false;
         for decorator in decorators {
-            self.acting(id, &decorator.expression, &mut globals);
+            above |= self.acting(id, &decorator.expression, above, &mut globals);
         }
         if let Stmt::ClassDef(class) = unit.stmt {
             self.class_hooks(unit.module, class, &mut globals, 0);
@@ -197,48 +199,44 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Globals that applying a decorator changes: the receiver of a method, or what a function stores.
-    fn acting(&self, id: UnitId, decorator: &Expr, globals: &mut Vec<(ModuleId, Name)>) {
+    /// Globals that applying a decorator changes: the receiver of a method, or what a function stores. Gives
+    /// whether the decorator is the repository's own.
+    fn acting(
+        &self,
+        id: UnitId,
+        decorator: &Expr,
+        above: bool,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) -> bool {
         let program = self.program();
         let unit = program.get(id);
         let (callee, again) = match decorator {
             Expr::Call(call) => (call.func.as_ref(), 1),
             other => (other, 0),
         };
-        match callee {
-            Expr::Name(name) => {
-                if let Some(Target::Own(home, own)) = program.target(id, &name.id, false)
-                    && let Some(changes) = program.changes(unit.module, (home, &own), again)
-                {
-                    globals.extend(changes);
-                }
-            }
-            Expr::Attribute(_) => {
-                let mut base = callee;
-                while let Expr::Attribute(attribute) = base {
-                    base = &attribute.value;
-                }
-                if let Expr::Name(name) = base {
-                    match program.target(id, &name.id, false) {
-                        Some(Target::Own(..)) => {
-                            globals.extend(program.resolver.home(unit.module, &name.id));
-                        }
-                        Some(Target::Module(module)) => {
-                            if let Expr::Attribute(attribute) = callee
-                                && let Some(Target::Own(home, own)) =
-                                    program.resolver.attribute(&module, &attribute.attr.id)
-                                && let Some(changes) =
-                                    program.changes(unit.module, (home, &own), again)
-                            {
-                                globals.extend(changes);
-                            }
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
+        let again = if above { CallKind::OFTEN } else { again };
+        let call = CallKind { early: program.ran(unit.module).is_early(), again };
+        let mut base = callee;
+        while let Expr::Attribute(attribute) = base {
+            base = &attribute.value;
         }
+        let Expr::Name(name) = base else { return false };
+        let function = match (program.target(id, &name.id, false), callee) {
+            (Some(Target::Own(home, own)), Expr::Name(_)) => (home, own),
+            (Some(Target::Own(..)), _) => {
+                globals.extend(program.resolver.home(unit.module, &name.id));
+                return true;
+            }
+            (Some(Target::Module(module)), Expr::Attribute(attribute)) => {
+                match program.resolver.attribute(&module, &attribute.attr.id) {
+                    Some(Target::Own(home, own)) => (home, own),
+                    _ => return true,
+                }
+            }
+            _ => return false,
+        };
+        globals.extend(program.changes((function.0, &function.1), call).into_iter().flatten());
+        true
     }
 
     /// Globals that `__init_subclass__` of internal bases, or an internal metaclass, changes.
@@ -325,7 +323,7 @@ impl Search<'_, '_> {
                     Expr::Name(name) => match self.program().target(id, &name.id, false) {
                         Some(Target::Own(home, own)) => {
                             let program = self.program();
-                            let changes = program.changes(program.get(id).module, (home, &own), 0);
+                            let changes = program.changes((home, &own), CallKind::ANY);
                             let changes = changes.filter(|changes| !changes.is_empty());
                             changes.map(|changes| globals.extend(changes)).is_some()
                         }

@@ -57,11 +57,15 @@ impl<'a> Search<'a, '_> {
         let path = self.program().modules.get(module).path();
         let mandatory = self.abstracts.get(qualified);
         let body = std::mem::take(&mut clause.body);
+        let mut abstract_one = None;
         for mut node in body {
             if let Some(name) = stub_name(&node) {
                 let place = Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
                 let forced = mandatory.is_some_and(|names| names.contains(name));
                 if !forced && !self.selection.stubs.contains(&place) {
+                    if is_abstract(node.stmt) {
+                        abstract_one.get_or_insert_with(|| node.clone());
+                    }
                     dropped.push((place, name.to_owned()));
                     continue;
                 }
@@ -75,11 +79,13 @@ impl<'a> Search<'a, '_> {
                     || super::super::ran::is_docstring(stmt)
                     || is_ellipsis(stmt)
             });
-            match pass {
-                Some(stmt) => clause
+            match (pass, abstract_one) {
+                (Some(stmt), _) => clause
                     .body
                     .push(super::super::prune::leaf(stmt, super::super::prune::Role::Filler)),
-                None => clause.needs_pass = true,
+                // What cannot be instantiated stays so.
+                (None, Some(stub)) => clause.body.push(stub),
+                (None, None) => clause.needs_pass = true,
             }
         }
     }
@@ -123,6 +129,15 @@ impl<'a> Search<'a, '_> {
 
 fn is_ellipsis(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Expr(expr) if expr.value.is_ellipsis_literal_expr())
+}
+
+fn is_abstract(stmt: &Stmt) -> bool {
+    let Stmt::FunctionDef(function) = stmt else { return false };
+    function.decorator_list.iter().any(|decorator| match &decorator.expression {
+        ruff_python_ast::Expr::Name(name) => name.id.starts_with("abstract"),
+        ruff_python_ast::Expr::Attribute(attribute) => attribute.attr.starts_with("abstract"),
+        _ => false,
+    })
 }
 
 /// The name of a method that was never entered.

@@ -1,0 +1,160 @@
+//! Decorators that register what they decorate, however they go about it.
+
+use super::harness::check;
+
+/// Checks that `source`, whose decorators fill REGISTRY, is kept whole by a test that asks for what is in it.
+#[track_caller]
+fn registers(source: &str) {
+    let module = format!(
+        "+REGISTRY = {{}}\n{}\n+def names():\n*    return sorted(REGISTRY)\n",
+        source.trim_matches('\n')
+    );
+    let test = "+def test_f():\n*    assert names() == ['one']\n";
+    let files = format!(
+        "--- pkg/__init__.py\n--- pkg/mod.py\n{module}--- test_a.py\n+from pkg.mod import names\n{test}"
+    );
+    let kept: String =
+        format!("{module}{test}").lines().map(|line| format!(" {}\n", &line[1..])).collect();
+    check(&files, "test_a.py::test_f", &kept);
+}
+
+#[test]
+fn those_whose_arguments_are_optional() {
+    registers(
+        "
++def register(arg=None):
++    if callable(arg):
++        return register()(arg)
++    def decorator(function):
++        REGISTRY[function.__name__] = function
++        return function
++    return decorator
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn those_that_have_an_inner_function_called() {
+    registers(
+        "
++def now(function):
++    return function()
++def register(function):
++    @now
++    def fill():
++        REGISTRY[function.__name__] = function
++    return function
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++def register(function):
++    def add():
++        REGISTRY[function.__name__] = function
++    def choose():
++        return add
++    choose()()
++    return function
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn those_below_or_under_another() {
+    registers(
+        "
++def register(function):
++    def wrapper():
++        REGISTRY[function.__name__] = function
++        return function()
++    return wrapper
++def call(function):
++    function()
++    return function
++@call
++@register
++def one():
++    return 1
+",
+    );
+    registers(
+        "
++def now(decorator):
++    return lambda function: decorator(function)()
++@now
++def register(function):
++    def finish():
++        REGISTRY[function.__name__] = function
++        return function
++    return finish
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn those_that_leave_something_to_be_called_in_tests() {
+    registers(
+        "
++import atexit
++def register(function):
++    def add(*args):
+*        REGISTRY[function.__name__] = function
++    atexit.register(add)
++    return function
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn what_is_installed_early_and_runs_in_tests_is_a_change() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++import logging
++SEEN = []
++def install():
++    def make(*args):
+*        SEEN.append(args[0])
+*        return logging.LogRecord(*args)
++    logging.setLogRecordFactory(make)
++install()
++def seen():
+*    return SEEN
+--- test_a.py
++from pkg.mod import seen
++def test_f():
+*    assert seen() == ['x']
+",
+        "test_a.py::test_f",
+        "
+ import logging
+ SEEN = []
+ def install():
+     def make(*args):
+         SEEN.append(args[0])
+         return logging.LogRecord(*args)
+     logging.setLogRecordFactory(make)
+ install()
+ def seen():
+     return SEEN
+ def test_f():
+     assert seen() == ['x']
+",
+    );
+}
