@@ -3,7 +3,8 @@
 //! `cargo bench -p gistify-tools --bench sandbox [-- --starts N] [--row N]` prints each figure beside its
 //! limit and fails where one is missed: a start beside bubblewrap's own with the same binds (at most 1.5
 //! times, in turns, medians), 1 GB of output (less than 64 MB of ours), 32 sandboxes at once (no process,
-//! directory or group is left), 1,000 in a row (no descriptor is left).
+//! directory or group is left), 1,000 in a row (no descriptor is left), what spins and what ignores signals
+//! (dead 2 s after its limit), the network (fails within 1 s).
 
 use std::{
     collections::BTreeMap,
@@ -47,6 +48,9 @@ fn main() -> Result<(), Failure> {
     let local = LocalSandbox::by_bubblewrap(&host, Interrupt::new())?;
     told("start, times bubblewrap's own", start(&local, &place, starts)?, 1.5, "x");
     told("memory for 1 GB of output", output(&local, &place)?, 64.0, "MB");
+    told("S08: after its limit, what spins", overtime(&local, &place, SPINS, false)?, 2.0, "s");
+    told("S08: what ignores signals", overtime(&local, &place, IGNORES, true)?, 2.0, "s");
+    told("S03: the slowest of TCP, UDP and DNS", network(&local, &place)?, 1.0, "s");
     let before = left(&place);
     at_once(&local, &place)?;
     told("left by 32 at once", (left(&place) - before) as f64, 0.0, "things");
@@ -61,6 +65,10 @@ fn main() -> Result<(), Failure> {
             at_once(&ours, &place)?;
             told("left by 32 at once, namespaces", (left(&place) - before) as f64, 0.0, "things");
             told("memory for 1 GB of output, namespaces", output(&ours, &place)?, 64.0, "MB");
+            told("S08: what spins, namespaces", overtime(&ours, &place, SPINS, false)?, 2.0, "s");
+            let late = overtime(&ours, &place, IGNORES, true)?;
+            told("S08: what ignores signals, namespaces", late, 2.0, "s");
+            told("S03: the network, namespaces", network(&ours, &place)?, 1.0, "s");
         }
         Err(error) => println!("skipped: {error}"),
     }
@@ -174,6 +182,50 @@ fn output(sandbox: &LocalSandbox, place: &Path) -> Result<f64, Failure> {
         return Err(format!("{:?}, {kept} bytes kept", finished.status).into());
     }
     Ok(status("VmHWM:").saturating_sub(before) as f64 / 1024.0)
+}
+
+const SPINS: &str = "while :; do :; done";
+const IGNORES: &str = "trap '' HUP INT QUIT TERM; while :; do sleep 1; done";
+
+/// How long after its limit of one second, of wall or of CPU time, a script is gone, in seconds.
+fn overtime(
+    sandbox: &LocalSandbox,
+    place: &Path,
+    script: &str,
+    of_wall: bool,
+) -> Result<f64, Failure> {
+    let mut request = request(place, "/bin/sh", &["-c", script]);
+    let limit = Duration::from_secs(1);
+    *if of_wall { &mut request.limits.wall } else { &mut request.limits.cpu } = limit;
+    let began = Instant::now();
+    let finished = sandbox.run(&request)?;
+    match finished.status {
+        Status::TimedOut => Ok(began.elapsed().saturating_sub(limit).as_secs_f64()),
+        status => Err(format!("{status:?}: {}", finished.stderr.text()).into()),
+    }
+}
+
+/// How long the slowest of some attempts to reach somebody takes to fail, in seconds.
+fn network(sandbox: &LocalSandbox, place: &Path) -> Result<f64, Failure> {
+    const TRIES: &str = "
+import socket, time
+took = []
+def attempt(call):
+    began = time.monotonic()
+    try: call()
+    except OSError: took.append(time.monotonic() - began)
+for host in ['192.0.2.1', '8.8.8.8']:
+    attempt(lambda: socket.create_connection((host, 80), timeout=5))
+    attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', (host, 53)))
+attempt(lambda: socket.getaddrinfo('example.com', 80))
+print(len(took), max(took))
+";
+    let finished = sandbox.run(&request(place, "/usr/bin/python3", &["-c", TRIES]))?;
+    let text = finished.stdout.text();
+    match text.split_once(' ') {
+        Some(("5", slowest)) => Ok(slowest.trim().parse()?),
+        _ => Err(format!("{:?}: {text}{}", finished.status, finished.stderr.text()).into()),
+    }
 }
 
 /// A figure of this process, in KiB.
