@@ -74,7 +74,7 @@ impl Workspace {
         let parent = parent.canonicalize().map_err(failed(parent))?;
         remove_abandoned(&parent);
         // Until the new directory has its name, none is removed for being left: its age would not do, as
-        // clocks jump. Where directories cannot be locked, none is removed at all.
+        // clocks jump. Where directories cannot be locked, no new one is removed at all.
         let making = File::open(&parent).ok();
         let lock = || making.as_ref().map_or(Ok(()), File::lock_shared);
         while lock().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}

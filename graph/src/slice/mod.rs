@@ -6,6 +6,7 @@
 //! is marked as glue. Running things (the trace, probes, verification) belongs to the `tools` crate.
 
 mod emit;
+mod inner;
 mod name;
 mod plan;
 mod program;
