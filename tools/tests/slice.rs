@@ -580,9 +580,9 @@ mod advice {
             [
                 "impure true, side_effects true",
                 "module_names true",
+                "docstrings true",
                 "unprobed true",
                 "refine false",
-                "docstrings true",
                 "annotations true",
             ]
         );

@@ -52,6 +52,8 @@ pub(crate) fn emit(
             edits: edits.get(&unit.module),
             inner: inner.get(&unit.module).unwrap_or(&no_inner),
             outside: &outside,
+            // Those of tests stay as they are, and so do examples that the command runs.
+            brief: !adjustments.docstrings && !program.is_support(unit.module),
         };
         let mut lines = Lines::default();
         for node in &chosen.nodes {

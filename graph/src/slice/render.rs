@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ruff_python_ast::{Stmt, StmtFunctionDef, token::TokenKind};
+use ruff_python_ast::{Stmt, StmtFunctionDef, StringFlags, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
@@ -53,6 +53,8 @@ pub(crate) struct Renderer<'r> {
     pub(crate) inner: &'r FxHashMap<u32, Vec<String>>,
     /// Where an import of a block leads to if it stays, as it does when it leads outside.
     pub(crate) outside: &'r Outside<'r>,
+    /// Whether of a docstring that is all of a block one line is enough.
+    pub(crate) brief: bool,
 }
 
 impl Renderer<'_> {
@@ -70,12 +72,38 @@ impl Renderer<'_> {
                 self.inner_import(node.stmt, lines, depth, out);
                 return;
             }
-            self.cut(node.stmt.range(), depth, None, out);
+            let brief = self.brief && node.role == Role::Filler;
+            match brief.then(|| self.summary(node.stmt)).flatten() {
+                Some((text, line)) => out.source(depth, &text, self.place(line), true),
+                None => self.cut(node.stmt.range(), depth, None, out),
+            }
             return;
         }
         for (at, clause) in node.clauses.iter().enumerate() {
             self.clause(node.stmt, clause, at == 0, depth, out);
         }
+    }
+
+    /// The first line with text of a docstring of several lines, as a docstring of its own, and its number.
+    fn summary(&self, stmt: &Stmt) -> Option<(String, u32)> {
+        let source = self.module.syntax.source();
+        let Stmt::Expr(stmt) = stmt else { return None };
+        let literal = stmt.value.as_string_literal_expr()?.as_single_part_string()?;
+        let (first, last) = source.line_span(literal.range());
+        if first == last || first != source.line(stmt.start()) {
+            return None;
+        }
+        let all = source.slice(literal);
+        let (open, close) = (literal.flags.opener_len(), literal.flags.closer_len());
+        let content = &all[open.to_usize()..all.len() - close.to_usize()];
+        let mut lines = content.lines().map(str::trim).zip(first..);
+        let (text, line) = lines.find(|(text, _)| !text.is_empty())?;
+        let quoted = all[..open.to_usize()].chars().next_back();
+        let ends_well =
+            !text.ends_with('\\') && text.chars().next_back() != quoted && !text.contains('\r');
+        let quote = &all[..open.to_usize()];
+        let end = &all[all.len() - close.to_usize()..];
+        ends_well.then(|| (format!("{quote}{text}{end}"), line))
     }
 
     /// Whether a function is written line by line as it stands. What it imports from inside would have to

@@ -170,6 +170,45 @@ fn a_class_of_which_nothing_is_left_keeps_its_docstring() {
 }
 
 #[test]
+fn of_a_docstring_that_stands_for_a_body_one_line_is_enough() {
+    prunes(
+        r#"
++class Failure(Exception):
+-    """Something failed.
+-
+-    Nobody knows why.
+-    """
++def idle(x):
+-    r'''
+-    Counts \d.
+-
+-    >>> idle(1)
+-    '''
+-    return x
++def joined(x):
+-    """First \
+-    second.
+-    """
+-    return x
++def f():
+*    return Failure, idle, joined
+"#,
+        r#"
+ class Failure(Exception):
+~    """Something failed."""
+ def idle(x):
+~    r'''Counts \d.'''
+ def joined(x):
+     """First \
+     second.
+     """
+ def f():
+     return Failure, idle, joined
+"#,
+    );
+}
+
+#[test]
 fn nested_definitions_are_pruned_like_others() {
     prunes(
         "

@@ -296,3 +296,36 @@ fn names_beyond_ascii_do_not_shift_a_cut() {
 ",
     );
 }
+
+#[test]
+fn docstrings_of_a_module_whose_examples_run_stay_whole() {
+    let of = |tests: &str, docstring: &str| {
+        check(
+            r#"
+--- a.py
++def idle(x):
+-    """Gives it back.
+-
+-    >>> idle(1)
+-    1
+-    """
+-    return x
++def used():
+*    return idle
+--- test_a.py
++from a import used
++def test_f():
+*    used()
+"#,
+            tests,
+            &format!(
+                "\n def idle(x):\n{docstring}\n def used():\n     return idle\n def test_f():\n     used()\n"
+            ),
+        );
+    };
+    of("test_a.py::test_f", r#"~    """Gives it back.""""#);
+    let whole = ["    \"\"\"Gives it back.", "", "    >>> idle(1)", "    1", "    \"\"\""];
+    let whole: Vec<String> =
+        whole.iter().map(|line| format!(" {line}").trim_end().to_owned()).collect();
+    of("test_a.py::test_f a.py::a.idle", &whole.join("\n"));
+}

@@ -246,6 +246,8 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
         adjustments.side_effects = true;
     } else if shows && !adjustments.module_names {
         adjustments.module_names = true;
+    } else if shows && !adjustments.docstrings {
+        adjustments.docstrings = true;
     } else if attempt.probed.is_some() && !next.unprobed {
         next.unprobed = true;
     } else if next.refine {
@@ -335,6 +337,10 @@ fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
         next.adjustments.module_names = reads_name(raised, attempt);
     }
     if *next == *attempt.request {
+        // A docstring of which one line stayed is another text than all of it, and than none.
+        next.adjustments.docstrings |= reads_docstrings(raised, attempt);
+    }
+    if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
     }
     // What is left out stays out: only where nothing else is known to help.
@@ -388,6 +394,12 @@ fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 /// Whether a line of the gist on the way to an error reads the name of its module.
 fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
+}
+
+/// Whether a line of the gist on the way to an error reads a docstring.
+fn reads_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let texts = ["__doc__", "getdoc("];
+    lines_of(raised, attempt).iter().any(|line| texts.iter().any(|text| line.contains(text)))
 }
 
 fn imports_by_name(text: &str) -> bool {

@@ -80,11 +80,11 @@ impl<'a> Search<'a, '_> {
                     || is_ellipsis(stmt)
             });
             match (pass, abstract_one) {
-                (Some(stmt), _) => clause
+                // A class of which only this is left stays one that cannot be instantiated.
+                (_, Some(stub)) => clause.body.push(stub),
+                (Some(stmt), None) => clause
                     .body
                     .push(super::super::prune::leaf(stmt, super::super::prune::Role::Filler)),
-                // What cannot be instantiated stays so.
-                (None, Some(stub)) => clause.body.push(stub),
                 (None, None) => clause.needs_pass = true,
             }
         }
