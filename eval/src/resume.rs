@@ -70,7 +70,14 @@ pub enum ResumeError {
 /// A run's directory that nobody else works in while this lives; a process that dies leaves it free.
 #[derive(Debug)]
 pub struct Hold {
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
+        let _ = self.lock.unlock();
+    }
 }
 
 const PLAN: &str = "plan.json";
@@ -224,7 +231,7 @@ fn hold(directory: &Path) -> Result<Hold, ResumeError> {
     let lock =
         OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
     match lock.try_lock() {
-        Ok(()) => Ok(Hold { _lock: lock }),
+        Ok(()) => Ok(Hold { lock }),
         Err(TryLockError::WouldBlock) => Err(ResumeError::Busy { path: directory.to_path_buf() }),
         Err(TryLockError::Error(source)) => Err(failed(source)),
     }

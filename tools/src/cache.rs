@@ -345,7 +345,9 @@ impl Cache {
 
     /// Gives up the shared lock of an entry.
     fn let_go(&self, directory: &Path) {
-        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(directory);
+        let mut held = self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
+        drop(held.remove(directory).map(|lock| lock.unlock()));
     }
 
     fn lock_file(&self, kind: CacheKind, key: &str) -> Result<File, CacheError> {

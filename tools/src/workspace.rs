@@ -89,6 +89,8 @@ impl Workspace {
         let root = parent.join(name.replacen(NEW_PREFIX, PREFIX, 1));
         fs::rename(directory.path(), &root).map_err(failed(&root))?;
         let _ = directory.keep();
+        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
+        drop(making.map(|making| making.unlock()));
         spread(&root);
         Ok(Workspace { root, _lock: lock, next: AtomicU32::new(1), kept: false })
     }
@@ -215,10 +217,11 @@ fn remove_abandoned(parent: &Path) {
     // Nobody makes anything while this is held, so what is new was left by a process that was killed.
     let making = File::open(parent)
         .and_then(|making| making.try_lock().map(|()| making).map_err(Into::into));
-    if let Ok(_none_is_made) = making {
+    if let Ok(making) = making {
         directories()
             .filter(|path| has_prefix(path, NEW_PREFIX))
             .for_each(|path| remove_tree(&path));
+        let _ = making.unlock();
     }
     for path in directories().filter(|path| has_prefix(path, PREFIX)) {
         let Ok(lock) = File::open(path.join(LOCK)) else { continue };

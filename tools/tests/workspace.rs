@@ -220,7 +220,7 @@ fn abandoned_workspaces_are_removed_and_others_are_not() {
     for path in [used.root(), another.root(), &kept, &work.join(".new-one"), &work.join("mine")] {
         assert!(path.exists(), "{}", path.display());
     }
-    drop(making);
+    making.unlock().unwrap();
     let _yet_another = Workspace::create(work).unwrap();
     assert!(!work.join(".new-one").exists());
 }
