@@ -3,6 +3,7 @@
 //!
 //! It chooses; it does not name, order or cut.
 
+mod exports;
 mod roots;
 mod strings;
 mod stubs;
@@ -10,6 +11,8 @@ mod stubs;
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use exports::EXPORTS;
 
 use super::{
     Adjustments,
@@ -268,14 +271,8 @@ impl<'a> Search<'a, '_> {
         let only_exports = !binds.is_empty()
             && binds.iter().all(|name| name == "__all__")
             && !calls_globals(self.program().get(id).stmt);
-        let exports = Name::new_static("__all__");
-        let home = &self.program().modules.get(module).name;
-        let asked = self.selection.asked.contains(&(home.clone(), exports));
-        if only_exports && asked {
-            // Whoever reads it asks for all that it names.
-            self.strings.extend(scan.strings.iter().map(|(text, _)| text.clone()));
-        }
-        if !only_exports {
+        // Whoever reads it asks for all that it names.
+        if !only_exports || self.exports_asked(module) {
             for reference in scan.references.iter().filter(|reference| !reference.dead) {
                 self.refer(id, reference);
             }
@@ -294,6 +291,9 @@ impl<'a> Search<'a, '_> {
             // `globals()[name]` finds what the module binds.
             if scan.references.iter().any(|one| &one.name == "globals" && !one.dead) {
                 self.asking.insert(module);
+            }
+            if scan.references.iter().any(|one| &one.name == "__name__" && !one.dead) {
+                self.asked_of_itself(id);
             }
             self.attributes.extend(scan.attributes.iter().cloned());
             if self.program().is_support(module) {
@@ -323,7 +323,10 @@ impl<'a> Search<'a, '_> {
         let program = self.program();
         let unit = program.get(id);
         let module = unit.module;
-        if &reference.name == "__all__" {
+        if reference.name == EXPORTS
+            && reference.usage != Usage::Load
+            && !self.exports_asked(module)
+        {
             return;
         }
         if reference.usage == Usage::Store && !reference.late {
@@ -359,6 +362,7 @@ impl<'a> Search<'a, '_> {
             }
             Target::Own(home, own) => {
                 self.keep_nested_import(id, module, &reference.name);
+                self.ask_exports(home, &own);
                 self.require(home, &own, Reason::Referenced(place, reference.name.to_string()));
             }
         }
@@ -389,6 +393,7 @@ impl<'a> Search<'a, '_> {
             match self.program().resolver.attribute(&current, attribute) {
                 Some(Target::Module(inner)) => current = inner,
                 Some(Target::Own(home, own)) => {
+                    self.ask_exports(home, &own);
                     self.require(home, &own, Reason::Referenced(place, attribute.to_string()));
                     return;
                 }
@@ -443,7 +448,7 @@ impl<'a> Search<'a, '_> {
     fn require(&mut self, home: ModuleId, name: &Name, reason: Reason) {
         let module = self.program().modules.get(home).name.clone();
         let asked = || self.selection.asked.contains(&(module.clone(), name.clone()));
-        if name == "__all__" && !asked() || !self.needed.insert((home, name.clone())) {
+        if *name == EXPORTS && !asked() || !self.needed.insert((home, name.clone())) {
             return;
         }
         for unit in self.program().binders(home, name) {
@@ -656,6 +661,9 @@ impl<'a> Search<'a, '_> {
         let asking: FxHashSet<ModuleId> = held.chain(self.asking.iter().copied()).collect();
         for id in asking {
             let module = self.program().modules.get(id).name.clone();
+            if self.shows_exports(id) {
+                self.selection.named.insert(module.clone());
+            }
             if self.selection.is_namespace(&module) {
                 self.fill_namespace(id, &module);
                 continue;
@@ -690,6 +698,13 @@ impl Selection<'_> {
     /// its name.
     pub(crate) fn is_namespace(&self, module: &str) -> bool {
         self.escaped.contains(module) && self.named.contains(module)
+    }
+
+    /// Whether this is a list of exports that is kept as any other value is.
+    pub(crate) fn exports(&self, target: Option<&Target>) -> bool {
+        let Some(Target::Own(home, name)) = target else { return false };
+        let module = self.program.modules.get(*home).name.clone();
+        self.asked.contains(&(module, name.clone()))
     }
 }
 

@@ -236,3 +236,111 @@ holds mod second function mod:second
         );
     }
 }
+
+#[test]
+fn a_module_whose_exports_are_gone_through_has_its_own() {
+    check(
+        "
+--- trace
+holds pkg.inner __all__ other list
+holds pkg.inner Inner class pkg.inner:Inner
+--- pkg/__init__.py
+--- pkg/outer.py
++import sys
++from . import inner
++__all__ = ['Outer']
++def take(module):
++    this = sys.modules[__name__]
++    for name in module.__all__:
++        setattr(this, name, getattr(module, name))
++        this.__all__.append(name)
++take(inner)
++def names():
+*    return __all__
+--- pkg/inner.py
++__all__ = ['Inner']
++class Inner:
++    pass
+--- test_a.py
++from pkg.outer import names, Inner
++def test_f():
+*    assert names() == ['Outer', 'Inner'] and Inner
+",
+        "test_a.py::test_f",
+        r#"
++import types
++inner = types.ModuleType("pkg.inner")
+ import sys
+ __all__ = ['Inner']
++__all___inner = __all__
++vars(inner).update(__all__=__all___inner)
+ class Inner:
+     pass
++vars(inner).update(Inner=Inner)
+ __all__ = ['Outer']
+ def take(module):
+     this = sys.modules[__name__]
+     for name in module.__all__:
+         setattr(this, name, getattr(module, name))
+         this.__all__.append(name)
+ take(inner)
+ def names():
+     return __all__
+ def test_f():
+     assert names() == ['Outer', 'Inner'] and Inner
+"#,
+    );
+}
+
+#[test]
+fn exports_of_an_earlier_module_are_those_of_the_gist_again() {
+    check(
+        "
+--- trace
+holds pkg.inner __all__ other list
+holds pkg.inner Inner class pkg.inner:Inner
+--- pkg/__init__.py
+--- pkg/outer.py
++import sys
++__all__ = ['Outer']
++def take(module):
++    this = sys.modules[__name__]
++    for name in module.__all__:
++        setattr(this, name, getattr(module, name))
++        this.__all__.append(name)
++from . import inner
++take(inner)
+--- pkg/inner.py
++__all__ = ['Inner']
++class Inner:
++    pass
+--- test_a.py
++from pkg.outer import Inner
++def test_f():
+*    assert Inner
+",
+        "test_a.py::test_f",
+        r#"
++import types
++inner = types.ModuleType("pkg.inner")
+ import sys
+ __all__ = ['Outer']
++__all___outer = __all__
+ def take(module):
+     this = sys.modules[__name__]
+     for name in module.__all__:
+         setattr(this, name, getattr(module, name))
+         this.__all__.append(name)
+ __all__ = ['Inner']
++__all___inner = __all__
++__all__ = __all___outer
++vars(inner).update(__all__=__all___inner)
+ class Inner:
+     pass
++vars(inner).update(Inner=Inner)
+ take(inner)
+ def test_f():
+     assert Inner
+"#,
+    );
+}

@@ -22,13 +22,16 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         let pinned = program.is_support(unit.module);
         for reference in &chosen.scan.references {
             book.taken.insert(reference.name.clone());
-            if reference.dead || &reference.name == "__all__" || reference.class_local {
+            if reference.dead || reference.class_local {
                 continue;
             }
             if reference.usage == Usage::Store && !reference.late {
                 continue;
             }
             let target = program.target(id, &reference.name, reference.late);
+            if &reference.name == "__all__" && !selection.exports(target.as_ref()) {
+                continue;
+            }
             let thing = match target.clone() {
                 Some(target) => thing_of(target),
                 None if scope::is_builtin(&reference.name) => {

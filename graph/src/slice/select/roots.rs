@@ -451,7 +451,7 @@ fn is_place(target: &Expr) -> bool {
 }
 
 /// `sys.modules[__name__]`.
-fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool {
+pub(super) fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool {
     let modules = matches!(subscript.value.as_ref(), Expr::Attribute(attribute)
         if &attribute.attr == "modules"
             && matches!(attribute.value.as_ref(), Expr::Name(name) if &name.id == "sys"));

@@ -1,0 +1,83 @@
+//! `__all__`: who asks for it, and what a module asks of itself by its own object.
+
+use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use rustc_hash::FxHashSet;
+
+use super::{roots::is_own_module, *};
+
+pub(super) const EXPORTS: Name = Name::new_static("__all__");
+
+impl Search<'_, '_> {
+    /// Whether kept code reads what a module exports, so that its list is kept as any other value.
+    pub(super) fn exports_asked(&self, module: ModuleId) -> bool {
+        let name = &self.program().modules.get(module).name;
+        self.selection.asked.contains(&(name.clone(), EXPORTS))
+    }
+
+    /// A list of exports is none of what a module needs, but for those who read it.
+    pub(super) fn ask_exports(&mut self, module: ModuleId, name: &Name) {
+        if *name != EXPORTS {
+            return;
+        }
+        let name = self.program().modules.get(module).name.clone();
+        self.selection.asked.insert((name, EXPORTS));
+    }
+
+    /// Whether a module whose object is passed around is asked for its exports: in one file they would be
+    /// those of another.
+    pub(super) fn shows_exports(&self, id: ModuleId) -> bool {
+        self.selection.escaped.contains(&self.program().modules.get(id).name)
+            && self.attributes.contains(&EXPORTS)
+            && self.program().resolver.bindings(id, &EXPORTS).is_some()
+    }
+
+    /// What a statement asks of its own module by the module's object.
+    pub(super) fn asked_of_itself(&mut self, id: UnitId) {
+        let unit = self.program().get(id);
+        let module = unit.module;
+        let mut finder = Finder::default();
+        finder.visit_stmt(unit.stmt);
+        for name in finder.asked {
+            let target = self.program().resolver.resolve(module, &name);
+            if let Some(Target::Own(home, _)) = target {
+                self.ask_exports(home, &name);
+                let module = self.program().modules.get(module).name.clone();
+                self.demand(&module, &name);
+            }
+        }
+    }
+}
+
+/// Finds attributes of `sys.modules[__name__]`, and of names that stand for it.
+#[derive(Default)]
+struct Finder<'a> {
+    stand: FxHashSet<&'a str>,
+    asked: Vec<Name>,
+}
+
+impl<'a> Visitor<'a> for Finder<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if let Stmt::Assign(assign) = stmt
+            && let [Expr::Name(name)] = assign.targets.as_slice()
+            && let Expr::Subscript(subscript) = assign.value.as_ref()
+            && is_own_module(subscript)
+        {
+            self.stand.insert(name.id.as_str());
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Attribute(attribute) = expr {
+            let own = match attribute.value.as_ref() {
+                Expr::Name(name) => self.stand.contains(name.id.as_str()),
+                Expr::Subscript(subscript) => is_own_module(subscript),
+                _ => false,
+            };
+            if own {
+                self.asked.push(attribute.attr.id.clone());
+            }
+        }
+        walk_expr(self, expr);
+    }
+}
