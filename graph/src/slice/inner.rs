@@ -7,7 +7,7 @@ use ruff_python_ast::{
 };
 use rustc_hash::FxHashSet;
 
-use super::purity::CallKind;
+use super::changes::CallKind;
 use crate::scope;
 
 /// Executed statements of a function, and of those functions defined in it that may run for this call of it:

@@ -5,6 +5,7 @@
 //! byte range and only re-indented, never re-printed; every line that stands nowhere in the original
 //! is marked as glue. Running things (the trace, probes, verification) belongs to the `tools` crate.
 
+mod changes;
 mod emit;
 mod inner;
 mod name;

@@ -12,8 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Adjustments,
+    changes::{CallKind, Changes},
     prune::{Node, Pruner, Whole, is_overload},
-    purity::{self, CallKind, Purity},
+    purity::{self, Purity},
     ran::Ran,
 };
 use crate::{
@@ -58,9 +59,6 @@ pub(crate) struct Unit<'a> {
     node: OnceCell<Vec<Node<'a>>>,
 }
 
-/// Global names by their modules.
-type Globals = FxHashSet<(ModuleId, Name)>;
-
 /// Modules, names, units and what ran.
 pub(crate) struct Program<'a> {
     pub(crate) modules: &'a Modules,
@@ -72,7 +70,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, Name, CallKind), Option<Globals>>>,
+    effects: RefCell<FxHashMap<(ModuleId, Name, CallKind), Changes>>,
 }
 
 impl<'a> Program<'a> {
@@ -159,12 +157,8 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// Globals that a call of an internal function changes; `None` where it cannot be told.
-    pub(crate) fn changes(
-        &self,
-        (home, name): (ModuleId, &Name),
-        call: CallKind,
-    ) -> Option<FxHashSet<(ModuleId, Name)>> {
+    /// What a call of an internal function changes.
+    pub(crate) fn changes(&self, (home, name): (ModuleId, &Name), call: CallKind) -> Changes {
         let key = (home, name.clone(), call);
         if let Some(known) = self.effects.borrow().get(&key) {
             return known.clone();

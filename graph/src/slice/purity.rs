@@ -1,4 +1,4 @@
-//! Whether evaluating an expression can change anything, and which globals a call changes.
+//! Whether evaluating an expression can change anything.
 //!
 //! Decided by analysis: syntax, the language's own builtins, and the executed bodies of the
 //! repository's functions. An expression that cannot be judged is impure.
@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtFunctionDef,
     name::Name,
-    visitor::{Visitor, walk_expr, walk_stmt},
+    visitor::{Visitor, walk_expr},
 };
 use ruff_text_size::Ranged;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{inner::executed, ran::Ran};
+use super::ran::Ran;
 use crate::{
     module::{ModuleId, Modules},
     resolve::{Resolver, Target},
@@ -192,28 +192,17 @@ const PURE_METHODS: &[&str] = &[
     "zfill",
 ];
 
+/// Whether a method of this name leaves what it is called on as it is.
+pub(super) fn is_pure_method(name: &str) -> bool {
+    PURE_METHODS.binary_search(&name).is_ok()
+}
+
 /// Depth of calls that are followed before a judgement is refused.
-const DEPTH: u32 = 12;
-
-/// How a function is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct CallKind {
-    /// Before the first test: what ran in tests alone is no part of it.
-    pub(crate) early: bool,
-    /// How often what it returns is called in turn, at once: once for a decorator that is given arguments.
-    pub(crate) again: u32,
-}
-
-impl CallKind {
-    /// That what is returned is called in turn no one knows how often.
-    pub(crate) const OFTEN: u32 = u32::MAX;
-    /// At any time, and whatever becomes of what it returns.
-    pub(crate) const ANY: CallKind = CallKind { early: false, again: CallKind::OFTEN };
-}
+pub(super) const DEPTH: u32 = 12;
 
 pub(crate) struct Purity<'a, 'r> {
-    resolver: &'r Resolver<'a>,
-    ran: &'r [Ran],
+    pub(super) resolver: &'r Resolver<'a>,
+    pub(super) ran: &'r [Ran],
     /// Functions that were entered, by name.
     entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
@@ -260,7 +249,7 @@ impl<'a, 'r> Purity<'a, 'r> {
                     Some(candidates) => candidates
                         .iter()
                         .all(|(home, function)| self.pure_function(*home, function, depth + 1)),
-                    None => PURE_METHODS.binary_search(&name).is_ok(),
+                    None => is_pure_method(name),
                 }
             }
             _ => false,
@@ -333,157 +322,6 @@ impl<'a, 'r> Purity<'a, 'r> {
         });
         self.judged.borrow_mut().insert(key, pure);
         pure
-    }
-
-    /// Globals that a call may change, by their home; `None` where it cannot be told.
-    pub(crate) fn changes(
-        &self,
-        (home, name): (ModuleId, &Name),
-        call: CallKind,
-    ) -> Option<FxHashSet<(ModuleId, Name)>> {
-        let mut found = FxHashSet::default();
-        let mut seen = FxHashSet::default();
-        self.changes_of((home, name), call, &mut found, &mut seen, 0).then_some(found)
-    }
-
-    fn changes_of(
-        &self,
-        (home, name): (ModuleId, &Name),
-        call: CallKind,
-        found: &mut FxHashSet<(ModuleId, Name)>,
-        seen: &mut FxHashSet<(ModuleId, Name, CallKind)>,
-        depth: u32,
-    ) -> bool {
-        if !seen.insert((home, name.clone(), call)) {
-            return true;
-        }
-        if depth > DEPTH {
-            return false;
-        }
-        let module = self.resolver.modules().get(home);
-        let ran = &self.ran[home.0 as usize];
-        let definition = module.syntax.body().iter().find_map(|stmt| match stmt {
-            Stmt::FunctionDef(function) if &function.name.id == name => Some(function),
-            _ => None,
-        });
-        let Some(function) = definition else { return false };
-        let mut effects = Effects {
-            purity: self,
-            home,
-            found: FxHashSet::default(),
-            calls: Vec::new(),
-            local: scope::bound(&function.body),
-        };
-        effects
-            .local
-            .local
-            .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
-        let source = module.syntax.source();
-        let ran = |stmt: &Stmt, early: bool| match early {
-            true => ran.statement_early(source, stmt),
-            false => ran.statement(source, stmt),
-        };
-        // Decorators of its own are called with it, and may do anything with what it returns.
-        let decorated = !function.decorator_list.is_empty();
-        let kind = if decorated { CallKind { again: CallKind::OFTEN, ..call } } else { call };
-        executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
-        found.extend(effects.found);
-        let calls = effects.calls;
-        // What becomes of their results is not followed.
-        let inner = CallKind { again: CallKind::OFTEN, ..call };
-        calls.into_iter().all(|(home, name)| {
-            // A class or a value that is called: only functions can be followed.
-            self.changes_of((home, &name), inner, found, seen, depth + 1) || depth > 0
-        })
-    }
-}
-
-/// Collects the globals that executed statements store into.
-struct Effects<'e, 'a, 'r> {
-    purity: &'e Purity<'a, 'r>,
-    home: ModuleId,
-    found: FxHashSet<(ModuleId, Name)>,
-    calls: Vec<(ModuleId, Name)>,
-    local: scope::Bound,
-}
-
-impl Effects<'_, '_, '_> {
-    fn statement(&mut self, stmt: &Stmt) {
-        match stmt {
-            Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.store(target)),
-            Stmt::AugAssign(assign) => self.store(&assign.target),
-            Stmt::AnnAssign(assign) => self.store(&assign.target),
-            Stmt::Delete(delete) => delete.targets.iter().for_each(|target| self.store(target)),
-            Stmt::Expr(expr) => {
-                if let Expr::Call(call) = expr.value.as_ref() {
-                    if let Expr::Attribute(method) = call.func.as_ref() {
-                        self.base(&method.value);
-                    }
-                    // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
-                    call.arguments.args.iter().for_each(|argument| self.base(argument));
-                }
-            }
-            Stmt::Global(global) => {
-                self.found.extend(global.names.iter().map(|name| (self.home, name.id.clone())));
-            }
-            _ => {}
-        }
-        let mut calls = Calls { found: Vec::new() };
-        if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-            walk_stmt(&mut calls, stmt);
-        }
-        for name in calls.found {
-            if !self.local.local.contains(&name)
-                && let Some(Target::Own(home, name)) =
-                    self.purity.resolver.resolve(self.home, &name)
-            {
-                self.calls.push((home, name));
-            }
-        }
-    }
-
-    fn store(&mut self, target: &Expr) {
-        match target {
-            Expr::Attribute(attribute) => self.base(&attribute.value),
-            Expr::Subscript(subscript) => self.base(&subscript.value),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.store(element)),
-            _ => {}
-        }
-    }
-
-    fn base(&mut self, mut expr: &Expr) {
-        loop {
-            match expr {
-                Expr::Attribute(attribute) => expr = &attribute.value,
-                Expr::Subscript(subscript) => expr = &subscript.value,
-                Expr::Call(call) => expr = &call.func,
-                Expr::Name(name) => {
-                    if !self.local.local.contains(&name.id)
-                        && let Some(home) = self.purity.resolver.home(self.home, &name.id)
-                    {
-                        self.found.insert(home);
-                    }
-                    return;
-                }
-                _ => return,
-            }
-        }
-    }
-}
-
-struct Calls {
-    found: Vec<Name>,
-}
-
-impl<'v> Visitor<'v> for Calls {
-    fn visit_stmt(&mut self, _: &'v Stmt) {}
-    fn visit_expr(&mut self, expr: &'v Expr) {
-        if let Expr::Call(call) = expr
-            && let Expr::Name(name) = call.func.as_ref()
-        {
-            self.found.push(name.id.clone());
-        }
-        walk_expr(self, expr);
     }
 }
 

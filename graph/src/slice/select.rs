@@ -3,6 +3,7 @@
 //!
 //! It chooses; it does not name, order or cut.
 
+mod decorators;
 mod exports;
 mod roots;
 mod strings;

@@ -121,6 +121,167 @@ fn those_that_leave_something_to_be_called_in_tests() {
 }
 
 #[test]
+fn those_that_call_a_class() {
+    registers(
+        "
++class Entry:
++    def __init__(self, function):
++        self.function = function
++def register(function):
++    REGISTRY[function.__name__] = Entry(function)
++    return function
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn those_that_give_what_a_method_gave() {
+    registers(
+        "
++def register(function):
++    return REGISTRY.setdefault(function.__name__, function)
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn those_that_are_reached_by_a_path() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/inner.py
++class Table:
++    def __init__(self):
++        self.held = []
++    def register(self, function):
++        self.held.append(function.__name__)
++        return function
++table = Table()
+--- pkg/mod.py
++import pkg.inner
++@pkg.inner.table.register
++def one():
+-    return 1
+--- test_a.py
++import pkg.mod
++from pkg.inner import table
++def test_f():
+*    assert table.held == ['one']
+",
+        "test_a.py::test_f",
+        "
++import sys
++inner = pkg = sys.modules.get(__name__)
+ class Table:
+     def __init__(self):
+         self.held = []
+     def register(self, function):
+         self.held.append(function.__name__)
+         return function
+ table = Table()
+ @pkg.inner.table.register
+ def one():
+     return 1
+ def test_f():
+     assert table.held == ['one']
+",
+    );
+}
+
+#[test]
+fn those_that_are_classes_and_objects() {
+    registers(
+        "
++class register:
++    def __init__(self, function):
++        REGISTRY[function.__name__] = self
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++def add(table, function):
++    table[function.__name__] = function
++    return function
++import functools
++register = functools.partial(add, REGISTRY)
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++def register(table):
++    def decorator(function):
++        table[function.__name__] = function
++        return function
++    return decorator
++@register(REGISTRY)
++def one():
+-    return 1
+",
+    );
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++class Table:
++    def __init__(self):
++        self.held = []
++    def __call__(self, function):
++        self.held.append(function.__name__)
++        return function
++    def add(self, function):
++        self.held.append(function.__name__)
++        return function
++table = Table()
++add = table.add
++@table
++def one():
+-    return 1
++@add
++def two():
+-    return 2
+--- test_a.py
++from pkg.mod import table
++def test_f():
+*    assert table.held == ['one', 'two']
+",
+        "test_a.py::test_f",
+        "
+ class Table:
+     def __init__(self):
+         self.held = []
+     def __call__(self, function):
+         self.held.append(function.__name__)
+         return function
+     def add(self, function):
+         self.held.append(function.__name__)
+         return function
+ table = Table()
+ add = table.add
+ @table
+ def one():
+     return 1
+ @add
+ def two():
+     return 2
+ def test_f():
+     assert table.held == ['one', 'two']
+",
+    );
+}
+
+#[test]
 fn what_is_installed_early_and_runs_in_tests_is_a_change() {
     check(
         "

@@ -2,7 +2,7 @@
 //!
 //! Statements that only change a global wait here until that global is needed.
 
-use super::{super::purity::CallKind, *};
+use super::{super::changes::CallKind, *};
 
 impl Search<'_, '_> {
     pub(super) fn roots(&mut self, named: &[(ModuleId, Name, bool)], examples: &[(String, Name)]) {
@@ -104,7 +104,8 @@ impl Search<'_, '_> {
                 if called.is_some_and(|call| call.test) {
                     return Some(Reason::Called);
                 }
-                self.registers(id)
+                self.registers(id);
+                None
             }
             Stmt::ClassDef(class) => {
                 let module = program.modules.get(unit.module);
@@ -114,7 +115,10 @@ impl Search<'_, '_> {
                     let line = module.syntax.source().line(stmt.start());
                     called |= ran.function(line).is_some_and(|call| call.test);
                 });
-                if called { Some(Reason::Called) } else { self.registers(id) }
+                if !called {
+                    self.registers(id);
+                }
+                called.then_some(Reason::Called)
             }
             stmt => {
                 // A `raise` that ran ended its module, and whoever imported that went on without it.
@@ -169,123 +173,6 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A definition whose creation changes something internal waits until that is needed.
-    fn registers(&mut self, id: UnitId) -> Option<Reason> {
-        let program = self.program();
-        let unit = program.get(id);
-        let mut globals: Vec<(ModuleId, Name)> = Vec::new();
-        let decorators: &[ruff_python_ast::Decorator] = match unit.stmt {
-            Stmt::FunctionDef(function) => &function.decorator_list,
-            Stmt::ClassDef(class) => &class.decorator_list,
-            _ => &[],
-        };
-        // What decorators return is called by those above them, if by anyone.
-        let mut above = false;
-        for decorator in decorators {
-            above |= self.acting(id, &decorator.expression, above, &mut globals);
-        }
-        if let Stmt::ClassDef(class) = unit.stmt {
-            self.class_hooks(unit.module, class, &mut globals, 0);
-        }
-        globals.sort_unstable();
-        globals.dedup();
-        for global in globals {
-            if !(global.0 == self.program().get(id).module
-                && self.program().get(id).binds.contains(&global.1))
-            {
-                self.waiting.entry(global).or_default().push(id);
-            }
-        }
-        None
-    }
-
-    /// Globals that applying a decorator changes: the receiver of a method, or what a function stores. Gives
-    /// whether the decorator is the repository's own.
-    fn acting(
-        &self,
-        id: UnitId,
-        decorator: &Expr,
-        above: bool,
-        globals: &mut Vec<(ModuleId, Name)>,
-    ) -> bool {
-        let program = self.program();
-        let unit = program.get(id);
-        let (callee, again) = match decorator {
-            Expr::Call(call) => (call.func.as_ref(), 1),
-            other => (other, 0),
-        };
-        let again = if above { CallKind::OFTEN } else { again };
-        let call = CallKind { early: program.ran(unit.module).is_early(), again };
-        let mut base = callee;
-        while let Expr::Attribute(attribute) = base {
-            base = &attribute.value;
-        }
-        let Expr::Name(name) = base else { return false };
-        let function = match (program.target(id, &name.id, false), callee) {
-            (Some(Target::Own(home, own)), Expr::Name(_)) => (home, own),
-            (Some(Target::Own(..)), _) => {
-                globals.extend(program.resolver.home(unit.module, &name.id));
-                return true;
-            }
-            (Some(Target::Module(module)), Expr::Attribute(attribute)) => {
-                match program.resolver.attribute(&module, &attribute.attr.id) {
-                    Some(Target::Own(home, own)) => (home, own),
-                    _ => return true,
-                }
-            }
-            _ => return false,
-        };
-        globals.extend(program.changes((function.0, &function.1), call).into_iter().flatten());
-        true
-    }
-
-    /// Globals that `__init_subclass__` of internal bases, or an internal metaclass, changes.
-    fn class_hooks(
-        &self,
-        module: ModuleId,
-        class: &ruff_python_ast::StmtClassDef,
-        globals: &mut Vec<(ModuleId, Name)>,
-        depth: u32,
-    ) {
-        let Some(arguments) = &class.arguments else { return };
-        if depth > 8 {
-            return;
-        }
-        let bases =
-            arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
-        for base in bases {
-            let Expr::Name(name) = base else { continue };
-            let program = self.program();
-            let Some(Target::Own(home, own)) = program.resolver.resolve(module, &name.id) else {
-                continue;
-            };
-            let definition =
-                program.modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
-                    Stmt::ClassDef(class) if class.name.id == own => Some(class),
-                    _ => None,
-                });
-            let Some(definition) = definition else { continue };
-            for stmt in &definition.body {
-                let Stmt::FunctionDef(method) = stmt else { continue };
-                if !matches!(
-                    method.name.as_str(),
-                    "__init_subclass__" | "__new__" | "__init__" | "__prepare__"
-                ) {
-                    continue;
-                }
-                let line = program.modules.get(home).syntax.source().line(stmt.start());
-                if program.ran(home).function(line).is_some_and(|call| call.import) {
-                    collect_stores(&method.body, &mut |name| {
-                        if let Some(Target::Own(home, own)) = program.resolver.resolve(home, name) {
-                            globals.push((home, own));
-                        }
-                    });
-                }
-            }
-            self.class_hooks(home, definition, globals, depth + 1);
-        }
-    }
-
     /// Homes of the globals that a call, made for its effect, is given or made on.
     fn given(&self, id: UnitId, stmt: &Stmt) -> Vec<(ModuleId, Name)> {
         let mut globals = Vec::new();
@@ -324,8 +211,9 @@ impl Search<'_, '_> {
                         Some(Target::Own(home, own)) => {
                             let program = self.program();
                             let changes = program.changes((home, &own), CallKind::ANY);
-                            let changes = changes.filter(|changes| !changes.is_empty());
-                            changes.map(|changes| globals.extend(changes)).is_some()
+                            let told = changes.told && !changes.stored.is_empty();
+                            globals.extend(changes.stored.into_iter().filter(|_| told));
+                            told
                         }
                         _ => false,
                     },
@@ -456,36 +344,6 @@ pub(super) fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool 
         if &attribute.attr == "modules"
             && matches!(attribute.value.as_ref(), Expr::Name(name) if &name.id == "sys"));
     modules && matches!(subscript.slice.as_ref(), Expr::Name(name) if &name.id == "__name__")
-}
-
-fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {
-    each_statement(body, &mut |stmt| {
-        let target = match stmt {
-            Stmt::Assign(assign) => assign.targets.first(),
-            Stmt::Expr(expr) => match expr.value.as_ref() {
-                Expr::Call(call) => match call.func.as_ref() {
-                    Expr::Attribute(method) => Some(method.value.as_ref()),
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        };
-        let mut target = match target {
-            Some(target) if !matches!(target, Expr::Name(_)) || matches!(stmt, Stmt::Expr(_)) => {
-                target
-            }
-            _ => return,
-        };
-        loop {
-            match target {
-                Expr::Attribute(attribute) => target = &attribute.value,
-                Expr::Subscript(subscript) => target = &subscript.value,
-                Expr::Name(name) => return found(&name.id),
-                _ => return,
-            }
-        }
-    });
 }
 
 fn each_method<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {

@@ -1,0 +1,220 @@
+//! Which globals a call of a function changes.
+//!
+//! Decided by analysis of the statements that ran in it, and in the functions that it calls.
+
+use ruff_python_ast::{
+    Expr, ExprAttribute, Stmt,
+    name::Name,
+    visitor::{Visitor, walk_expr, walk_stmt},
+};
+use rustc_hash::FxHashSet;
+
+use super::{
+    inner::executed,
+    purity::{DEPTH, Purity, is_pure_method},
+};
+use crate::{module::ModuleId, resolve::Target, scope};
+
+/// How a function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CallKind {
+    /// Before the first test: what ran in tests alone is no part of it.
+    pub(crate) early: bool,
+    /// How often what it returns is called in turn, at once: once for a decorator that is given arguments.
+    pub(crate) again: u32,
+}
+
+impl CallKind {
+    /// That what is returned is called in turn no one knows how often.
+    pub(crate) const OFTEN: u32 = u32::MAX;
+    /// At any time, and whatever becomes of what it returns.
+    pub(crate) const ANY: CallKind = CallKind { early: false, again: CallKind::OFTEN };
+}
+
+/// Globals that a call may change, by their home.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes {
+    /// Those that are stored into, given to a call or called a method of for its effect.
+    pub(crate) stored: FxHashSet<(ModuleId, Name)>,
+    /// Those of which a method is called for what it returns.
+    pub(crate) asked: FxHashSet<(ModuleId, Name)>,
+    /// Whether everything that is called could be followed.
+    pub(crate) told: bool,
+}
+
+impl Purity<'_, '_> {
+    /// What a call of a function may change.
+    pub(crate) fn changes(&self, (home, name): (ModuleId, &Name), call: CallKind) -> Changes {
+        let mut found = Changes::default();
+        let mut seen = FxHashSet::default();
+        found.told = self.changes_of((home, name), call, &mut found, &mut seen, 0);
+        found
+    }
+
+    fn changes_of(
+        &self,
+        (home, name): (ModuleId, &Name),
+        call: CallKind,
+        found: &mut Changes,
+        seen: &mut FxHashSet<(ModuleId, Name, CallKind)>,
+        depth: u32,
+    ) -> bool {
+        if !seen.insert((home, name.clone(), call)) {
+            return true;
+        }
+        if depth > DEPTH {
+            return false;
+        }
+        let module = self.resolver.modules().get(home);
+        let ran = &self.ran[home.0 as usize];
+        let definition = module.syntax.body().iter().find_map(|stmt| match stmt {
+            Stmt::FunctionDef(function) if &function.name.id == name => Some(function),
+            _ => None,
+        });
+        let Some(function) = definition else { return false };
+        let mut effects = Effects {
+            purity: self,
+            home,
+            found: Changes::default(),
+            calls: Vec::new(),
+            local: scope::bound(&function.body),
+        };
+        effects
+            .local
+            .local
+            .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
+        let source = module.syntax.source();
+        let ran = |stmt: &Stmt, early: bool| match early {
+            true => ran.statement_early(source, stmt),
+            false => ran.statement(source, stmt),
+        };
+        // Decorators of its own are called with it, and may do anything with what it returns.
+        let decorated = !function.decorator_list.is_empty();
+        let kind = if decorated { CallKind { again: CallKind::OFTEN, ..call } } else { call };
+        executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
+        found.stored.extend(effects.found.stored);
+        found.asked.extend(effects.found.asked);
+        let calls = effects.calls;
+        // What becomes of their results is not followed.
+        let inner = CallKind { again: CallKind::OFTEN, ..call };
+        let mut told = true;
+        for (home, name) in calls {
+            // A class or a value that is called: only functions can be followed.
+            told &= self.changes_of((home, &name), inner, found, seen, depth + 1) || depth > 0;
+        }
+        told
+    }
+}
+
+/// Collects the globals that executed statements store into.
+struct Effects<'e, 'a, 'r> {
+    purity: &'e Purity<'a, 'r>,
+    home: ModuleId,
+    found: Changes,
+    calls: Vec<(ModuleId, Name)>,
+    local: scope::Bound,
+}
+
+impl Effects<'_, '_, '_> {
+    fn statement(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.store(target)),
+            Stmt::AugAssign(assign) => self.store(&assign.target),
+            Stmt::AnnAssign(assign) => self.store(&assign.target),
+            Stmt::Delete(delete) => delete.targets.iter().for_each(|target| self.store(target)),
+            Stmt::Expr(expr) => {
+                if let Expr::Call(call) = expr.value.as_ref() {
+                    if let Expr::Attribute(method) = call.func.as_ref() {
+                        self.base(&method.value);
+                    }
+                    // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
+                    call.arguments.args.iter().for_each(|argument| self.base(argument));
+                }
+            }
+            Stmt::Global(global) => {
+                self.found
+                    .stored
+                    .extend(global.names.iter().map(|name| (self.home, name.id.clone())));
+            }
+            _ => {}
+        }
+        let mut calls = Calls::default();
+        if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            walk_stmt(&mut calls, stmt);
+        }
+        for method in calls.methods {
+            self.ask(method);
+        }
+        for name in calls.found {
+            if !self.local.local.contains(&name)
+                && let Some(Target::Own(home, name)) =
+                    self.purity.resolver.resolve(self.home, &name)
+            {
+                self.calls.push((home, name));
+            }
+        }
+    }
+
+    /// A method that is called for what it returns may change what it is called on all the same.
+    fn ask(&mut self, method: &ExprAttribute) {
+        let mut base = method.value.as_ref();
+        while let Expr::Attribute(attribute) = base {
+            base = &attribute.value;
+        }
+        let Expr::Name(name) = base else { return };
+        if is_pure_method(method.attr.as_str()) || self.local.local.contains(&name.id) {
+            return;
+        }
+        if let Some(Target::Own(home, own)) = self.purity.resolver.resolve(self.home, &name.id) {
+            self.found.asked.insert((home, own));
+        }
+    }
+
+    fn store(&mut self, target: &Expr) {
+        match target {
+            Expr::Attribute(attribute) => self.base(&attribute.value),
+            Expr::Subscript(subscript) => self.base(&subscript.value),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.store(element)),
+            _ => {}
+        }
+    }
+
+    fn base(&mut self, mut expr: &Expr) {
+        loop {
+            match expr {
+                Expr::Attribute(attribute) => expr = &attribute.value,
+                Expr::Subscript(subscript) => expr = &subscript.value,
+                Expr::Call(call) => expr = &call.func,
+                Expr::Name(name) => {
+                    if !self.local.local.contains(&name.id)
+                        && let Some(home) = self.purity.resolver.home(self.home, &name.id)
+                    {
+                        self.found.stored.insert(home);
+                    }
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Calls<'v> {
+    found: Vec<Name>,
+    methods: Vec<&'v ExprAttribute>,
+}
+
+impl<'v> Visitor<'v> for Calls<'v> {
+    fn visit_stmt(&mut self, _: &'v Stmt) {}
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Call(call) = expr {
+            match call.func.as_ref() {
+                Expr::Name(name) => self.found.push(name.id.clone()),
+                Expr::Attribute(method) => self.methods.push(method),
+                _ => {}
+            }
+        }
+        walk_expr(self, expr);
+    }
+}
