@@ -4,13 +4,14 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tools::Lock;
 
 use crate::{
     bench::Job,
@@ -70,14 +71,7 @@ pub enum ResumeError {
 /// A run's directory that nobody else works in while this lives; a process that dies leaves it free.
 #[derive(Debug)]
 pub struct Hold {
-    lock: File,
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
-        let _ = self.lock.unlock();
-    }
+    _lock: Lock,
 }
 
 const PLAN: &str = "plan.json";
@@ -231,7 +225,7 @@ fn hold(directory: &Path) -> Result<Hold, ResumeError> {
     let lock =
         OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
     match lock.try_lock() {
-        Ok(()) => Ok(Hold { lock }),
+        Ok(()) => Ok(Hold { _lock: Lock::new(lock) }),
         Err(TryLockError::WouldBlock) => Err(ResumeError::Busy { path: directory.to_path_buf() }),
         Err(TryLockError::Error(source)) => Err(failed(source)),
     }

@@ -18,6 +18,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    lock::Lock,
     sandbox::Interrupt,
     workspace::{explain, remove_tree},
 };
@@ -28,7 +29,7 @@ pub struct Cache {
     root: PathBuf,
     interrupt: Interrupt,
     /// Shared locks of the entries that were given out.
-    held: Mutex<BTreeMap<PathBuf, File>>,
+    held: Mutex<BTreeMap<PathBuf, Lock>>,
 }
 
 /// What an entry holds.
@@ -345,14 +346,13 @@ impl Cache {
 
     /// Gives up the shared lock of an entry.
     fn let_go(&self, directory: &Path) {
-        let mut held = self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
-        drop(held.remove(directory).map(|lock| lock.unlock()));
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(directory);
     }
 
-    fn lock_file(&self, kind: CacheKind, key: &str) -> Result<File, CacheError> {
+    fn lock_file(&self, kind: CacheKind, key: &str) -> Result<Lock, CacheError> {
         let path = self.root.join(LOCKS).join(format!("{}-{key}", kind.directory()));
-        File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))
+        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        file.map(Lock::new).map_err(at(&path))
     }
 
     fn wait(

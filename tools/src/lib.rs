@@ -12,6 +12,7 @@ mod edit;
 mod environment;
 mod execute;
 mod host;
+mod lock;
 mod normalize;
 mod pattern;
 mod pip;
@@ -45,6 +46,7 @@ pub use execute::{
     CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable,
 };
 pub use host::Host;
+pub use lock::Lock;
 pub use normalize::{INTERNAL, Normalizer};
 pub use pattern::Pattern;
 pub use progress::Progress;

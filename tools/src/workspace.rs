@@ -15,6 +15,7 @@ use std::{
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::{
+    lock::Lock,
     repository::Repository,
     snapshot::{Entry, Kind, PathError, Snapshot, in_parallel, open_regular},
 };
@@ -24,7 +25,7 @@ use crate::{
 pub struct Workspace {
     root: PathBuf,
     /// Held for the workspace's life, so that others see that it is in use.
-    _lock: File,
+    _lock: Lock,
     next: AtomicU32,
     kept: bool,
 }
@@ -75,22 +76,20 @@ impl Workspace {
         remove_abandoned(&parent);
         // Until the new directory has its name, none is removed for being left: its age would not do, as
         // clocks jump. Where directories cannot be locked, no new one is removed at all.
-        let making = File::open(&parent).ok();
-        let lock = || making.as_ref().map_or(Ok(()), File::lock_shared);
+        let making = File::open(&parent).ok().map(Lock::new);
+        let lock = || making.as_ref().map_or(Ok(()), |making| making.lock_shared());
         while lock().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
         let directory = tempfile::Builder::new()
             .prefix(NEW_PREFIX)
             .tempdir_in(&parent)
             .map_err(failed(&parent))?;
         let lock_path = directory.path().join(LOCK);
-        let lock = File::create(&lock_path).map_err(failed(&lock_path))?;
+        let lock = File::create(&lock_path).map(Lock::new).map_err(failed(&lock_path))?;
         lock.lock().map_err(failed(&lock_path))?;
         let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
         let root = parent.join(name.replacen(NEW_PREFIX, PREFIX, 1));
         fs::rename(directory.path(), &root).map_err(failed(&root))?;
         let _ = directory.keep();
-        // By hand: a process that is being started has a copy of the descriptor until it runs its program.
-        drop(making.map(|making| making.unlock()));
         spread(&root);
         Ok(Workspace { root, _lock: lock, next: AtomicU32::new(1), kept: false })
     }
@@ -216,15 +215,15 @@ fn remove_abandoned(parent: &Path) {
     };
     // Nobody makes anything while this is held, so what is new was left by a process that was killed.
     let making = File::open(parent)
+        .map(Lock::new)
         .and_then(|making| making.try_lock().map(|()| making).map_err(Into::into));
-    if let Ok(making) = making {
+    if let Ok(_none_is_made) = making {
         directories()
             .filter(|path| has_prefix(path, NEW_PREFIX))
             .for_each(|path| remove_tree(&path));
-        let _ = making.unlock();
     }
     for path in directories().filter(|path| has_prefix(path, PREFIX)) {
-        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
+        let Ok(lock) = File::open(path.join(LOCK)).map(Lock::new) else { continue };
         // One that is kept is so before its lock is let go.
         if lock.try_lock().is_ok() && !path.join(KEPT).exists() {
             remove_tree(&path);
