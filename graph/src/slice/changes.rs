@@ -3,17 +3,22 @@
 //! Decided by analysis of the statements that ran in it, and in the functions that it calls.
 
 use ruff_python_ast::{
-    Expr, ExprAttribute, Stmt,
+    Expr, ExprAttribute, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
+use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::{
     inner::executed,
-    purity::{DEPTH, Purity, is_pure_method},
+    purity::{DEPTH, Purity},
 };
-use crate::{module::ModuleId, resolve::Target, scope};
+use crate::{
+    module::{ModuleId, Modules},
+    resolve::Target,
+    scope,
+};
 
 /// How a function is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,47 +36,80 @@ impl CallKind {
     pub(crate) const ANY: CallKind = CallKind { early: false, again: CallKind::OFTEN };
 }
 
-/// Globals that a call may change, by their home.
+/// Methods of Python's builtin types that change what they are called on.
+const CHANGING_METHODS: &[&str] = &[
+    "add",
+    "append",
+    "appendleft",
+    "clear",
+    "difference_update",
+    "discard",
+    "extend",
+    "insert",
+    "intersection_update",
+    "pop",
+    "popitem",
+    "popleft",
+    "remove",
+    "reverse",
+    "setdefault",
+    "sort",
+    "symmetric_difference_update",
+    "update",
+];
+
+/// What a call may change; globals by their home.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes {
-    /// Those that are stored into, given to a call or called a method of for its effect.
+    /// Globals that are stored into, given to a call, or of which a method is called for its effect.
     pub(crate) stored: FxHashSet<(ModuleId, Name)>,
-    /// Those of which a method is called for what it returns.
+    /// Globals of which a method that changes them is called for what it returns.
     pub(crate) asked: FxHashSet<(ModuleId, Name)>,
+    /// Parameters of the function whose arguments it changes in one of these ways.
+    pub(crate) parameters: FxHashSet<Name>,
     /// Whether everything that is called could be followed.
     pub(crate) told: bool,
 }
 
-impl Purity<'_, '_> {
-    /// What a call of a function may change.
-    pub(crate) fn changes(&self, (home, name): (ModuleId, &Name), call: CallKind) -> Changes {
-        let mut found = Changes::default();
-        let mut seen = FxHashSet::default();
-        found.told = self.changes_of((home, name), call, &mut found, &mut seen, 0);
+impl<'a> Purity<'a, '_> {
+    /// What a call of a function of a module, or of a class of it, may change.
+    pub(crate) fn changes(
+        &self,
+        home: ModuleId,
+        function: &StmtFunctionDef,
+        call: CallKind,
+    ) -> Changes {
+        let (mut found, mut seen) = (Changes::default(), FxHashSet::default());
+        found.told = self.changes_of((home, function), call, &mut found, &mut seen, 0);
+        let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
+        let parameters: FxHashSet<&Name> = parameters.collect();
+        found.parameters.retain(|name| parameters.contains(name));
         found
+    }
+
+    /// The function of a module that has a name.
+    pub(crate) fn function(&self, home: ModuleId, name: &Name) -> Option<&'a StmtFunctionDef> {
+        let modules: &'a Modules = self.resolver.modules();
+        modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
+            Stmt::FunctionDef(function) if &function.name.id == name => Some(function),
+            _ => None,
+        })
     }
 
     fn changes_of(
         &self,
-        (home, name): (ModuleId, &Name),
+        (home, function): (ModuleId, &StmtFunctionDef),
         call: CallKind,
         found: &mut Changes,
-        seen: &mut FxHashSet<(ModuleId, Name, CallKind)>,
+        seen: &mut FxHashSet<(ModuleId, TextSize, CallKind)>,
         depth: u32,
     ) -> bool {
-        if !seen.insert((home, name.clone(), call)) {
+        if !seen.insert((home, function.start(), call)) {
             return true;
         }
         if depth > DEPTH {
             return false;
         }
-        let module = self.resolver.modules().get(home);
-        let ran = &self.ran[home.0 as usize];
-        let definition = module.syntax.body().iter().find_map(|stmt| match stmt {
-            Stmt::FunctionDef(function) if &function.name.id == name => Some(function),
-            _ => None,
-        });
-        let Some(function) = definition else { return false };
         let mut effects = Effects {
             purity: self,
             home,
@@ -83,7 +121,8 @@ impl Purity<'_, '_> {
             .local
             .local
             .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
-        let source = module.syntax.source();
+        let source = self.resolver.modules().get(home).syntax.source();
+        let ran = &self.ran[home.0 as usize];
         let ran = |stmt: &Stmt, early: bool| match early {
             true => ran.statement_early(source, stmt),
             false => ran.statement(source, stmt),
@@ -94,19 +133,51 @@ impl Purity<'_, '_> {
         executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
         found.stored.extend(effects.found.stored);
         found.asked.extend(effects.found.asked);
+        if depth == 0 {
+            found.parameters = effects.found.parameters;
+        }
         let calls = effects.calls;
         // What becomes of their results is not followed.
         let inner = CallKind { again: CallKind::OFTEN, ..call };
         let mut told = true;
         for (home, name) in calls {
             // A class or a value that is called: only functions can be followed.
-            told &= self.changes_of((home, &name), inner, found, seen, depth + 1) || depth > 0;
+            let followed = self.function(home, &name).is_some_and(|function| {
+                self.changes_of((home, function), inner, found, seen, depth + 1)
+            });
+            told &= followed || depth > 0;
         }
         told
     }
+
+    /// Whether a method of this name, of a builtin type or of any class of the repository, changes what it is
+    /// called on.
+    fn changes_receiver(&self, method: &str) -> bool {
+        if CHANGING_METHODS.binary_search(&method).is_ok() {
+            return true;
+        }
+        let Some((&method, candidates)) = self.entered.get_key_value(method) else { return false };
+        if let Some(&known) = self.changing.borrow().get(method) {
+            return known;
+        }
+        if self.asking.get() > DEPTH {
+            return true;
+        }
+        self.asking.set(self.asking.get() + 1);
+        // On a cycle it does not, unless something on it does.
+        self.changing.borrow_mut().insert(method, false);
+        let changing = candidates.iter().any(|&(home, function)| {
+            let receiver = function.parameters.iter().next();
+            let changes = self.changes(home, function, CallKind::ANY);
+            receiver.is_some_and(|own| changes.parameters.contains(&own.name().id))
+        });
+        self.changing.borrow_mut().insert(method, changing);
+        self.asking.set(self.asking.get() - 1);
+        changing
+    }
 }
 
-/// Collects the globals that executed statements store into.
+/// Collects what executed statements change.
 struct Effects<'e, 'a, 'r> {
     purity: &'e Purity<'a, 'r>,
     home: ModuleId,
@@ -162,10 +233,14 @@ impl Effects<'_, '_, '_> {
             base = &attribute.value;
         }
         let Expr::Name(name) = base else { return };
-        if is_pure_method(method.attr.as_str()) || self.local.local.contains(&name.id) {
+        if !self.purity.changes_receiver(method.attr.as_str()) {
             return;
         }
-        if let Some(Target::Own(home, own)) = self.purity.resolver.resolve(self.home, &name.id) {
+        if self.local.local.contains(&name.id) {
+            self.found.parameters.insert(name.id.clone());
+        } else if let Some(Target::Own(home, own)) =
+            self.purity.resolver.resolve(self.home, &name.id)
+        {
             self.found.asked.insert((home, own));
         }
     }
@@ -186,9 +261,9 @@ impl Effects<'_, '_, '_> {
                 Expr::Subscript(subscript) => expr = &subscript.value,
                 Expr::Call(call) => expr = &call.func,
                 Expr::Name(name) => {
-                    if !self.local.local.contains(&name.id)
-                        && let Some(home) = self.purity.resolver.home(self.home, &name.id)
-                    {
+                    if self.local.local.contains(&name.id) {
+                        self.found.parameters.insert(name.id.clone());
+                    } else if let Some(home) = self.purity.resolver.home(self.home, &name.id) {
                         self.found.stored.insert(home);
                     }
                     return;
@@ -216,5 +291,15 @@ impl<'v> Visitor<'v> for Calls<'v> {
             }
         }
         walk_expr(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_for_the_search() {
+        assert!(CHANGING_METHODS.is_sorted());
     }
 }

@@ -4,9 +4,10 @@
 use std::{
     cell::{OnceCell, RefCell},
     path::Path,
+    rc::Rc,
 };
 
-use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_python_ast::{Expr, Stmt, StmtFunctionDef, name::Name};
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -70,7 +71,7 @@ pub(crate) struct Program<'a> {
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, Name, CallKind), Changes>>,
+    effects: RefCell<FxHashMap<(ModuleId, TextSize, CallKind), Rc<Changes>>>,
 }
 
 impl<'a> Program<'a> {
@@ -157,14 +158,19 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// What a call of an internal function changes.
-    pub(crate) fn changes(&self, (home, name): (ModuleId, &Name), call: CallKind) -> Changes {
-        let key = (home, name.clone(), call);
+    /// What a call of a function of a module, or of a class of it, changes.
+    pub(crate) fn changes(
+        &self,
+        home: ModuleId,
+        function: &StmtFunctionDef,
+        call: CallKind,
+    ) -> Rc<Changes> {
+        let key = (home, function.start(), call);
         if let Some(known) = self.effects.borrow().get(&key) {
-            return known.clone();
+            return Rc::clone(known);
         }
-        let changes = self.purity.changes((home, name), call);
-        self.effects.borrow_mut().insert(key, changes.clone());
+        let changes = Rc::new(self.purity.changes(home, function, call));
+        self.effects.borrow_mut().insert(key, Rc::clone(&changes));
         changes
     }
 

@@ -3,7 +3,7 @@
 //! Decided by analysis: syntax, the language's own builtins, and the executed bodies of the
 //! repository's functions. An expression that cannot be judged is impure.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtFunctionDef,
@@ -192,11 +192,6 @@ const PURE_METHODS: &[&str] = &[
     "zfill",
 ];
 
-/// Whether a method of this name leaves what it is called on as it is.
-pub(super) fn is_pure_method(name: &str) -> bool {
-    PURE_METHODS.binary_search(&name).is_ok()
-}
-
 /// Depth of calls that are followed before a judgement is refused.
 pub(super) const DEPTH: u32 = 12;
 
@@ -204,7 +199,11 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) resolver: &'r Resolver<'a>,
     pub(super) ran: &'r [Ran],
     /// Functions that were entered, by name.
-    entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
+    pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
+    /// Whether methods change what they are called on, by name.
+    pub(super) changing: RefCell<FxHashMap<&'a str, bool>>,
+    /// How many of these questions are being answered, each for the one before.
+    pub(super) asking: Cell<u32>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
 }
 
@@ -220,7 +219,8 @@ impl<'a, 'r> Purity<'a, 'r> {
                 }
             });
         }
-        Self { resolver, ran, entered, judged: RefCell::default() }
+        let (changing, asking, judged) = Default::default();
+        Self { resolver, ran, entered, changing, asking, judged }
     }
 
     /// Whether evaluating an expression of a module changes nothing.
@@ -249,7 +249,7 @@ impl<'a, 'r> Purity<'a, 'r> {
                     Some(candidates) => candidates
                         .iter()
                         .all(|(home, function)| self.pure_function(*home, function, depth + 1)),
-                    None => is_pure_method(name),
+                    None => PURE_METHODS.binary_search(&name).is_ok(),
                 }
             }
             _ => false,

@@ -97,7 +97,7 @@ impl Renderer<'_> {
         let (open, close) = (literal.flags.opener_len(), literal.flags.closer_len());
         let content = &all[open.to_usize()..all.len() - close.to_usize()];
         let mut lines = content.lines().map(str::trim).zip(first..);
-        let (text, line) = lines.find(|(text, _)| !text.is_empty())?;
+        let (text, line) = lines.find(|(text, _)| !matches!(*text, "" | "\\"))?;
         let quoted = all[..open.to_usize()].chars().next_back();
         let ends_well =
             !text.ends_with('\\') && text.chars().next_back() != quoted && !text.contains('\r');

@@ -126,6 +126,7 @@ pub(crate) fn select<'a>(
             generated: FxHashSet::default(),
             class_locals: FxHashSet::default(),
             asking: FxHashSet::default(),
+            exports_shown: false,
             imports_by_name,
             methods: &methods,
         };
@@ -209,6 +210,8 @@ struct Search<'a, 's> {
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
+    /// Whether kept code reads `__all__` of an object that may be any module.
+    exports_shown: bool,
     /// Whether something imports modules by strings.
     imports_by_name: bool,
     /// Names of methods that are tests of the command, whether or not they were entered.
@@ -295,6 +298,9 @@ impl<'a> Search<'a, '_> {
             }
             if scan.references.iter().any(|one| &one.name == "__name__" && !one.dead) {
                 self.asked_of_itself(id);
+            }
+            if scan.attributes.contains(&EXPORTS) {
+                self.note_shown_exports(id);
             }
             self.attributes.extend(scan.attributes.iter().cloned());
             if self.program().is_support(module) {
@@ -565,6 +571,7 @@ impl<'a> Search<'a, '_> {
         let place = self.place(id);
         match self.program().resolver.attribute(from, name) {
             Some(Target::Own(home, own)) => {
+                self.ask_exports(home, &own);
                 self.require(home, &own, Reason::Referenced(place, name.to_string()));
             }
             Some(Target::External(..)) => {
@@ -583,6 +590,7 @@ impl<'a> Search<'a, '_> {
     fn demand(&mut self, module: &str, name: &Name) {
         match self.program().resolver.attribute(module, name) {
             Some(Target::Own(home, own)) => {
+                self.ask_exports(home, &own);
                 self.require(home, &own, Reason::Demanded(module.to_owned(), name.to_string()));
                 self.selection.dotted.insert((module.to_owned(), name.clone()));
             }

@@ -282,6 +282,144 @@ fn those_that_are_classes_and_objects() {
 }
 
 #[test]
+fn those_that_have_another_name() {
+    registers(
+        "
++def traced(decorator):
++    return decorator
++def register(function):
++    REGISTRY[function.__name__] = function
++    return function
++register = traced(register)
++register = traced(register)
++register = traced(register)
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++import functools
++def add(function, table):
++    table[function.__name__] = function
++    return function
++register: object = functools.partial(add, table=REGISTRY)
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++def make(table):
++    def decorator(function):
++        return table.setdefault(function.__name__, function)
++    return decorator
++register = make(REGISTRY)
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++class Base:
++    def __init__(self, table):
++        self.table = table
++    def __call__(self, function):
++        REGISTRY[function.__name__] = function
++        return function
++class Table(Base):
++    pass
++register = Table(REGISTRY)
++@register
++def one():
+-    return 1
+",
+    );
+    registers(
+        "
++class register:
++    def __init__(self, function):
++        REGISTRY['one'] = 0
++        REGISTRY['one'] += 1
++@register
++def one():
+-    return 1
+",
+    );
+}
+
+/// Checks that of two functions below one decorator only the one stays that a test calls.
+#[track_caller]
+fn changes_nothing(source: &str) {
+    let source = source.trim_matches('\n');
+    let test = "--- test_a.py\n+from pkg.mod import one\n+def test_f():\n*    assert one('x')\n";
+    let other = source.replace("def one", "def other").replace('*', "-");
+    let other = other.split_once("# below\n").map_or("", |(_, below)| below);
+    let files = format!("--- pkg/__init__.py\n--- pkg/mod.py\n{source}\n{other}\n{test}");
+    let kept: String = format!("{source}\n+def test_f():\n*    assert one('x')\n")
+        .lines()
+        .filter(|line| !line.ends_with("# below") && !line.starts_with('-'))
+        .map(|line| format!(" {}\n", &line[1..]))
+        .collect();
+    check(&files, "test_a.py::test_f", &kept);
+}
+
+#[test]
+fn those_that_only_read_what_they_mention() {
+    changes_nothing(
+        "
++import re
++NAME = re.compile('[a-z]')
++def validate(function):
++    function.valid = NAME.match(function.__name__)
++    return function
++# below
++@validate
++def one(x):
+*    return x
+",
+    );
+}
+
+#[test]
+fn those_that_change_something_only_when_the_function_is_called() {
+    changes_nothing(
+        "
++CACHE = {}
++class memo:
++    def __init__(self, function):
++        self.function = function
++    def __call__(self, *args):
+*        CACHE[args] = self.function(*args)
+*        return CACHE[args]
++# below
++@memo
++def one(x):
+*    return x
+",
+    );
+    changes_nothing(
+        "
++SEEN = []
++def noting(seen):
++    def decorator(function):
++        def wrapper(*args):
+*            seen.append(args)
+*            return function(*args)
++        return wrapper
++    return decorator
++# below
++@noting(SEEN)
++def one(x):
+*    return x
+",
+    );
+}
+
+#[test]
 fn what_is_installed_early_and_runs_in_tests_is_a_change() {
     check(
         "

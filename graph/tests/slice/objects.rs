@@ -344,3 +344,78 @@ holds pkg.inner Inner class pkg.inner:Inner
 "#,
     );
 }
+
+#[test]
+fn exports_of_a_module_that_is_named_make_no_object_of_others() {
+    check(
+        "
+--- trace
+holds pkg.one __all__ other list
+holds pkg.one run function pkg.one:run
+--- pkg/__init__.py
+--- pkg/one.py
++__all__ = ['run', 'idle']
++def run():
+*    return 1
++def idle():
+-    return 2
+--- pkg/two.py
++__all__ = ['two']
++two = 2
+--- pkg/mod.py
++from pkg import one, two
++PLUGINS = [one]
++def use():
+*    return [plugin.run() for plugin in PLUGINS] if 'two' in two.__all__ else []
+--- test_a.py
++from pkg.mod import use
++def test_f():
+*    assert use() == [1]
+",
+        "test_a.py::test_f",
+        "
++import sys
++one = two = sys.modules.get(__name__)
+ def run():
+     return 1
+ __all__ = ['two']
+ PLUGINS = [one]
+ def use():
+     return [plugin.run() for plugin in PLUGINS] if 'two' in two.__all__ else []
+ def test_f():
+     assert use() == [1]
+",
+    );
+}
+
+#[test]
+fn exports_are_imported_as_anything_is() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/one.py
++__all__ = ['run', 'idle']
++def run():
+*    return 1
+--- pkg/mod.py
++def use():
+*    from pkg.one import __all__ as names
+*    return names
+--- test_a.py
++from pkg.mod import use
++def test_f():
+*    assert use() == ['run', 'idle']
+",
+        "test_a.py::test_f",
+        "
+ def use():
++    names = __all__
+     return names
+ def test_f():
+     assert use() == ['run', 'idle']
+ __all__ = ['run', 'idle']
+ def run():
+     return 1
+",
+    );
+}

@@ -1,15 +1,50 @@
 //! What defining a function or a class changes: its decorators, the hooks of its bases.
 
-use ruff_python_ast::{Arguments, StmtClassDef, StmtFunctionDef};
+use std::rc::Rc;
 
-use super::{super::changes::CallKind, *};
+use ruff_python_ast::{Arguments, Keyword, StmtClassDef, StmtFunctionDef};
+
+use super::{
+    super::changes::{CallKind, Changes},
+    *,
+};
+
+/// A call of something: how, and with what.
+struct Call<'s> {
+    kind: CallKind,
+    positional: &'s [Expr],
+    keywords: &'s [Keyword],
+}
+
+impl Default for Call<'_> {
+    fn default() -> Self {
+        let kind = CallKind { early: false, again: 0 };
+        Call { kind, positional: &[], keywords: &[] }
+    }
+}
+
+impl<'s> Call<'s> {
+    /// With these arguments, and what it returns is called in turn.
+    fn with(arguments: &'s Arguments) -> Self {
+        let kind = CallKind { early: false, again: 1 };
+        Call { kind, positional: &arguments.args, keywords: &arguments.keywords }
+    }
+}
+
+/// What calls changed so far, and the statements whose values were followed for it.
+#[derive(Default)]
+struct Changed {
+    globals: Vec<(ModuleId, Name)>,
+    seen: FxHashSet<UnitId>,
+}
 
 impl Search<'_, '_> {
     /// A definition whose creation changes something internal waits until that is needed.
     pub(super) fn registers(&mut self, id: UnitId) {
         let program = self.program();
         let unit = program.get(id);
-        let mut globals: Vec<(ModuleId, Name)> = Vec::new();
+        let early = program.ran(unit.module).is_early();
+        let mut changed = Changed::default();
         let decorators: &[ruff_python_ast::Decorator] = match unit.stmt {
             Stmt::FunctionDef(function) => &function.decorator_list,
             Stmt::ClassDef(class) => &class.decorator_list,
@@ -18,8 +53,16 @@ impl Search<'_, '_> {
         // What decorators return is called by those above them, if by anyone.
         let mut above = false;
         for decorator in decorators {
-            above |= self.acting(id, &decorator.expression, above, &mut globals);
+            let (callee, call) = match &decorator.expression {
+                Expr::Call(call) => (call.func.as_ref(), Call::with(&call.arguments)),
+                other => (other, Call::default()),
+            };
+            changed.seen.clear();
+            let again = if above { CallKind::OFTEN } else { call.kind.again };
+            let call = Call { kind: CallKind { early, again }, ..call };
+            above |= self.called(id, callee, &call, &mut changed);
         }
+        let mut globals = changed.globals;
         if let Stmt::ClassDef(class) = unit.stmt {
             self.class_hooks(unit.module, class, &mut globals, 0);
         }
@@ -34,21 +77,10 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Globals that applying a decorator changes. Gives whether the decorator is the repository's own.
-    fn acting(
-        &self,
-        id: UnitId,
-        decorator: &Expr,
-        above: bool,
-        globals: &mut Vec<(ModuleId, Name)>,
-    ) -> bool {
+    /// What a call changes of a function, a class or an object that an expression stands for. Gives whether
+    /// that is the repository's own.
+    fn called(&self, id: UnitId, callee: &Expr, call: &Call<'_>, changed: &mut Changed) -> bool {
         let program = self.program();
-        let (callee, arguments) = match decorator {
-            Expr::Call(call) => (call.func.as_ref(), Some(&call.arguments)),
-            other => (other, None),
-        };
-        let again = if above { CallKind::OFTEN } else { u32::from(arguments.is_some()) };
-        let early = program.ran(program.get(id).module).is_early();
         let mut attributes = Vec::new();
         let mut base = callee;
         while let Expr::Attribute(attribute) = base {
@@ -66,102 +98,153 @@ impl Search<'_, '_> {
         let Some(Target::Own(home, own)) = target else { return internal };
         if !attributes.is_empty() {
             // The receiver of a method.
-            globals.push((home, own));
+            changed.globals.push((home, own));
             return internal;
         }
-        self.applied((home, &own), CallKind { early, again }, globals, 0);
         for binder in program.binders(home, &own) {
-            if let (Stmt::FunctionDef(function), Some(arguments)) =
-                (program.get(binder).stmt, arguments)
-            {
-                for given in filled(function, arguments) {
-                    self.base(id, given, globals);
+            match program.get(binder).stmt {
+                Stmt::FunctionDef(function) => {
+                    self.applied(id, (home, function, 0), call, changed);
                 }
+                Stmt::ClassDef(class) => {
+                    let made = ["__new__", "__init__"].into_iter();
+                    let names = made.chain((call.kind.again > 0).then_some("__call__"));
+                    for (home, method) in self.methods_of(home, class, &names.collect::<Vec<_>>()) {
+                        self.applied(id, (home, method, 1), call, changed);
+                    }
+                }
+                Stmt::Assign(assign) => {
+                    self.held(binder, (home, &own), &assign.value, call, changed);
+                }
+                Stmt::AnnAssign(assign) => {
+                    if let Some(value) = &assign.value {
+                        self.held(binder, (home, &own), value, call, changed);
+                    }
+                }
+                _ => {}
             }
         }
         internal
     }
 
-    /// Globals that a call of what a name stands for changes: a function, a class, or an object that is called.
-    fn applied(
+    /// What a call changes of what a global was given as its value.
+    fn held(
         &self,
+        binder: UnitId,
         (home, name): (ModuleId, &Name),
-        call: CallKind,
-        globals: &mut Vec<(ModuleId, Name)>,
-        depth: u32,
+        value: &Expr,
+        call: &Call<'_>,
+        changed: &mut Changed,
     ) {
-        if depth > 8 {
+        if !changed.seen.insert(binder) {
             return;
         }
-        let program = self.program();
-        for binder in program.binders(home, name) {
-            match program.get(binder).stmt {
-                Stmt::FunctionDef(_) => {
-                    let changes = program.changes((home, name), call);
-                    globals.extend(changes.stored.into_iter().chain(changes.asked));
+        let Expr::Call(made) = value else {
+            // Another name of it.
+            self.called(binder, value, call, changed);
+            return;
+        };
+        let kind = call.kind;
+        match self.dotted_target(binder, &made.func) {
+            Some(Target::Own(from, class)) => {
+                for unit in self.program().binders(from, &class) {
+                    let Stmt::ClassDef(class) = self.program().get(unit).stmt else { continue };
+                    for (from, method) in self.methods_of(from, class, &["__call__"]) {
+                        let changes = self.applied(binder, (from, method, 1), call, changed);
+                        let own = method.parameters.iter().next();
+                        if own.is_some_and(|own| changes.parameters.contains(&own.name().id)) {
+                            changed.globals.push((home, name.clone()));
+                        }
+                    }
                 }
-                Stmt::ClassDef(class) => {
-                    for method in methods(class, &["__new__", "__init__", "__call__"]) {
-                        collect_stores(&method.body, &mut |name| {
-                            globals.extend(self.own(home, name));
-                        });
-                    }
-                }
-                Stmt::Assign(assign) => match assign.value.as_ref() {
-                    // A method that has a name of its own.
-                    Expr::Attribute(_) => {
-                        self.base(binder, &assign.value, globals);
-                    }
-                    Expr::Name(other) => {
-                        if let Some((home, name)) = self.own(home, &other.id) {
-                            self.applied((home, &name), call, globals, depth + 1);
-                        }
-                    }
-                    Expr::Call(made) => {
-                        if self.keeps_what_it_is_given(home, &made.func) {
-                            globals.push((home, name.clone()));
-                        }
-                        // A function of which some arguments are given, as by `functools.partial`.
-                        for (at, argument) in made.arguments.args.iter().enumerate() {
-                            let Expr::Name(argument) = argument else { continue };
-                            let Some((from, held)) = self.own(home, &argument.id) else { continue };
-                            let after = &made.arguments.args[at + 1..];
-                            for unit in program.binders(from, &held) {
-                                let Stmt::FunctionDef(function) = program.get(unit).stmt else {
-                                    continue;
-                                };
-                                let stored = stored_parameters(function);
-                                let given = function.parameters.iter().zip(after);
-                                for (_, given) in given
-                                    .filter(|(parameter, _)| stored.contains(&parameter.name().id))
-                                {
-                                    self.base(binder, given, globals);
-                                }
-                            }
-                            self.applied((from, &held), CallKind::ANY, globals, depth + 1);
-                        }
-                    }
-                    _ => {}
-                },
-                _ => {}
+                // What a function made of its arguments is called in turn.
+                let again = kind.again.saturating_add(1);
+                let call = Call { kind: CallKind { again, ..kind }, ..Call::with(&made.arguments) };
+                self.called(binder, &made.func, &call, changed);
             }
+            Some(Target::External(module, Some(attribute)))
+                if module == "functools" && &attribute == "partial" =>
+            {
+                let Some((function, rest)) = made.arguments.args.split_first() else { return };
+                let keywords = &made.arguments.keywords;
+                self.called(binder, function, &Call { kind, positional: rest, keywords }, changed);
+            }
+            _ => {}
         }
     }
 
-    /// Whether this makes an object of a class of the repository that, when it is called, changes itself.
-    fn keeps_what_it_is_given(&self, module: ModuleId, class: &Expr) -> bool {
-        let Expr::Name(name) = class else { return false };
-        let Some((home, name)) = self.own(module, &name.id) else { return false };
+    /// What a call changes of a function of which so many first parameters are given by Python itself.
+    fn applied(
+        &self,
+        id: UnitId,
+        (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
+        call: &Call<'_>,
+        changed: &mut Changed,
+    ) -> Rc<Changes> {
+        let changes = self.program().changes(home, function, call.kind);
+        changed.globals.extend(changes.stored.iter().chain(&changes.asked).cloned());
+        let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
+        for (parameter, given) in parameters.skip(bound).zip(call.positional) {
+            if changes.parameters.contains(parameter) {
+                self.base(id, given, &mut changed.globals);
+            }
+        }
+        for keyword in call.keywords {
+            if keyword.arg.as_ref().is_some_and(|name| changes.parameters.contains(&name.id)) {
+                self.base(id, &keyword.value, &mut changed.globals);
+            }
+        }
+        changes
+    }
+
+    /// What a name, or a path of attributes from it, stands for.
+    pub(super) fn dotted_target(&self, id: UnitId, expr: &Expr) -> Option<Target> {
         let program = self.program();
-        program.binders(home, &name).iter().any(|&binder| match program.get(binder).stmt {
-            Stmt::ClassDef(class) => methods(class, &["__call__"]).any(|method| {
-                let own = method.parameters.iter().next().map(|own| &own.name().id);
-                let mut changed = false;
-                collect_stores(&method.body, &mut |name| changed |= Some(name) == own);
-                changed
-            }),
-            _ => false,
-        })
+        match expr {
+            Expr::Name(name) => program.target(id, &name.id, false),
+            Expr::Attribute(attribute) => match self.dotted_target(id, &attribute.value)? {
+                Target::Module(module) => program.resolver.attribute(&module, &attribute.attr.id),
+                Target::External(module, None) => {
+                    Some(Target::External(module, Some(attribute.attr.id.clone())))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Methods of a class by their names: its own, or else those of the bases that are the repository's.
+    fn methods_of(
+        &self,
+        home: ModuleId,
+        class: &StmtClassDef,
+        names: &[&str],
+    ) -> Vec<(ModuleId, &StmtFunctionDef)> {
+        let program = self.program();
+        let mut found: Vec<(ModuleId, &StmtFunctionDef)> = Vec::new();
+        let mut pending = vec![(home, class.start())];
+        let mut at = 0;
+        while let Some(&(home, start)) = pending.get(at) {
+            at += 1;
+            let stmt = program.unit_at(home, start).map(|unit| program.get(unit).stmt);
+            let Some(Stmt::ClassDef(class)) = stmt else { continue };
+            for method in methods(class, names) {
+                if !found.iter().any(|(_, other)| other.name.id == method.name.id) {
+                    found.push((home, method));
+                }
+            }
+            for base in class.arguments.iter().flat_map(|arguments| &arguments.args) {
+                let Expr::Name(base) = base else { continue };
+                let Some((home, base)) = self.own(home, &base.id) else { continue };
+                for unit in program.binders(home, &base) {
+                    let next = (home, program.get(unit).stmt.start());
+                    if !pending.contains(&next) {
+                        pending.push(next);
+                    }
+                }
+            }
+        }
+        found
     }
 
     fn own(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
@@ -219,35 +302,6 @@ fn methods<'s>(
         Stmt::FunctionDef(method) if names.contains(&method.name.as_str()) => Some(method),
         _ => None,
     })
-}
-
-/// Arguments of which a function changes something.
-fn filled<'s>(
-    function: &StmtFunctionDef,
-    arguments: &'s Arguments,
-) -> impl Iterator<Item = &'s Expr> {
-    let stored = stored_parameters(function);
-    let positional = function.parameters.iter().zip(&arguments.args);
-    let mut given: Vec<&Expr> = positional
-        .filter(|(parameter, _)| stored.contains(&parameter.name().id))
-        .map(|(_, given)| given)
-        .collect();
-    given.extend(arguments.keywords.iter().filter_map(|keyword| {
-        let name = &keyword.arg.as_ref()?.id;
-        stored.contains(name).then_some(&keyword.value)
-    }));
-    given.into_iter()
-}
-
-fn stored_parameters(function: &StmtFunctionDef) -> FxHashSet<Name> {
-    let mut stored = FxHashSet::default();
-    collect_stores(&function.body, &mut |name| {
-        stored.insert(name.clone());
-    });
-    let names: FxHashSet<&Name> =
-        function.parameters.iter().map(|parameter| &parameter.name().id).collect();
-    stored.retain(|name| names.contains(name));
-    stored
 }
 
 fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {

@@ -27,8 +27,17 @@ impl Search<'_, '_> {
     /// those of another.
     pub(super) fn shows_exports(&self, id: ModuleId) -> bool {
         self.selection.escaped.contains(&self.program().modules.get(id).name)
-            && self.attributes.contains(&EXPORTS)
+            && (self.exports_shown || self.strings.contains(EXPORTS.as_str()))
             && self.program().resolver.bindings(id, &EXPORTS).is_some()
+    }
+
+    /// Notes whether a statement reads the exports of an object of which nothing tells which module it is.
+    pub(super) fn note_shown_exports(&mut self, id: UnitId) {
+        let mut finder = Readers::default();
+        finder.visit_stmt(self.program().get(id).stmt);
+        let unknown =
+            |expr: &&Expr| !matches!(self.dotted_target(id, expr), Some(Target::Module(_)));
+        self.exports_shown |= finder.of.iter().any(unknown);
     }
 
     /// What a statement asks of its own module by the module's object.
@@ -39,12 +48,28 @@ impl Search<'_, '_> {
         finder.visit_stmt(unit.stmt);
         for name in finder.asked {
             let target = self.program().resolver.resolve(module, &name);
-            if let Some(Target::Own(home, _)) = target {
-                self.ask_exports(home, &name);
+            if let Some(Target::Own(..)) = target {
                 let module = self.program().modules.get(module).name.clone();
                 self.demand(&module, &name);
             }
         }
+    }
+}
+
+/// Finds that of which `__all__` is read.
+#[derive(Default)]
+struct Readers<'a> {
+    of: Vec<&'a Expr>,
+}
+
+impl<'a> Visitor<'a> for Readers<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Attribute(attribute) = expr
+            && attribute.attr.id == EXPORTS
+        {
+            self.of.push(&attribute.value);
+        }
+        walk_expr(self, expr);
     }
 }
 

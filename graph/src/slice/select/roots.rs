@@ -210,9 +210,12 @@ impl Search<'_, '_> {
                     Expr::Name(name) => match self.program().target(id, &name.id, false) {
                         Some(Target::Own(home, own)) => {
                             let program = self.program();
-                            let changes = program.changes((home, &own), CallKind::ANY);
+                            let Some(function) = program.purity.function(home, &own) else {
+                                return false;
+                            };
+                            let changes = program.changes(home, function, CallKind::ANY);
                             let told = changes.told && !changes.stored.is_empty();
-                            globals.extend(changes.stored.into_iter().filter(|_| told));
+                            globals.extend(changes.stored.iter().filter(|_| told).cloned());
                             told
                         }
                         _ => false,
