@@ -117,10 +117,10 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
         assert_eq!(browser.complaints(), Vec::<String>::new());
     };
     let rows = "return document.querySelectorAll('main tbody tr').length";
-    let text = "return document.getElementById('main').innerText";
+    // A page is drawn some time after its address has changed.
     let has = |part: &str| {
-        let shown = browser.run(text);
-        assert!(shown.as_str().unwrap().contains(part), "{part}: {shown}");
+        let part = Value::from(part);
+        browser.wait(&format!("return document.getElementById('main').innerText.includes({part})"));
     };
 
     // Overview: suites, solvers, intervals, and what is not faithful.
@@ -147,8 +147,8 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
     // The search leads to the matrix, by key as by mouse.
     browser.press("/run-time");
     browser.wait("return location.hash.startsWith('#/tasks?run-time')");
-    browser.wait("return document.querySelectorAll('main .chip.bad').length > 0");
-    assert_eq!(browser.run(rows), 2);
+    browser.wait("return document.querySelectorAll('main tbody .chip.bad').length > 0");
+    browser.wait(&format!("{rows} === 2"));
     browser.press("zzz");
     browser.wait("return document.querySelectorAll('main tbody tr').length === 0");
     browser.run("location.hash = '#/tables'");
@@ -158,15 +158,17 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
 
     // A task: each tab, by its key.
     browser.run("location.hash = '#/tasks'");
-    browser.wait("return document.querySelector('main .chip.bad') !== null");
+    let matrix = "return document.querySelector('main tbody .chip.bad') !== null && \
+                  document.querySelector('.tabs, h2') === null";
+    browser.wait(matrix);
     for (kind, finding) in [("bad", true), ("good", false)] {
         browser.run("location.hash = '#/tasks'");
-        browser.wait("return location.hash === '#/tasks' && document.querySelector('main .chip.bad') !== null");
+        browser.wait(matrix);
         for (evil, row) in
             [(false, "!row.textContent.includes('img')"), (true, "row.textContent.includes('img')")]
         {
             browser.run("location.hash = '#/tasks'");
-            browser.wait("return location.hash === '#/tasks' && document.querySelector('main .chip.bad') !== null");
+            browser.wait(matrix);
             let open = format!(
                 "const row = [...document.querySelectorAll('main tbody tr')].find(row => {row}); \
                  row.querySelector('.chip.{kind}').click()"
@@ -182,7 +184,10 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
             ] {
                 browser.press(key);
                 browser.wait(&format!("return location.hash.endsWith('/{tab}')"));
-                browser.wait("return document.querySelector('.tabs a[aria-current]') !== null");
+                browser.wait(&format!(
+                    "return [...document.querySelectorAll('.tabs a[aria-current]')].some(a => \
+                     a.hash.endsWith('/{tab}'))"
+                ));
                 has(part);
                 browser.picture(&format!("{name}-{tab}"));
                 clean(&browser);
