@@ -36,7 +36,8 @@ impl CallKind {
     pub(crate) const ANY: CallKind = CallKind { early: false, again: CallKind::OFTEN };
 }
 
-/// Methods of Python's builtin types that change what they are called on.
+/// Methods of the builtin types and of the standard library's containers and registries that change what they
+/// are called on.
 const CHANGING_METHODS: &[&str] = &[
     "add",
     "append",
@@ -45,13 +46,19 @@ const CHANGING_METHODS: &[&str] = &[
     "difference_update",
     "discard",
     "extend",
+    "extendleft",
     "insert",
     "intersection_update",
+    "move_to_end",
     "pop",
     "popitem",
     "popleft",
+    "put",
+    "put_nowait",
+    "register",
     "remove",
     "reverse",
+    "rotate",
     "setdefault",
     "sort",
     "symmetric_difference_update",
@@ -110,11 +117,44 @@ impl<'a> Purity<'a, '_> {
         if depth > DEPTH {
             return false;
         }
+        let effects = self.effects(home, function, call);
+        let asked = |method: &Name| self.changes_receiver(method);
+        let globals = effects.of_globals.into_iter().filter(|(_, method)| asked(method));
+        found.asked.extend(globals.map(|(global, _)| global));
+        if depth == 0 {
+            let local = effects.of_locals.into_iter().filter(|(_, method)| asked(method));
+            found.parameters = effects.found.parameters;
+            found.parameters.extend(local.map(|(name, _)| name));
+        }
+        found.stored.extend(effects.found.stored);
+        let calls = effects.calls;
+        // What becomes of their results is not followed.
+        let inner = CallKind { again: CallKind::OFTEN, ..call };
+        let mut told = true;
+        for (home, name) in calls {
+            // A class or a value that is called: only functions can be followed.
+            let followed = self.function(home, &name).is_some_and(|function| {
+                self.changes_of((home, function), inner, found, seen, depth + 1)
+            });
+            told &= followed || depth > 0;
+        }
+        told
+    }
+
+    /// What a function changes itself.
+    fn effects(
+        &self,
+        home: ModuleId,
+        function: &StmtFunctionDef,
+        call: CallKind,
+    ) -> Effects<'_, 'a, '_> {
         let mut effects = Effects {
             purity: self,
             home,
             found: Changes::default(),
             calls: Vec::new(),
+            of_locals: Vec::new(),
+            of_globals: Vec::new(),
             local: scope::bound(&function.body),
         };
         effects
@@ -131,48 +171,32 @@ impl<'a> Purity<'a, '_> {
         let decorated = !function.decorator_list.is_empty();
         let kind = if decorated { CallKind { again: CallKind::OFTEN, ..call } } else { call };
         executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
-        found.stored.extend(effects.found.stored);
-        found.asked.extend(effects.found.asked);
-        if depth == 0 {
-            found.parameters = effects.found.parameters;
-        }
-        let calls = effects.calls;
-        // What becomes of their results is not followed.
-        let inner = CallKind { again: CallKind::OFTEN, ..call };
-        let mut told = true;
-        for (home, name) in calls {
-            // A class or a value that is called: only functions can be followed.
-            let followed = self.function(home, &name).is_some_and(|function| {
-                self.changes_of((home, function), inner, found, seen, depth + 1)
-            });
-            told &= followed || depth > 0;
-        }
-        told
+        effects
     }
 
     /// Whether a method of this name, of a builtin type or of any class of the repository, changes what it is
-    /// called on.
-    fn changes_receiver(&self, method: &str) -> bool {
-        if CHANGING_METHODS.binary_search(&method).is_ok() {
-            return true;
-        }
-        let Some((&method, candidates)) = self.entered.get_key_value(method) else { return false };
+    /// called on: itself, or by another method that it calls on that.
+    fn changes_receiver(&self, method: &Name) -> bool {
         if let Some(&known) = self.changing.borrow().get(method) {
             return known;
         }
-        if self.asking.get() > DEPTH {
-            return true;
+        let (mut pending, mut seen) = (vec![method.clone()], FxHashSet::default());
+        let mut changing = false;
+        while let Some(method) = pending.pop() {
+            if changing || !seen.insert(method.clone()) {
+                continue;
+            }
+            changing |= CHANGING_METHODS.binary_search(&method.as_str()).is_ok();
+            for &(home, function) in self.entered.get(method.as_str()).into_iter().flatten() {
+                let Some(own) = function.parameters.iter().next() else { continue };
+                let own = &own.name().id;
+                let effects = self.effects(home, function, CallKind::ANY);
+                changing |= effects.found.parameters.contains(own);
+                let called = effects.of_locals.into_iter().filter(|(receiver, _)| receiver == own);
+                pending.extend(called.map(|(_, method)| method));
+            }
         }
-        self.asking.set(self.asking.get() + 1);
-        // On a cycle it does not, unless something on it does.
-        self.changing.borrow_mut().insert(method, false);
-        let changing = candidates.iter().any(|&(home, function)| {
-            let receiver = function.parameters.iter().next();
-            let changes = self.changes(home, function, CallKind::ANY);
-            receiver.is_some_and(|own| changes.parameters.contains(&own.name().id))
-        });
-        self.changing.borrow_mut().insert(method, changing);
-        self.asking.set(self.asking.get() - 1);
+        self.changing.borrow_mut().insert(method.clone(), changing);
         changing
     }
 }
@@ -183,6 +207,9 @@ struct Effects<'e, 'a, 'r> {
     home: ModuleId,
     found: Changes,
     calls: Vec<(ModuleId, Name)>,
+    /// Methods that are called for what they return, and the local or global name they are called on.
+    of_locals: Vec<(Name, Name)>,
+    of_globals: Vec<((ModuleId, Name), Name)>,
     local: scope::Bound,
 }
 
@@ -233,15 +260,13 @@ impl Effects<'_, '_, '_> {
             base = &attribute.value;
         }
         let Expr::Name(name) = base else { return };
-        if !self.purity.changes_receiver(method.attr.as_str()) {
-            return;
-        }
+        let method = method.attr.id.clone();
         if self.local.local.contains(&name.id) {
-            self.found.parameters.insert(name.id.clone());
+            self.of_locals.push((name.id.clone(), method));
         } else if let Some(Target::Own(home, own)) =
             self.purity.resolver.resolve(self.home, &name.id)
         {
-            self.found.asked.insert((home, own));
+            self.of_globals.push(((home, own), method));
         }
     }
 

@@ -3,7 +3,7 @@
 //! Decided by analysis: syntax, the language's own builtins, and the executed bodies of the
 //! repository's functions. An expression that cannot be judged is impure.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtFunctionDef,
@@ -201,9 +201,7 @@ pub(crate) struct Purity<'a, 'r> {
     /// Functions that were entered, by name.
     pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
     /// Whether methods change what they are called on, by name.
-    pub(super) changing: RefCell<FxHashMap<&'a str, bool>>,
-    /// How many of these questions are being answered, each for the one before.
-    pub(super) asking: Cell<u32>,
+    pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
 }
 
@@ -219,8 +217,8 @@ impl<'a, 'r> Purity<'a, 'r> {
                 }
             });
         }
-        let (changing, asking, judged) = Default::default();
-        Self { resolver, ran, entered, changing, asking, judged }
+        let (changing, judged) = Default::default();
+        Self { resolver, ran, entered, changing, judged }
     }
 
     /// Whether evaluating an expression of a module changes nothing.

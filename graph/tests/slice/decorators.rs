@@ -351,6 +351,160 @@ fn those_that_have_another_name() {
     );
 }
 
+#[test]
+fn those_whose_arguments_are_of_another_module() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/reg.py
++import functools
++def add(first, second, function):
++    first.append(function.__name__)
++    second.append(function.__name__)
++    return function
++def register(table):
++    def decorator(function):
++        table.append(function.__name__)
++        return function
++    return decorator
++alias = register
+--- pkg/mod.py
++from functools import partial
++from .reg import add, alias
++FIRST = []
++SECOND = []
++THIRD = []
++once = partial(add, FIRST)
++twice = partial(once, SECOND)
++@alias(THIRD)
++def one():
+-    return 1
++@twice
++def two():
+-    return 2
+--- test_a.py
++from pkg.mod import FIRST, THIRD
++def test_f():
+*    assert (FIRST, THIRD) == (['two'], ['one'])
+",
+        "test_a.py::test_f",
+        "
+ from functools import partial
+ def add(first, second, function):
+     first.append(function.__name__)
+     second.append(function.__name__)
+     return function
+ def register(table):
+     def decorator(function):
+         table.append(function.__name__)
+         return function
+     return decorator
+ alias = register
+ FIRST = []
+ SECOND = []
+ THIRD = []
+ once = partial(add, FIRST)
+ twice = partial(once, SECOND)
+ @alias(THIRD)
+ def one():
+     return 1
+ @twice
+ def two():
+     return 2
+ def test_f():
+     assert (FIRST, THIRD) == (['two'], ['one'])
+",
+    );
+}
+
+#[test]
+fn those_whose_methods_call_each_other() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++class Table:
++    def __init__(self):
++        self.names = []
++    def first(self, function, again=True):
++        if again:
++            return self.second(function)
++        self.names += [function.__name__]
++        return function
++    def second(self, function):
++        return self.first(function, False)
++TABLE = Table()
++OTHER = Table()
++def ignore(function):
++    return OTHER.first(function)
++def register(function):
++    return TABLE.second(function)
++@ignore
++def zero():
+-    return 0
++@register
++def one():
+-    return 1
+--- test_a.py
++from pkg.mod import TABLE
++def test_f():
+*    assert TABLE.names == ['one']
+",
+        "test_a.py::test_f",
+        "
+ class Table:
+     def __init__(self):
+         self.names = []
+     def first(self, function, again=True):
+         if again:
+             return self.second(function)
+         self.names += [function.__name__]
+         return function
+     def second(self, function):
+         return self.first(function, False)
+ TABLE = Table()
+ def register(function):
+     return TABLE.second(function)
+ @register
+ def one():
+     return 1
+ def test_f():
+     assert TABLE.names == ['one']
+",
+    );
+}
+
+#[test]
+fn those_that_keep_what_they_were_made_of() {
+    registers(
+        "
++class register:
++    def __init__(self, table):
++        self.table = table
++    def __call__(self, function):
++        name = function.__name__
++        self.table[name] = 1
++        return function
++@register(REGISTRY)
++def one():
+-    return 1
+",
+    );
+}
+
+#[test]
+fn bases_are_looked_at_once() {
+    let layers = (1..12).flat_map(|at| (0..8).map(move |wide| (at, wide))).map(|(at, wide)| {
+        let below: Vec<String> = (0..8).map(|other| format!("L{}_{other}", at - 1)).collect();
+        format!("+class L{at}_{wide}({}):\n+    pass\n", below.join(", "))
+    });
+    let first: String = (0..8).map(|wide| format!("+class L0_{wide}:\n+    pass\n")).collect();
+    let test = "--- test_a.py\n+def test_f():\n*    assert True\n";
+    let layers: String = layers.collect();
+    let files = format!("--- pkg/__init__.py\n--- pkg/mod.py\n{first}{layers}{test}");
+    check(&files, "test_a.py::test_f", " def test_f():\n     assert True\n");
+}
+
 /// Checks that of two functions below one decorator only the one stays that a test calls.
 #[track_caller]
 fn changes_nothing(source: &str) {

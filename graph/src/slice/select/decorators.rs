@@ -2,32 +2,28 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::{Arguments, Keyword, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{Keyword, StmtClassDef, StmtFunctionDef};
 
 use super::{
     super::changes::{CallKind, Changes},
     *,
 };
 
-/// A call of something: how, and with what.
+/// A call of something: how, and with what, each with the statement that says so.
 struct Call<'s> {
     kind: CallKind,
-    positional: &'s [Expr],
-    keywords: &'s [Keyword],
-}
-
-impl Default for Call<'_> {
-    fn default() -> Self {
-        let kind = CallKind { early: false, again: 0 };
-        Call { kind, positional: &[], keywords: &[] }
-    }
+    positional: Vec<(UnitId, &'s Expr)>,
+    keywords: Vec<(UnitId, &'s Keyword)>,
 }
 
 impl<'s> Call<'s> {
-    /// With these arguments, and what it returns is called in turn.
-    fn with(arguments: &'s Arguments) -> Self {
-        let kind = CallKind { early: false, again: 1 };
-        Call { kind, positional: &arguments.args, keywords: &arguments.keywords }
+    fn new(kind: CallKind) -> Self {
+        Call { kind, positional: Vec::new(), keywords: Vec::new() }
+    }
+
+    fn with(kind: CallKind, id: UnitId, positional: &'s [Expr], keywords: &'s [Keyword]) -> Self {
+        let positional = positional.iter().map(|given| (id, given)).collect();
+        Call { kind, positional, keywords: keywords.iter().map(|given| (id, given)).collect() }
     }
 }
 
@@ -53,18 +49,21 @@ impl Search<'_, '_> {
         // What decorators return is called by those above them, if by anyone.
         let mut above = false;
         for decorator in decorators {
+            let kind =
+                |again| CallKind { early, again: if above { CallKind::OFTEN } else { again } };
             let (callee, call) = match &decorator.expression {
-                Expr::Call(call) => (call.func.as_ref(), Call::with(&call.arguments)),
-                other => (other, Call::default()),
+                Expr::Call(call) => {
+                    let (args, keywords) = (&call.arguments.args, &call.arguments.keywords);
+                    (call.func.as_ref(), Call::with(kind(1), id, args, keywords))
+                }
+                other => (other, Call::new(kind(0))),
             };
             changed.seen.clear();
-            let again = if above { CallKind::OFTEN } else { call.kind.again };
-            let call = Call { kind: CallKind { early, again }, ..call };
             above |= self.called(id, callee, &call, &mut changed);
         }
         let mut globals = changed.globals;
         if let Stmt::ClassDef(class) = unit.stmt {
-            self.class_hooks(unit.module, class, &mut globals, 0);
+            self.class_hooks(unit.module, class, &mut globals);
         }
         globals.sort_unstable();
         globals.dedup();
@@ -104,13 +103,14 @@ impl Search<'_, '_> {
         for binder in program.binders(home, &own) {
             match program.get(binder).stmt {
                 Stmt::FunctionDef(function) => {
-                    self.applied(id, (home, function, 0), call, changed);
+                    self.applied((home, function, 0), call, changed);
                 }
                 Stmt::ClassDef(class) => {
-                    let made = ["__new__", "__init__"].into_iter();
-                    let names = made.chain((call.kind.again > 0).then_some("__call__"));
-                    for (home, method) in self.methods_of(home, class, &names.collect::<Vec<_>>()) {
-                        self.applied(id, (home, method, 1), call, changed);
+                    for (home, method) in self.methods_of(home, class, &["__new__", "__init__"]) {
+                        self.applied((home, method, 1), call, changed);
+                    }
+                    if call.kind.again > 0 && self.calls_change(home, class, call.kind, changed) {
+                        self.all_given(call, changed);
                     }
                 }
                 Stmt::Assign(assign) => {
@@ -144,39 +144,61 @@ impl Search<'_, '_> {
             self.called(binder, value, call, changed);
             return;
         };
+        let (args, keywords) = (&made.arguments.args, &made.arguments.keywords);
         let kind = call.kind;
         match self.dotted_target(binder, &made.func) {
             Some(Target::Own(from, class)) => {
                 for unit in self.program().binders(from, &class) {
                     let Stmt::ClassDef(class) = self.program().get(unit).stmt else { continue };
-                    for (from, method) in self.methods_of(from, class, &["__call__"]) {
-                        let changes = self.applied(binder, (from, method, 1), call, changed);
-                        let own = method.parameters.iter().next();
-                        if own.is_some_and(|own| changes.parameters.contains(&own.name().id)) {
-                            changed.globals.push((home, name.clone()));
-                        }
+                    if self.calls_change(from, class, kind, changed) {
+                        changed.globals.push((home, name.clone()));
+                        self.all_given(&Call::with(kind, binder, args, keywords), changed);
                     }
                 }
                 // What a function made of its arguments is called in turn.
-                let again = kind.again.saturating_add(1);
-                let call = Call { kind: CallKind { again, ..kind }, ..Call::with(&made.arguments) };
+                let kind = CallKind { again: kind.again.saturating_add(1), ..kind };
+                let call = Call::with(kind, binder, args, keywords);
                 self.called(binder, &made.func, &call, changed);
             }
             Some(Target::External(module, Some(attribute)))
                 if module == "functools" && &attribute == "partial" =>
             {
-                let Some((function, rest)) = made.arguments.args.split_first() else { return };
-                let keywords = &made.arguments.keywords;
-                self.called(binder, function, &Call { kind, positional: rest, keywords }, changed);
+                let Some((function, rest)) = args.split_first() else { return };
+                let mut partial = Call::with(kind, binder, rest, keywords);
+                partial.positional.extend(&call.positional);
+                partial.keywords.extend(&call.keywords);
+                self.called(binder, function, &partial, changed);
             }
             _ => {}
+        }
+    }
+
+    /// Whether an object of a class changes itself where it is called; that may be by what it was made of.
+    fn calls_change(
+        &self,
+        home: ModuleId,
+        class: &StmtClassDef,
+        kind: CallKind,
+        changed: &mut Changed,
+    ) -> bool {
+        self.methods_of(home, class, &["__call__"]).into_iter().any(|(home, method)| {
+            let changes = self.applied((home, method, 1), &Call::new(kind), changed);
+            let own = method.parameters.iter().next();
+            own.is_some_and(|own| changes.parameters.contains(&own.name().id))
+        })
+    }
+
+    /// All that is given to a call is changed.
+    fn all_given(&self, call: &Call<'_>, changed: &mut Changed) {
+        let keywords = call.keywords.iter().map(|(id, keyword)| (*id, &keyword.value));
+        for (id, given) in call.positional.iter().copied().chain(keywords) {
+            self.base(id, given, &mut changed.globals);
         }
     }
 
     /// What a call changes of a function of which so many first parameters are given by Python itself.
     fn applied(
         &self,
-        id: UnitId,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         call: &Call<'_>,
         changed: &mut Changed,
@@ -184,14 +206,14 @@ impl Search<'_, '_> {
         let changes = self.program().changes(home, function, call.kind);
         changed.globals.extend(changes.stored.iter().chain(&changes.asked).cloned());
         let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
-        for (parameter, given) in parameters.skip(bound).zip(call.positional) {
+        for (parameter, (id, given)) in parameters.skip(bound).zip(&call.positional) {
             if changes.parameters.contains(parameter) {
-                self.base(id, given, &mut changed.globals);
+                self.base(*id, given, &mut changed.globals);
             }
         }
-        for keyword in call.keywords {
+        for (id, keyword) in &call.keywords {
             if keyword.arg.as_ref().is_some_and(|name| changes.parameters.contains(&name.id)) {
-                self.base(id, &keyword.value, &mut changed.globals);
+                self.base(*id, &keyword.value, &mut changed.globals);
             }
         }
         changes
@@ -258,38 +280,38 @@ impl Search<'_, '_> {
     fn class_hooks(
         &self,
         module: ModuleId,
-        class: &ruff_python_ast::StmtClassDef,
+        class: &StmtClassDef,
         globals: &mut Vec<(ModuleId, Name)>,
-        depth: u32,
     ) {
-        let Some(arguments) = &class.arguments else { return };
-        if depth > 8 {
-            return;
-        }
-        let bases =
-            arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
-        for base in bases {
-            let Expr::Name(name) = base else { continue };
-            let program = self.program();
-            let Some(Target::Own(home, own)) = program.resolver.resolve(module, &name.id) else {
-                continue;
-            };
-            let definition =
-                program.modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
+        let program = self.program();
+        let hooks = ["__init_subclass__", "__new__", "__init__", "__prepare__"];
+        let mut seen = FxHashSet::default();
+        let mut pending = vec![(module, class)];
+        while let Some((module, class)) = pending.pop() {
+            let Some(arguments) = &class.arguments else { continue };
+            let keywords = arguments.keywords.iter().map(|keyword| &keyword.value);
+            for base in arguments.args.iter().chain(keywords) {
+                let Expr::Name(name) = base else { continue };
+                let Some((home, own)) = self.own(module, &name.id) else { continue };
+                if !seen.insert((home, own.clone())) {
+                    continue;
+                }
+                let body = program.modules.get(home).syntax.body();
+                let definition = body.iter().find_map(|stmt| match stmt {
                     Stmt::ClassDef(class) if class.name.id == own => Some(class),
                     _ => None,
                 });
-            let Some(definition) = definition else { continue };
-            let hooks = ["__init_subclass__", "__new__", "__init__", "__prepare__"];
-            for method in methods(definition, &hooks) {
-                let line = program.modules.get(home).syntax.source().line(method.start());
-                if program.ran(home).function(line).is_some_and(|call| call.import) {
-                    collect_stores(&method.body, &mut |name| {
-                        globals.extend(self.own(home, name));
-                    });
+                let Some(definition) = definition else { continue };
+                for method in methods(definition, &hooks) {
+                    let line = program.modules.get(home).syntax.source().line(method.start());
+                    if program.ran(home).function(line).is_some_and(|call| call.import) {
+                        collect_stores(&method.body, &mut |name| {
+                            globals.extend(self.own(home, name));
+                        });
+                    }
                 }
+                pending.push((home, definition));
             }
-            self.class_hooks(home, definition, globals, depth + 1);
         }
     }
 }
