@@ -14,6 +14,7 @@ use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
+use strings::fills_templates;
 
 use super::{
     Adjustments,
@@ -295,6 +296,9 @@ impl<'a> Search<'a, '_> {
             // `globals()[name]` finds what the module binds.
             if scan.references.iter().any(|one| &one.name == "globals" && !one.dead) {
                 self.asking.insert(module);
+            }
+            if fills_templates(self.program().get(id).stmt, &scan) {
+                self.template_names(id, &scan);
             }
             if scan.references.iter().any(|one| &one.name == "__name__" && !one.dead) {
                 self.asked_of_itself(id);

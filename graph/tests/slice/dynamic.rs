@@ -736,3 +736,35 @@ fn a_path_that_a_block_imports_is_reached_through_an_object() {
 ",
     );
 }
+
+#[test]
+fn names_of_templates_that_a_module_fills_with_its_own() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++DIGIT = '[0-9]'
++ALPHA = '[a-z]'
++OTHER = '[.]'
++WORD = r'%(ALPHA)s (?: %(ALPHA)s | %(DIGIT)s )*' % locals()
++MORE = '{WORD}!'.format(**vars())
++def text():
+*    return '%(MORE)s' % globals()
+--- test_a.py
++from pkg.mod import text
++def test_f():
+*    assert text()
+",
+        "test_a.py::test_f",
+        "
+ DIGIT = '[0-9]'
+ ALPHA = '[a-z]'
+ WORD = r'%(ALPHA)s (?: %(ALPHA)s | %(DIGIT)s )*' % locals()
+ MORE = '{WORD}!'.format(**vars())
+ def text():
+     return '%(MORE)s' % globals()
+ def test_f():
+     assert text()
+",
+    );
+}

@@ -4,6 +4,33 @@
 use super::*;
 
 impl Search<'_, '_> {
+    /// Names that texts such as `"%(name)s" % globals()` ask their module for.
+    pub(super) fn template_names(&mut self, id: UnitId, scan: &Scan<'_>) {
+        let module = self.program().get(id).module;
+        for (text, range) in &scan.strings {
+            for (at, _) in text.match_indices(['(', '{']) {
+                let rest = &text[at + 1..];
+                let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric());
+                let name = &rest[..end.unwrap_or(rest.len())];
+                let name = Name::new(name);
+                if self.program().resolver.bindings(module, &name).is_some() {
+                    let late = is_definition(self.program().get(id).stmt);
+                    let reference = Reference {
+                        name,
+                        range: *range,
+                        chain: Vec::new(),
+                        usage: Usage::Load,
+                        late,
+                        class_local: false,
+                        dead: false,
+                        listed: false,
+                    };
+                    self.refer(id, &reference);
+                }
+            }
+        }
+    }
+
     /// `"package.module.name"`, as a patch would name it.
     pub(super) fn dotted_string(&mut self, id: UnitId, text: &str) {
         // `package.module:attribute`, as entry points and settings name things.
@@ -147,4 +174,15 @@ fn dedent(text: &str) -> String {
         .min()
         .unwrap_or(0);
     text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a statement asks for the names of its module at once, as to fill a text with them.
+pub(super) fn fills_templates(stmt: &Stmt, scan: &Scan<'_>) -> bool {
+    let own = |name: &str| match name {
+        "globals" => true,
+        // Elsewhere those of the function.
+        "locals" | "vars" => !is_definition(stmt),
+        _ => false,
+    };
+    scan.references.iter().any(|one| !one.dead && own(&one.name))
 }
