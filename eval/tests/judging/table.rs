@@ -428,6 +428,42 @@ fn violations() {
     );
 }
 
+/// A package that compiles texts to modules of which no file exists, under names that no other run has.
+const TEMPLATES: Original<'static> = Original {
+    files: &[
+        (
+            "page.py",
+            "import types\n\n\ndef module(text):\n    name = 'memory_%x' % id(object())\n    made = types.ModuleType(name)\n    exec(compile(text, name, 'exec'), made.__dict__)\n    return made\n",
+        ),
+        (
+            "test_page.py",
+            "from page import module\n\n\ndef test_page():\n    assert module('x = 3').x == 3\n",
+        ),
+    ],
+    command: "pytest test_page.py::test_page",
+};
+
+#[test]
+fn modules_that_are_made_of_texts_as_the_original_makes_them() {
+    let gist = "import types\n\n\ndef module(text):\n    name = 'memory_%x' % id(object())\n    made = types.ModuleType(name)\n    exec(compile(text, name, 'exec'), made.__dict__)\n    return made\n\n\ndef test_page():\n    assert module('x = 3').x == 3\n";
+    check_all(
+        &TEMPLATES,
+        gist,
+        &[
+            Case {
+                what: "as it does",
+                edits: &[],
+                expected: "fidelity 1, existence 8/8, execution 8/8, test 100, -",
+            },
+            Case {
+                what: "of a file that is written",
+                edits: &[("    made = types", "    open(name, 'w').write(text)\n    made = types")],
+                expected: "fidelity 0, existence 8/9, execution -, test 100, integrity violation",
+            },
+        ],
+    );
+}
+
 /// Classes, skips and expected failures; methods of one name in several files.
 const CLASSES: Original<'static> = Original {
     files: &[

@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 18
 _MOST_TEXT = 1 << 16
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
-_real = os.path.realpath
+_real, _is_there = os.path.realpath, os.path.lexists
 _get_ident, _getpid, _clock = threading.get_ident, os.getpid, time.monotonic
 _Code, _Module = types.CodeType, types.ModuleType
 _module_dict = _Module.__dict__["__dict__"].__get__
@@ -324,7 +324,7 @@ class _Witness:
                 if module in ("importlib._bootstrap", "_frozen_importlib"):
                     self.report("written", "", self.nearest(frame), True)
             if code.co_name == "<module>" and name.startswith("/") and ("module", name) not in self.seen:
-                if not self.is_coloured(frame):
+                if not self.is_coloured(frame) and not (self.is_ours(frame) and not _is_there(name)):
                     self.seen.add(("module", name))
                     self.module(name, frame)
             if code.co_name == "<module>" and name.startswith(self.root):
