@@ -55,6 +55,8 @@ pub(crate) struct InnerImport<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scan<'a> {
     pub(crate) references: Vec<Reference>,
+    /// What is asked of names that an import in a function binds, by attributes.
+    pub(crate) locals: Vec<Reference>,
     /// Attribute names, parameter names and keywords: what may be asked of an object.
     pub(crate) attributes: FxHashSet<Name>,
     /// String constants, docstrings excluded.
@@ -72,7 +74,11 @@ pub(crate) fn scan<'a>(nodes: &[Node<'a>], annotations: bool) -> Scan<'a> {
     let (scan, scopes, listed) = (Scan::default(), Vec::new(), FxHashSet::default());
     let mut scanner = Scanner { scan, scopes, annotations, dead: false, listed };
     scanner.nodes(nodes);
-    scanner.scan
+    let mut scan = scanner.scan;
+    let bound = |import: &InnerImport| scope::bound(std::slice::from_ref(import.stmt)).local;
+    let imported: FxHashSet<Name> = scan.imports.iter().flat_map(bound).collect();
+    scan.locals.retain(|local| imported.contains(&local.name));
+    scan
 }
 
 enum Kind {
@@ -324,33 +330,25 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&mut self, name: &Name, range: TextRange, chain: Vec<(Name, TextRange)>, usage: Usage) {
-        let class_local = match self.find(name) {
-            Found::Local => return,
-            Found::Global => false,
-            Found::ClassOrGlobal(start) => {
-                if usage == Usage::Load {
-                    self.scan.class_locals.insert((start, name.clone()));
-                }
-                true
-            }
-        };
-        if class_local && usage != Usage::Load {
+        let found = self.find(name);
+        let class_local = matches!(found, Found::ClassOrGlobal(_));
+        if let Found::ClassOrGlobal(start) = found
+            && usage == Usage::Load
+        {
+            self.scan.class_locals.insert((start, name.clone()));
+        }
+        let local = matches!(found, Found::Local);
+        if local && chain.is_empty() || class_local && usage != Usage::Load {
             return;
         }
         let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
         let dead = self.dead;
         let end = chain.last().map_or(range, |(_, range)| *range).end();
         let listed = self.listed.contains(&end);
-        self.scan.references.push(Reference {
-            name: name.clone(),
-            range,
-            chain,
-            usage,
-            late,
-            class_local,
-            dead,
-            listed,
-        });
+        let reference =
+            Reference { name: name.clone(), range, chain, usage, late, class_local, dead, listed };
+        let kind = if local { &mut self.scan.locals } else { &mut self.scan.references };
+        kind.push(reference);
     }
 
     fn comprehension(

@@ -288,7 +288,7 @@ impl<'a> Search<'a, '_> {
                 .map(|import| import.stmt)
                 .collect();
             for stmt in imports {
-                self.inner_import(id, stmt);
+                self.inner_import(id, stmt, &scan);
             }
             for (text, _) in &scan.strings {
                 self.dotted_string(id, text);
@@ -521,7 +521,7 @@ impl<'a> Search<'a, '_> {
         self.selection.imports.extend(found.into_iter().map(|unit| (unit, Name::new_static("*"))));
     }
 
-    fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {
+    fn inner_import(&mut self, id: UnitId, stmt: &Stmt, scan: &Scan) {
         let module = self.program().get(id).module;
         match stmt {
             Stmt::ImportFrom(import) => {
@@ -533,7 +533,10 @@ impl<'a> Search<'a, '_> {
                     return;
                 }
                 for alias in &import.names {
-                    self.demand_from(id, &from, &alias.name.id);
+                    let local = &alias.asname.as_ref().unwrap_or(&alias.name).id;
+                    if let Some(inner) = self.demand_from(id, &from, &alias.name.id) {
+                        self.inner_module(id, &inner, local, scan);
+                    }
                 }
             }
             Stmt::Import(import) => {
@@ -541,14 +544,21 @@ impl<'a> Search<'a, '_> {
                     if !self.program().modules.is_internal(&alias.name) {
                         continue;
                     }
-                    if alias.asname.is_some() {
-                        self.selection.escaped.insert(alias.name.to_string());
-                    } else {
-                        self.inner_path(id, &alias.name);
+                    match &alias.asname {
+                        Some(local) => self.inner_module(id, &alias.name, &local.id, scan),
+                        None => self.inner_path(id, &alias.name),
                     }
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A function calls a module by a name of its own: it holds the object, and asks it for names.
+    fn inner_module(&mut self, id: UnitId, module: &str, local: &Name, scan: &Scan) {
+        self.selection.escaped.insert(module.to_owned());
+        for asked in scan.locals.iter().filter(|asked| &asked.name == local && !asked.dead) {
+            self.module_chain(id, module, asked);
         }
     }
 
@@ -571,7 +581,8 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) {
+    /// What code imports from a module: the module by that name, where it is none of the other's own names.
+    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) -> Option<String> {
         let place = self.place(id);
         match self.program().resolver.attribute(from, name) {
             Some(Target::Own(home, own)) => {
@@ -583,11 +594,10 @@ impl<'a> Search<'a, '_> {
                     self.require_import(id, home, name, true);
                 }
             }
-            Some(Target::Module(inner)) => {
-                self.selection.escaped.insert(inner);
-            }
+            Some(Target::Module(inner)) => return Some(inner),
             Some(Target::Builtin(_)) | None => {}
         }
+        None
     }
 
     /// Something outside the gist asks a registered module for a name.

@@ -173,6 +173,78 @@ fn a_module_imported_in_a_function_is_the_gist() {
 }
 
 #[test]
+fn a_module_imported_in_a_function_is_asked_for_what_never_ran() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/late.py
++class Kind:
+*    pass
++class Other(Kind):
+*    pass
+--- pkg/mod.py
++def user(value):
+*    import pkg.late as late
+*    from pkg import late as again
+*    return isinstance(value, late.Other) or isinstance(value, again.Kind)
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert not user(1)
+",
+        "test_a.py::test_f",
+        "
++import sys
++again = late = sys.modules.get(__name__)
+ def user(value):
+     return isinstance(value, late.Other) or isinstance(value, again.Kind)
+ def test_f():
+     assert not user(1)
+ class Kind:
+     pass
+ class Other(Kind):
+     pass
+",
+    );
+}
+
+#[test]
+fn a_module_imported_in_a_function_has_its_own_of_a_name_of_two() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/late.py
++class Kind:
+*    late = True
+--- pkg/mod.py
++class Kind:
+*    late = False
++def user(value):
+*    import pkg.late as late
+*    return isinstance(value, late.Kind) or isinstance(value, Kind)
+--- test_a.py
++from pkg.mod import user
++def test_f():
+*    assert not user(1)
+",
+        "test_a.py::test_f",
+        "
++import sys
++late = sys.modules.get(__name__)
+ class Kind:
+     late = False
++Kind_mod = Kind
+ def user(value):
+~    return isinstance(value, late.Kind) or isinstance(value, Kind_mod)
+ def test_f():
+     assert not user(1)
+ class Kind:
+     late = True
+",
+    );
+}
+
+#[test]
 fn an_import_in_a_class_body_stays_an_attribute() {
     check(
         "
