@@ -247,16 +247,20 @@ impl Namer<'_, '_> {
         else {
             return;
         };
+        // All of these but one have to be reached through an object of their own.
+        let through = |thing: &Thing| -> BTreeSet<&String> {
+            let pinned = uses.iter().filter(|one| &one.thing == thing && one.pinned);
+            pinned.filter_map(|one| one.through.as_ref()).collect()
+        };
         for loser in pinned.iter().filter(|thing| **thing != winner) {
-            let through: BTreeSet<&String> = uses
-                .iter()
-                .filter(|one| &&one.thing == loser && one.pinned)
-                .filter_map(|one| one.through.as_ref())
-                .collect();
-            if through.is_empty() {
+            let mut objects = through(loser);
+            if objects.is_empty() {
+                objects = through(winner);
+            }
+            if objects.is_empty() {
                 self.naming.notes.push(format!("`{name}` has two meanings inside a test"));
             }
-            self.more.extend(through.into_iter().cloned());
+            self.more.extend(objects.into_iter().cloned());
         }
         self.flat.insert((name.clone(), winner.clone()), name.clone());
         let mut record = vec![(self.describe(winner), name.to_string())];

@@ -17,6 +17,7 @@ use super::{
     prune::{Node, Pruner, Whole, is_overload},
     purity::{self, Purity},
     ran::Ran,
+    scan::{Reference, Scan},
 };
 use crate::{
     module::{ModuleId, Modules},
@@ -240,6 +241,52 @@ impl<'a> Program<'a> {
                 })
             }
             _ => false,
+        }
+    }
+
+    /// What functions ask of internal modules that they import, each with the module that the name stands for.
+    pub(crate) fn asked_modules<'s>(
+        &self,
+        module: ModuleId,
+        scan: &'s Scan<'a>,
+    ) -> Vec<(String, &'s Reference)> {
+        let mut asked = Vec::new();
+        for import in scan.imports.iter().filter(|import| !import.dead) {
+            for (local, bound) in self.imported_modules(module, import.stmt) {
+                let uses = scan.locals.iter().filter(|one| one.name == local && !one.dead);
+                asked.extend(uses.map(|one| (bound.clone(), one)));
+            }
+        }
+        asked
+    }
+
+    /// The internal modules that an import statement gives names to.
+    fn imported_modules(&self, module: ModuleId, stmt: &Stmt) -> Vec<(Name, String)> {
+        match stmt {
+            Stmt::Import(import) => {
+                let internal = import.names.iter().filter(|one| self.modules.is_internal(&one.name));
+                let bound = internal.map(|alias| match &alias.asname {
+                    Some(local) => (local.id.clone(), alias.name.to_string()),
+                    None => {
+                        let local = scope::local_of_import(alias);
+                        (local.clone(), local.to_string())
+                    }
+                });
+                bound.collect()
+            }
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let Some(from) = self.modules.absolute(module, import.level, from) else {
+                    return Vec::new();
+                };
+                let bound = import.names.iter().filter_map(|alias| {
+                    let target = self.resolver.attribute(&from, &alias.name.id)?;
+                    let Target::Module(inner) = target else { return None };
+                    Some((alias.asname.as_ref().unwrap_or(&alias.name).id.clone(), inner))
+                });
+                bound.collect()
+            }
+            _ => Vec::new(),
         }
     }
 

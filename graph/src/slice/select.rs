@@ -288,7 +288,10 @@ impl<'a> Search<'a, '_> {
                 .map(|import| import.stmt)
                 .collect();
             for stmt in imports {
-                self.inner_import(id, stmt, &scan);
+                self.inner_import(id, stmt);
+            }
+            for (asked, local) in self.program().asked_modules(module, &scan) {
+                self.module_chain(id, &asked, local);
             }
             for (text, _) in &scan.strings {
                 self.dotted_string(id, text);
@@ -521,7 +524,7 @@ impl<'a> Search<'a, '_> {
         self.selection.imports.extend(found.into_iter().map(|unit| (unit, Name::new_static("*"))));
     }
 
-    fn inner_import(&mut self, id: UnitId, stmt: &Stmt, scan: &Scan) {
+    fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {
         let module = self.program().get(id).module;
         match stmt {
             Stmt::ImportFrom(import) => {
@@ -533,10 +536,7 @@ impl<'a> Search<'a, '_> {
                     return;
                 }
                 for alias in &import.names {
-                    let local = &alias.asname.as_ref().unwrap_or(&alias.name).id;
-                    if let Some(inner) = self.demand_from(id, &from, &alias.name.id) {
-                        self.inner_module(id, &inner, local, scan);
-                    }
+                    self.demand_from(id, &from, &alias.name.id);
                 }
             }
             Stmt::Import(import) => {
@@ -544,21 +544,14 @@ impl<'a> Search<'a, '_> {
                     if !self.program().modules.is_internal(&alias.name) {
                         continue;
                     }
-                    match &alias.asname {
-                        Some(local) => self.inner_module(id, &alias.name, &local.id, scan),
-                        None => self.inner_path(id, &alias.name),
+                    if alias.asname.is_some() {
+                        self.selection.escaped.insert(alias.name.to_string());
+                    } else {
+                        self.inner_path(id, &alias.name);
                     }
                 }
             }
             _ => {}
-        }
-    }
-
-    /// A function calls a module by a name of its own: it holds the object, and asks it for names.
-    fn inner_module(&mut self, id: UnitId, module: &str, local: &Name, scan: &Scan) {
-        self.selection.escaped.insert(module.to_owned());
-        for asked in scan.locals.iter().filter(|asked| &asked.name == local && !asked.dead) {
-            self.module_chain(id, module, asked);
         }
     }
 
@@ -581,8 +574,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What code imports from a module: the module by that name, where it is none of the other's own names.
-    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) -> Option<String> {
+    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) {
         let place = self.place(id);
         match self.program().resolver.attribute(from, name) {
             Some(Target::Own(home, own)) => {
@@ -594,10 +586,11 @@ impl<'a> Search<'a, '_> {
                     self.require_import(id, home, name, true);
                 }
             }
-            Some(Target::Module(inner)) => return Some(inner),
+            Some(Target::Module(inner)) => {
+                self.selection.escaped.insert(inner);
+            }
             Some(Target::Builtin(_)) | None => {}
         }
-        None
     }
 
     /// Something outside the gist asks a registered module for a name.

@@ -245,6 +245,45 @@ fn a_module_imported_in_a_function_has_its_own_of_a_name_of_two() {
 }
 
 #[test]
+fn a_module_imported_in_a_function_has_its_own_where_the_other_wins() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/late.py
++class Kind:
+*    late = True
+--- pkg/mod.py
++from pkg import late
++class Kind:
+*    late = False
++def user(value):
+*    from pkg import late as other
+*    return isinstance(value, other.Kind) or isinstance(value, Kind)
+--- test_a.py
++from pkg.mod import user, Kind
++def test_f():
+*    assert not user(1)
+*    assert not Kind.late
+",
+        "test_a.py::test_f",
+        "
++import sys
++other = sys.modules.get(__name__)
+ class Kind:
+     late = True
++Kind_late = Kind
+ class Kind:
+     late = False
+ def user(value):
+~    return isinstance(value, other.Kind_late) or isinstance(value, Kind)
+ def test_f():
+     assert not user(1)
+     assert not Kind.late
+",
+    );
+}
+
+#[test]
 fn an_import_in_a_class_body_stays_an_attribute() {
     check(
         "

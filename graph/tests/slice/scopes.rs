@@ -232,6 +232,34 @@ fn two_meanings_inside_a_test_need_an_object() {
 }
 
 #[test]
+fn a_module_called_as_its_function_needs_an_object() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/diff.py
++def diff(value):
+*    return value and diff(value - 1)
+--- test_a.py
++from pkg import diff
++def test_f():
+*    assert diff.diff(1) == 0
+",
+        "test_a.py::test_f",
+        "
++import types
++diff = diff_diff_ = types.ModuleType(\"pkg.diff\")
+ def diff(value):
+~    return value and diff_diff(value - 1)
++diff_diff = diff
++diff = diff_diff_
++vars(diff_diff_).update(diff=diff_diff)
+ def test_f():
+     assert diff.diff(1) == 0
+",
+    );
+}
+
+#[test]
 fn a_loop_at_the_top_level_keeps_its_own_target() {
     check(
         "

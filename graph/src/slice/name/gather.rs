@@ -80,6 +80,10 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         for import in chosen.scan.imports.iter() {
             inner(&mut book, selection, id, import, pinned, &module_thing, &thing_of);
         }
+        for (module, local) in program.asked_modules(unit.module, &chosen.scan) {
+            let path = &local.chain;
+            chain(&mut book, selection, id, module, path, pinned, namespaces, &thing_of);
+        }
         book.taken.extend(chosen.scan.attributes.iter().cloned());
         for name in &unit.binds {
             let own = Target::Own(unit.module, name.clone());
