@@ -65,7 +65,7 @@ pub use slice::{
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::{Toolset, UnknownTool};
-pub use trace::{Observer, PATIENCE, Reuse, TraceOptions, trace, trace_with};
+pub use trace::{Observer, PATIENCE, Reuse, TraceOptions, caught, trace, trace_with};
 pub use witness::{Testimony, Watch, WitnessedCase, WitnessedEvent, WitnessedPhase, witness};
 pub use workspace::{Workspace, WorkspaceError};
 

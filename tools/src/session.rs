@@ -3,6 +3,8 @@
 //!
 //! Whatever runs for a session runs on copies in its workspace, within its bounds.
 
+mod gist;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -18,15 +20,17 @@ use crate::{
     command::Command,
     edit::Parsed,
     environment::Environment,
-    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, open_regular, usable_trace},
+    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
     normalize::Normalizer,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
-    slice::{Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, extensions},
+    slice::{PROBE_VARIABLE, SliceRequest, Slicer, extensions},
     tool::{Problem, ToolError},
-    trace::{Observer, PATIENCE, Reuse, TraceOptions, TraceStore, trace_with},
+    trace::{Observer, Reuse, TraceOptions, TraceStore, trace_with},
     workspace::{Workspace, WorkspaceError},
 };
+
+pub use gist::GistRun;
 
 /// One task in work.
 pub struct Session {
@@ -61,36 +65,6 @@ pub struct Session {
     pub patience: u32,
     /// What was found out so far.
     pub findings: Findings,
-}
-
-/// One run of the command on the gist.
-#[derive(Debug)]
-pub struct GistRun {
-    /// What it did, normalised.
-    pub execution: Execution,
-    /// What it did, in its own words.
-    pub raw: Execution,
-    /// The text that ran in the gist's place, where it was observed.
-    pub probed: Option<Probed>,
-    /// What it taught; of use only where the run did what the original's did.
-    pub learned: Option<Learned>,
-}
-
-/// A gist is stopped after this many times what the original took under the tracer, and this much more.
-const SLOWER: u32 = 5;
-const GRACE: Duration = Duration::from_secs(20);
-
-/// A copy of the repository, gone with this value, and which of its files a gist replaces.
-pub(crate) struct Pristine<'s> {
-    workspace: &'s Workspace,
-    directory: PathBuf,
-    pub(crate) internal: Internal,
-}
-
-impl Drop for Pristine<'_> {
-    fn drop(&mut self) {
-        self.workspace.discard(&self.directory);
-    }
 }
 
 /// What the tools of a session found out.
@@ -317,113 +291,6 @@ impl Session {
         })?;
         // An extension that ends the process has asked for nothing that could be read.
         Ok(std::fs::read_to_string(&log).unwrap_or_default())
-    }
-
-    /// What the command does on the gist as it stands.
-    ///
-    /// The first run of a gist that the slicer wrote is observed, so that the next slice can leave out
-    /// what it shows to be needless.
-    ///
-    /// # Errors
-    /// There is no gist, or the command cannot be run.
-    pub fn run_gist(&mut self) -> Result<GistRun, ToolError> {
-        let (_, trace) = self.traced()?;
-        let Some(gist) = self.findings.gist.clone() else {
-            return Err(Problem::NoGist.because("there is no gist to run"));
-        };
-        let probed = match (&self.findings.slicer, &self.findings.plan) {
-            (Some(slicer), Some(plan)) if !slicer.has_learned() => {
-                Some(if self.findings.request.unprobed {
-                    Probed::without(&gist)
-                } else {
-                    Probed::new(&gist, plan)
-                })
-            }
-            _ => None,
-        };
-        let pristine = self.pristine(&trace)?;
-        self.run_on(&pristine, &gist, probed)
-    }
-
-    /// A copy of the repository as it is, for any number of gists to take their places in.
-    pub(crate) fn pristine(&self, trace: &Trace) -> Result<Pristine<'_>, ToolError> {
-        let directory = self.workspace.copy(&self.repository)?;
-        let (workspace, internal) = (&self.workspace, Internal::default());
-        let mut pristine = Pristine { workspace, directory, internal };
-        pristine.internal = Internal::of(trace, &pristine.directory, &self.command)?;
-        Ok(pristine)
-    }
-
-    /// What the command does on a gist. One that takes far longer than the original will not end.
-    pub(crate) fn run_on(
-        &self,
-        pristine: &Pristine<'_>,
-        gist: &Gist,
-        probed: Option<Probed>,
-    ) -> Result<GistRun, ToolError> {
-        let usual = self.findings.original.as_ref().map_or(self.limits.wall, |run| run.wall);
-        let wall = self.limits.wall.min(usual * SLOWER + GRACE);
-        let into = self.workspace.directory("gist")?;
-        let scratch = self.workspace.directory("scratch")?;
-        let result = self.run_candidate(pristine, gist, probed, wall, &into, &scratch);
-        for directory in [&into, &scratch] {
-            self.workspace.discard(directory);
-        }
-        let run = result?;
-        if run.execution.status == Status::Interrupted {
-            return Err(ToolError::Fatal("the run of the gist was interrupted".to_owned()));
-        }
-        Ok(run)
-    }
-
-    fn run_candidate(
-        &self,
-        pristine: &Pristine<'_>,
-        gist: &Gist,
-        probed: Option<Probed>,
-        wall: Duration,
-        into: &Path,
-        scratch: &Path,
-    ) -> Result<GistRun, ToolError> {
-        let Pristine { directory: original, internal, .. } = pristine;
-        let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text);
-        let (place, command) = (self.place, &self.command);
-        let candidate =
-            lay_out(&CandidateSpec { original, internal, gist: text, place, into, command })?;
-        let log = scratch.join("probe.log");
-        let mut variables = self.variables.clone();
-        if probed.is_some() {
-            variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
-        }
-        let spec = RunSpec {
-            variables: &variables,
-            absent: &candidate.absent,
-            limits: Limits { wall: wall.min(self.limits().wall), ..self.limits },
-            ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
-        };
-        // The original was traced with the same interpreter.
-        let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
-        let (execution, learned) = match &probed {
-            None => (execute(&spec).or_else(spoiled)?, None),
-            Some(probed) => {
-                // Where there are too many calls to observe them twice, the gist is taken to run all that the
-                // original did: a line too many does no harm.
-                let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
-                let options = TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
-                let (execution, trace) = trace_with(&spec, Observer::default(), options)
-                    .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
-                // Without a stub nothing is logged.
-                let log = open_regular(&log).and_then(std::io::read_to_string).unwrap_or_default();
-                let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
-                if let Some(original) = busy {
-                    learned.assume(original);
-                }
-                (execution, Some(learned))
-            }
-        };
-        let normalizer =
-            Normalizer::of_run(&candidate.directory, scratch, internal, Some(&candidate.gist));
-        Ok(GistRun { execution: normalizer.execution(&execution), raw: execution, probed, learned })
     }
 }
 

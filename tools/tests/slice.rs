@@ -226,6 +226,7 @@ mod differences {
             stderr: String::new(),
             dropped: 0,
             raised: None,
+            caught: Vec::new(),
             wall: std::time::Duration::ZERO,
             cpu: std::time::Duration::ZERO,
         };
@@ -347,6 +348,8 @@ mod differences {
 }
 
 mod advice {
+    use std::convert::Infallible;
+
     use super::{
         Adjustments, Attempt, BTreeMap, Difference, GIST, Kept, ModuleSnapshot, Plan, Probed,
         Raised, Reason, SliceRequest, Trace, What, advise, gist, place,
@@ -364,7 +367,8 @@ mod advice {
 
     /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
     /// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
-    /// (`missing ID`), or after another difference (`what`); shows what changed.
+    /// (`missing ID`), or after another difference (`what`), behind ` caught ` with an error that the gist
+    /// caught on line 7; shows what changed.
     #[track_caller]
     fn check(request: &SliceRequest, difference: &str, expected: &str) {
         let next = after(request, difference);
@@ -373,6 +377,7 @@ mod advice {
     }
 
     fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
+        let (difference, caught) = difference.split_once(" caught ").unwrap_or((difference, ""));
         let unit = |line, name: &str| Kept {
             place: place(line),
             last_line: line,
@@ -391,19 +396,23 @@ mod advice {
             modules: BTreeMap::from([("pkg.mod".to_owned(), ModuleSnapshot::default())]),
             ..Trace::default()
         };
-        let raised = difference.split_once(": ").map(|(kind, message)| Raised {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            frames: match message {
-                "at import" => vec![(format!("/run/{GIST}"), 7, "<module>".to_owned())],
-                _ => vec![
-                    (format!("/run/{GIST}"), 4, "rows".to_owned()),
-                    (format!("/run/{GIST}"), 7, "get".to_owned()),
-                    ("/lib/json.py".to_owned(), 3, "get".to_owned()),
-                ],
-            },
-            ..Raised::default()
-        });
+        let raised = |error: &str| {
+            error.split_once(": ").map(|(kind, message)| Raised {
+                kind: kind.to_owned(),
+                message: message.to_owned(),
+                frames: match message {
+                    "at import" => vec![(format!("/run/{GIST}"), 7, "<module>".to_owned())],
+                    _ => vec![
+                        (format!("/run/{GIST}"), 4, "rows".to_owned()),
+                        (format!("/run/{GIST}"), 7, "get".to_owned()),
+                        ("/lib/json.py".to_owned(), 3, "get".to_owned()),
+                    ],
+                },
+                ..Raised::default()
+            })
+        };
+        let caught: Vec<Raised> = raised(caught).into_iter().collect();
+        let raised = raised(difference);
         let missing = difference.strip_prefix("missing ");
         let found = Difference {
             what: match difference {
@@ -430,7 +439,7 @@ mod advice {
             early: &[],
             request,
         };
-        advise(&found, &attempt)
+        advise(&found, &attempt, || Ok::<_, Infallible>(caught)).expect("a list")
     }
 
     /// The fields of two requests that differ, as JSON.
@@ -541,10 +550,28 @@ mod advice {
                 let (gist_path, early) = (GIST, &[][..]);
                 let attempt =
                     Attempt { trace, plan, gist, gist_path, probed: None, early, request };
-                let next = advise(&found, &attempt).unwrap();
+                let next =
+                    advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
+                let next = next.expect("advice");
                 assert_eq!(next.adjustments.namespaces, expected, "{message}");
             }
         }
+    }
+
+    #[test]
+    fn an_error_that_the_gist_caught_asks_for_what_it_names_where_the_one_seen_names_nothing() {
+        let mut request = SliceRequest::default();
+        let limit = "NameError: name 'LIMIT' is not defined";
+        let kept = r#"keep [{"line":20,"path":"pkg/mod.py"}]"#;
+        for seen in ["output", "status", "ValueError: odd", "Skipped: no module"] {
+            check(&request, &format!("{seen} caught {limit}"), kept);
+        }
+        let other = "NameError: name 'other' is not defined";
+        check(&request, &format!("{limit} caught {other}"), kept);
+        check(&request, "output caught ValueError: odd", "module_names true");
+        // First comes back what was left out for being thought of no effect.
+        request.adjustments.impure = false;
+        check(&request, &format!("output caught {limit}"), "impure true");
     }
 
     #[test]

@@ -264,7 +264,8 @@ impl<'a> Program<'a> {
     fn imported_modules(&self, module: ModuleId, stmt: &Stmt) -> Vec<(Name, String)> {
         match stmt {
             Stmt::Import(import) => {
-                let internal = import.names.iter().filter(|one| self.modules.is_internal(&one.name));
+                let internal =
+                    import.names.iter().filter(|one| self.modules.is_internal(&one.name));
                 let bound = internal.map(|alias| match &alias.asname {
                     Some(local) => (local.id.clone(), alias.name.to_string()),
                     None => {

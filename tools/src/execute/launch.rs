@@ -21,6 +21,8 @@ use crate::{
 };
 
 const LAUNCHER: &str = include_str!("launch.py");
+/// The record of a run, in its scratch directory.
+pub(crate) const RESULTS: &str = "results.jsonl";
 /// Where programs are looked for, besides beside the interpreter.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -41,7 +43,7 @@ pub(crate) fn run<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,
 ) -> Result<Execution, ExecuteError> {
-    let results = spec.scratch.join("results.jsonl");
+    let results = spec.scratch.join(RESULTS);
     let (launcher, before) = lay_out(spec, trace, &results)?;
     let request = request(spec, &launcher);
     let finished = spec.sandbox.run(&request)?;
@@ -68,6 +70,7 @@ pub(crate) fn run<T: Serialize>(
         stdout: text(finished.stdout),
         stderr: text(finished.stderr),
         raised: records.raised,
+        caught: records.caught,
         wall: finished.wall,
         cpu: finished.cpu,
     })

@@ -21,7 +21,7 @@ use crate::{
     sandbox::{Limits, Sandbox, SandboxError, Status},
 };
 
-pub(crate) use launch::{entry_point, make_empty, run, scratch_error, write};
+pub(crate) use launch::{RESULTS, entry_point, make_empty, run, scratch_error, write};
 pub(crate) use record::open_regular;
 pub use usable::{Unusable, usable, usable_trace};
 
@@ -129,6 +129,9 @@ pub struct Execution {
     pub dropped: u64,
     /// For commands without pytest: what the program raised at its top level.
     pub raised: Option<Raised>,
+    /// Errors that were listened for, see [`caught`](crate::caught); else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caught: Vec<Raised>,
     /// Wall-clock time.
     pub wall: Duration,
     /// CPU time.
@@ -156,6 +159,7 @@ impl Execution {
             stderr: error.to_string(),
             dropped: 0,
             raised: None,
+            caught: Vec::new(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         })

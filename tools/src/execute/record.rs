@@ -22,6 +22,7 @@ pub(super) struct Records {
     pub(super) collection_errors: Vec<(String, Raised)>,
     pub(super) cases: Vec<CaseReport>,
     pub(super) raised: Option<Raised>,
+    pub(super) caught: Vec<Raised>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +45,9 @@ enum Record {
         report: PhaseReport,
     },
     Raised {
+        raised: Raised,
+    },
+    Caught {
         raised: Raised,
     },
     Missing {
@@ -115,6 +119,7 @@ impl Records {
                 }
             }
             Record::Raised { raised } => self.raised = Some(raised),
+            Record::Caught { raised } => self.caught.push(raised),
             Record::Missing { module } => self.missing = Some(module),
             Record::Complete => self.complete = true,
         }

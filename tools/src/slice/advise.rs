@@ -4,17 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Place, Plan, Reason, Trace};
+use graph::{Gist, Plan, Trace};
 use serde::{Deserialize, Serialize};
 
-use super::{Probed, SliceRequest, printed::printed};
+use super::{Probed, SliceRequest, mend, mend::add, printed::printed};
 use crate::{
     execute::{CaseReport, Execution, PhaseReport, Raised},
     pattern::Pattern,
 };
-
-/// Most functions that are kept whole for the sake of errors that name nothing: each costs a run.
-const MOST_WHOLE: usize = 3;
 
 /// Most characters of a text that a difference shows.
 const SHOWN: usize = 400;
@@ -218,27 +215,50 @@ pub struct Attempt<'a> {
 
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
-/// First what the error itself asks for, then the rungs of a ladder, each more conservative than the
+/// First what the error itself asks for, then what those do that the gist caught, which are listened for
+/// where the one that was seen names nothing; last the rungs of a ladder, each more conservative than the
 /// last request, so that the search ends.
-pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceRequest> {
+///
+/// # Errors
+/// Those of listening.
+pub fn advise<E>(
+    difference: &Difference,
+    attempt: &Attempt<'_>,
+    caught: impl FnOnce() -> Result<Vec<Raised>, E>,
+) -> Result<Option<SliceRequest>, E> {
     let request = attempt.request;
     let mut next = request.clone();
     for module in attempt.early {
         add(&mut next.adjustments.imports, module.clone());
     }
     if let Some(raised) = &difference.raised {
-        mend(raised, attempt, &mut next);
+        mend::named(raised, attempt, &mut next.adjustments);
     }
     if let Some(case) = difference.case.as_ref().filter(|_| difference.what == What::Missing) {
         // An example of a docstring may be skipped, and still is a case.
         let object = case.rsplit("::").next().unwrap_or_default();
         for name in object.split('.').filter(|name| !name.is_empty()) {
-            keep_binders(attempt, name, &mut next.adjustments);
+            mend::keep_binders(attempt, name, &mut next.adjustments);
         }
     }
-    if next != *request {
-        return Some(next);
+    // Listening costs a run. What was left out for being thought of no effect comes back first.
+    let careful = request.adjustments.impure && request.adjustments.side_effects;
+    if next == *request && careful {
+        for raised in caught()? {
+            mend::named(&raised, attempt, &mut next.adjustments);
+        }
     }
+    if next == *request
+        && let Some(raised) = &difference.raised
+    {
+        mend::placed(raised, attempt, &mut next);
+    }
+    let more = next != *request || climb(difference, attempt, &mut next);
+    Ok(more.then_some(next))
+}
+
+/// The next rung of the ladder; whether there is one.
+fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest) -> bool {
     let shows = difference.is_of_text();
     let adjustments = &mut next.adjustments;
     if !adjustments.impure || !adjustments.side_effects {
@@ -257,234 +277,9 @@ pub fn advise(difference: &Difference, attempt: &Attempt<'_>) -> Option<SliceReq
     } else if !adjustments.annotations {
         adjustments.annotations = true;
     } else {
-        return None;
+        return false;
     }
-    Some(next)
-}
-
-/// What the text of an error, or the place where it was raised, asks for.
-fn mend(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
-    let adjustments = &mut next.adjustments;
-    let message = raised.message.as_str();
-    let internal = |name: &String| attempt.trace.modules.contains_key(name);
-    match raised.kind.as_str() {
-        "AttributeError" => {
-            let attribute = quoted(message, "has no attribute ").unwrap_or_default();
-            let submodule =
-                quoted(message, "module ").map(|module| format!("{module}.{attribute}"));
-            match submodule {
-                // An import that was left out had loaded the submodule.
-                Some(submodule) if attempt.trace.external.contains_key(&submodule) => {
-                    add(&mut adjustments.imports, submodule);
-                }
-                // One that stands for itself holds only what was seen to be asked of it.
-                Some(_) if quoted(message, "module ").is_some_and(|name| internal(&name)) => {
-                    let module = quoted(message, "module ").unwrap_or_default();
-                    add(&mut adjustments.demands, (module, attribute));
-                }
-                Some(_) => keep_binders(attempt, &attribute, adjustments),
-                // A module's own words: the gist has the `__getattr__` of one, and answers for all.
-                None if ends_in_module_getattr(raised, attempt) => {
-                    let name = message.rsplit(' ').next().unwrap_or_default().trim_matches('\'');
-                    let holds = |held: &&ModuleSnapshot| held.names.contains_key(name);
-                    let modules = &attempt.trace.modules;
-                    let found = modules.iter().filter(|(_, held)| holds(held));
-                    for (module, _) in found.take(MOST_WHOLE) {
-                        add(&mut adjustments.namespaces, module.clone());
-                    }
-                }
-                None => keep_stubs(attempt, &attribute, adjustments),
-            }
-        }
-        "NameError" | "UnboundLocalError" => {
-            if let Some(name) = quoted(message, "name ") {
-                keep_binders(attempt, &name, adjustments);
-            }
-        }
-        "TypeError" if message.contains("abstract") => {
-            let names = message.rsplit("abstract method").next().unwrap_or_default();
-            for name in names.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
-                keep_stubs(attempt, name, adjustments);
-            }
-        }
-        "ModuleNotFoundError" | "ImportError" => {
-            let name = quoted(message, "cannot import name ");
-            if let Some(module) = quoted(message, "No module named ").filter(internal) {
-                // Code that computes what it imports goes through whatever the module has.
-                if line_of(raised, attempt).is_some_and(imports_by_name) {
-                    add(&mut adjustments.namespaces, module.clone());
-                }
-                add(&mut adjustments.register, module);
-            } else if let Some(name) = name {
-                // Where the package is still there, for the sake of its extensions, it lacks the name.
-                match quoted(message, "' from ").filter(internal) {
-                    Some(module) => add(&mut adjustments.demands, (module, name)),
-                    None => keep_binders(attempt, &name, adjustments),
-                }
-            }
-        }
-        // Asked of `sys.modules`.
-        "KeyError" => {
-            let module = message.trim_matches('\'').to_owned();
-            if internal(&module) {
-                add(&mut adjustments.namespaces, module.clone());
-                add(&mut adjustments.register, module);
-            }
-        }
-        _ => {}
-    }
-    if *next == *attempt.request && !next.adjustments.module_names {
-        next.adjustments.module_names = reads_name(raised, attempt);
-    }
-    if *next == *attempt.request {
-        // A docstring of which one line stayed is another text than all of it, and than none.
-        next.adjustments.docstrings |= reads_docstrings(raised, attempt);
-    }
-    if *next == *attempt.request {
-        whole_function(raised, attempt, &mut next.adjustments);
-    }
-    // What is left out stays out: only where nothing else is known to help.
-    if *next == *attempt.request {
-        leave_effect_out(raised, attempt, &mut next.adjustments);
-    }
-}
-
-/// Leaves out a module-level statement that is there for its effect alone, where that is an error now: what
-/// imported its module had seen to it that it is none, as a filter of warnings does.
-fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
-    let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
-    let mut lines = raised.frames.iter().filter(of_module).filter_map(|one| line_in(one, attempt));
-    let Some(line) = lines.next().and_then(|line| attempt.gist.lines.get(line as usize - 1)) else {
-        return;
-    };
-    let Origin::Source(place) = &line.origin else { return };
-    let unit = attempt.plan.kept.iter().find(|unit| {
-        let lines = unit.place.line..=unit.last_line;
-        unit.place.path == place.path && lines.contains(&place.line)
-    });
-    if let Some(unit) = unit.filter(|unit| unit.reason == Reason::SideEffect) {
-        add(&mut adjustments.drop, unit.place.clone());
-    }
-}
-
-/// The line of the gist that a frame was at, if it was in the gist.
-fn line_in((file, line, _): &(String, u32, String), attempt: &Attempt<'_>) -> Option<u32> {
-    let name = |path: &str| std::path::Path::new(path).file_name().map(ToOwned::to_owned);
-    if name(file) != name(attempt.gist_path) {
-        return None;
-    }
-    let line = match attempt.probed {
-        Some(probed) => probed.gist_line(*line),
-        None => Some(*line),
-    };
-    line.filter(|line| *line > 0)
-}
-
-/// Whether an error was raised by a `__getattr__` at the top level of the gist.
-fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
-    let last = raised.frames.last().filter(|(_, _, function)| function == "__getattr__");
-    let line = last.and_then(|frame| line_in(frame, attempt));
-    let place = line.and_then(|line| enclosing(attempt.gist, line, "__getattr__"));
-    let head = attempt.gist.text.lines().zip(&attempt.gist.lines).find(|(_, line)| {
-        matches!((&line.origin, &place), (Origin::Source(one), Some(other)) if one == other)
-    });
-    head.is_some_and(|(text, _)| !text.starts_with(char::is_whitespace))
-}
-
-/// Whether a line of the gist on the way to an error reads the name of its module.
-fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
-    lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
-}
-
-/// Whether a line of the gist on the way to an error reads a docstring.
-fn reads_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
-    let texts = ["__doc__", "getdoc("];
-    lines_of(raised, attempt).iter().any(|line| texts.iter().any(|text| line.contains(text)))
-}
-
-fn imports_by_name(text: &str) -> bool {
-    text.contains("__import__(") || text.contains("import_module(")
-}
-
-/// The innermost line of the gist on the way to an error.
-fn line_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Option<&'a str> {
-    lines_of(raised, attempt).last().copied()
-}
-
-/// The lines of the gist on the way to an error.
-fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
-    let lines: Vec<&str> = attempt.gist.text.lines().collect();
-    let numbers = raised.frames.iter().filter_map(|frame| line_in(frame, attempt));
-    numbers.filter_map(|line| lines.get(line as usize - 1).copied()).collect()
-}
-
-/// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole
-/// yet: what was cut from it may be what now was to run.
-fn whole_function(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
-    for frame in raised.frames.iter().rev() {
-        let line = line_in(frame, attempt);
-        let place = line.and_then(|line| enclosing(attempt.gist, line, &frame.2));
-        let more = adjustments.whole.len() < MOST_WHOLE;
-        if let Some(place) = place.filter(|place| more && !adjustments.whole.contains(place)) {
-            adjustments.whole.push(place);
-            return;
-        }
-    }
-}
-
-/// Where the function around a line of a gist begins in the original.
-fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
-    let lines: Vec<&str> = gist.text.lines().collect();
-    let at = (line as usize).checked_sub(1)?;
-    let indent = |text: &str| text.len() - text.trim_start().len();
-    let inner = indent(lines.get(at)?);
-    let starts = |text: &str| {
-        ["def ", "async def "].iter().any(|word| {
-            text.trim_start()
-                .strip_prefix(word)
-                .and_then(|rest| rest.strip_prefix(function))
-                .is_some_and(|rest| rest.starts_with(['(', '[']))
-        })
-    };
-    let mut head = (0..=at).rev().find(|&at| starts(lines[at]) && indent(lines[at]) <= inner)?;
-    while head > 0 && lines[head - 1].trim_start().starts_with('@') {
-        head -= 1;
-    }
-    match &gist.lines.get(head)?.origin {
-        Origin::Source(place) => Some(place.clone()),
-        Origin::Glue(_) => None,
-    }
-}
-
-/// Keeps what binds a name and was left out.
-fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
-    for unit in &attempt.plan.dropped {
-        if unit.binds.iter().any(|bound| bound == name) {
-            add(&mut adjustments.keep, unit.place.clone());
-        }
-    }
-}
-
-/// Keeps uncalled methods of a name.
-fn keep_stubs(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
-    for (place, stub) in &attempt.plan.dropped_stubs {
-        if stub == name {
-            add(&mut adjustments.more_stubs, place.clone());
-        }
-    }
-}
-
-fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
-}
-
-/// The text in quotes after a phrase.
-fn quoted(message: &str, phrase: &str) -> Option<String> {
-    let rest = &message[message.find(phrase)? + phrase.len()..];
-    let rest = rest.strip_prefix('\'')?;
-    Some(rest[..rest.find('\'')?].to_owned())
+    true
 }
 
 /// Cases by their normalised ids.

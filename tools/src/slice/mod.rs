@@ -5,6 +5,7 @@
 
 mod advise;
 pub(crate) mod extensions;
+mod mend;
 mod printed;
 mod probe;
 

@@ -66,7 +66,7 @@ impl Tool for ExecuteTool {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),
             _ => Vec::new(),
         };
-        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref(), &early);
+        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref(), &early)?;
         if let (None, Some(slicer), Some(learned)) =
             (&difference, &mut session.findings.slicer, run.learned)
         {
@@ -90,25 +90,27 @@ fn advice(
     difference: Option<&Difference>,
     probed: Option<&Probed>,
     early: &[String],
-) -> Option<SliceRequest> {
+) -> Result<Option<SliceRequest>, ToolError> {
     let Findings { slicer: Some(_), request, plan: Some(plan), gist: Some(gist), .. } =
         &session.findings
     else {
-        return None;
+        return Ok(None);
     };
     let gist_path = &session.gist_path();
     match difference {
         Some(difference) => {
-            advise(difference, &Attempt { trace, plan, gist, gist_path, probed, early, request })
+            let attempt = Attempt { trace, plan, gist, gist_path, probed, early, request };
+            let text = probed.map_or(&gist.text, |probed| &probed.text);
+            advise(difference, &attempt, || session.caught(trace, text))
         }
         // What this run taught has not been made use of yet; a run will tell whether what only may
         // have an effect can go as well.
-        None => probed.map(|_| {
+        None => Ok(probed.map(|_| {
             let mut next = SliceRequest { refine: true, ..request.clone() };
             next.adjustments.imports.extend(early.iter().cloned());
             next.adjustments.impure = false;
             next.adjustments.side_effects = false;
             next
-        }),
+        })),
     }
 }

@@ -140,6 +140,7 @@ mod tests {
             stderr: String::new(),
             dropped: 0,
             raised: None,
+            caught: Vec::new(),
             wall: Duration::from_millis(1500),
             cpu: Duration::from_millis(700),
         }

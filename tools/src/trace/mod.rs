@@ -10,6 +10,7 @@
 //! 3.12 and 3.13 a condition that went one way 64 times is no longer watched: its other way counts as
 //! taken if the lines there were executed.
 
+mod caught;
 mod kept;
 mod log;
 
@@ -23,6 +24,7 @@ use crate::{
     execute::{self, ExecuteError, Execution, RunSpec},
 };
 
+pub use caught::caught;
 pub use kept::Reuse;
 pub(crate) use kept::TraceStore;
 

@@ -1,5 +1,6 @@
 //! Runs real commands with the interpreters of this machine, plainly and under the tracer.
 
+mod caught;
 mod hostile;
 mod pythons;
 mod running;

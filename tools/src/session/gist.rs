@@ -1,0 +1,186 @@
+//! Runs of the command on a gist, each on a copy of the repository that the gist takes its place in.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use graph::{Gist, Trace};
+
+use super::Session;
+use crate::{
+    candidate::{Candidate, CandidateSpec, Internal, lay_out},
+    execute::{ExecuteError, Execution, Raised, RunSpec, execute, open_regular},
+    normalize::Normalizer,
+    sandbox::{Limits, Status},
+    slice::{Learned, PROBE_VARIABLE, Probed},
+    tool::{Problem, ToolError},
+    trace::{Observer, PATIENCE, TraceOptions, caught, trace_with},
+    workspace::Workspace,
+};
+
+/// One run of the command on the gist.
+#[derive(Debug)]
+pub struct GistRun {
+    /// What it did, normalised.
+    pub execution: Execution,
+    /// What it did, in its own words.
+    pub raw: Execution,
+    /// The text that ran in the gist's place, where it was observed.
+    pub probed: Option<Probed>,
+    /// What it taught; of use only where the run did what the original's did.
+    pub learned: Option<Learned>,
+}
+
+/// A gist is stopped after this many times what the original took under the tracer, and this much more.
+const SLOWER: u32 = 5;
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A copy of the repository, gone with this value, and which of its files a gist replaces.
+pub(crate) struct Pristine<'s> {
+    workspace: &'s Workspace,
+    directory: PathBuf,
+    pub(crate) internal: Internal,
+}
+
+impl Drop for Pristine<'_> {
+    fn drop(&mut self) {
+        self.workspace.discard(&self.directory);
+    }
+}
+
+impl Session {
+    /// What the command does on the gist as it stands.
+    ///
+    /// The first run of a gist that the slicer wrote is observed, so that the next slice can leave out
+    /// what it shows to be needless.
+    ///
+    /// # Errors
+    /// There is no gist, or the command cannot be run.
+    pub fn run_gist(&mut self) -> Result<GistRun, ToolError> {
+        let (_, trace) = self.traced()?;
+        let Some(gist) = self.findings.gist.clone() else {
+            return Err(Problem::NoGist.because("there is no gist to run"));
+        };
+        let probed = match (&self.findings.slicer, &self.findings.plan) {
+            (Some(slicer), Some(plan)) if !slicer.has_learned() => {
+                Some(if self.findings.request.unprobed {
+                    Probed::without(&gist)
+                } else {
+                    Probed::new(&gist, plan)
+                })
+            }
+            _ => None,
+        };
+        let pristine = self.pristine(&trace)?;
+        self.run_on(&pristine, &gist, probed)
+    }
+
+    /// The errors that a gist raises under the command, those included that it catches.
+    pub(crate) fn caught(&self, trace: &Trace, text: &str) -> Result<Vec<Raised>, ToolError> {
+        let pristine = self.pristine(trace)?;
+        self.in_its_place(&pristine, text, true, |candidate, spec, _| {
+            match caught(spec, Path::new(&candidate.gist)) {
+                // The same text ran before: what is told is a hint, and its lack no failure.
+                Err(error) => Execution::spoiled(&error).map(|_| Vec::new()).ok_or(error),
+                found => found,
+            }
+        })
+    }
+
+    /// A copy of the repository as it is, for any number of gists to take their places in.
+    pub(crate) fn pristine(&self, trace: &Trace) -> Result<Pristine<'_>, ToolError> {
+        let directory = self.workspace.copy(&self.repository)?;
+        let (workspace, internal) = (&self.workspace, Internal::default());
+        let mut pristine = Pristine { workspace, directory, internal };
+        pristine.internal = Internal::of(trace, &pristine.directory, &self.command)?;
+        Ok(pristine)
+    }
+
+    /// What the command does on a gist. One that takes far longer than the original will not end.
+    pub(crate) fn run_on(
+        &self,
+        pristine: &Pristine<'_>,
+        gist: &Gist,
+        probed: Option<Probed>,
+    ) -> Result<GistRun, ToolError> {
+        let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text).clone();
+        let run =
+            self.in_its_place(pristine, &text, probed.is_some(), |candidate, spec, log| {
+                // The original was traced with the same interpreter.
+                let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
+                let (raw, learned) = match &probed {
+                    None => (execute(spec).or_else(spoiled)?, None),
+                    Some(probed) => {
+                        // Where there are too many calls to observe them twice, the gist is taken to run all that
+                        // the original did: a line too many does no harm.
+                        let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
+                        let options =
+                            TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
+                        let (execution, trace) = trace_with(spec, Observer::default(), options)
+                            .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
+                        // Without a stub nothing is logged.
+                        let log =
+                            open_regular(log).and_then(std::io::read_to_string).unwrap_or_default();
+                        let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
+                        if let Some(original) = busy {
+                            learned.assume(original);
+                        }
+                        (execution, Some(learned))
+                    }
+                };
+                let (internal, gist) = (&pristine.internal, Some(candidate.gist.as_str()));
+                let normalizer = Normalizer::of_run(spec.directory, spec.scratch, internal, gist);
+                Ok(GistRun { execution: normalizer.execution(&raw), raw, probed: None, learned })
+            })?;
+        if run.execution.status == Status::Interrupted {
+            return Err(ToolError::Fatal("the run of the gist was interrupted".to_owned()));
+        }
+        Ok(GistRun { probed, ..run })
+    }
+
+    /// Lays a text out where a gist stands, and has it run: what is handed over is the candidate, how to run
+    /// it, and where its probes, if it has any, write to.
+    fn in_its_place<T>(
+        &self,
+        pristine: &Pristine<'_>,
+        text: &str,
+        probes: bool,
+        run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
+    ) -> Result<T, ToolError> {
+        let into = self.workspace.directory("gist")?;
+        let scratch = self.workspace.directory("scratch")?;
+        let result = self.laid_out(pristine, text, probes, [&into, &scratch], run);
+        for directory in [&into, &scratch] {
+            self.workspace.discard(directory);
+        }
+        result
+    }
+
+    fn laid_out<T>(
+        &self,
+        pristine: &Pristine<'_>,
+        text: &str,
+        probes: bool,
+        [into, scratch]: [&Path; 2],
+        run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
+    ) -> Result<T, ToolError> {
+        let Pristine { directory: original, internal, .. } = pristine;
+        let (place, command, gist) = (self.place, &self.command, text);
+        let candidate = lay_out(&CandidateSpec { original, internal, gist, place, into, command })?;
+        let log = scratch.join("probe.log");
+        let mut variables = self.variables.clone();
+        if probes {
+            variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
+        }
+        let usual = self.findings.original.as_ref().map_or(self.limits.wall, |run| run.wall);
+        let wall = self.limits().wall.min(usual * SLOWER + GRACE);
+        let spec = RunSpec {
+            variables: &variables,
+            absent: &candidate.absent,
+            limits: Limits { wall, ..self.limits },
+            ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
+        };
+        Ok(run(&candidate, &spec, &log)?)
+    }
+}
