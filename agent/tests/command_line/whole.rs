@@ -299,6 +299,11 @@ fn a_gist_is_judged_as_well_by_itself() {
         (("* FACTOR", "* 3"), 1, "not faithful: run-time error: "),
         (("'doubling'", "'tripling'"), 0, "faithful: "),
         (("def test_double", "def test_other"), 1, "not faithful: missing test: "),
+        (
+            ("def test_double", "def (test_double"),
+            1,
+            "not faithful: missing test: line 9 is no Python: ",
+        ),
         (("FACTOR = 2", "from calc.numbers import FACTOR"), 1, "not faithful: import error: "),
     ] {
         let ran = judge(&GIST.replace(change.0, change.1));
