@@ -239,9 +239,8 @@ fn judge(
             rate: Some(0.0),
             ..PassRate::default()
         });
-        let errors = || graph::Syntax::parse(graph::Source::new("gist", text)).errors();
-        let unread = graph::with_deep_stack(errors);
-        let unread = unread.first().map(|(line, why)| format!("line {line} is no Python: {why}; "));
+        let unread =
+            outline.errors.first().map(|(line, why)| format!("line {line} is no Python: {why}; "));
         let evidence = format!("{}the gist has no {missing}", unread.unwrap_or_default());
         let category = Category::MissingTest;
         evaluation.cause = Some(Cause { category, evidence });

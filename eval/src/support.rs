@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Places, Rule, without_aliases},
+    integrity::{Finding, Helpers, Places, Rule, replaced, without_aliases},
     key::Key,
     scorers::{Executed, within},
 };
@@ -32,7 +32,7 @@ pub struct Support<'a> {
     /// Blocks of the tests that are exchanged.
     pub tests: &'a [String],
     /// Whether a module is the repository's own.
-    pub is_internal: &'a dyn Fn(&str) -> bool,
+    pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 /// Statements of test support that differ from the original's.
@@ -44,6 +44,8 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
     let files: Vec<&CodeFile> = support.codebase.files().iter().filter(ran).collect();
     let bound = bound_names(support, &files);
     let given = given_names(support, &files);
+    let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
+    let helpers = Helpers::of(texts, given.keys().chain(&bound).copied());
     let mut blocks: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
     for (at, line) in support.gist.lines.iter().enumerate() {
         if !within(&line.block, support.tests) {
@@ -74,7 +76,8 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         };
         findings.extend(suspects);
     }
-    findings.extend(taken(support, &given));
+    findings.extend(taken(support, &given, &helpers));
+    findings.extend(by_modules(support, &helpers));
     findings.sort_by(|a, b| (a.line, &a.evidence).cmp(&(b.line, &b.evidence)));
     findings
 }
@@ -120,7 +123,11 @@ fn given_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeMap<&'
 
 /// Lines that the original does not have and that give another thing a name of the tests'. A part of the
 /// gist may have it where that is the original's, as names that collide do.
-fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
+fn taken(
+    support: &Support<'_>,
+    given: &BTreeMap<&str, bool>,
+    helpers: &Helpers<'_>,
+) -> Vec<Finding> {
     let codebase = support.codebase;
     let mut findings = Vec::new();
     let mut plain: Option<Outline> = None;
@@ -130,7 +137,8 @@ fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
                 (Some(line.block.as_str()), !codebase.has_block(&line.block))
             }
             Role::Simple => {
-                let name = line.binds.iter().find(|name| given.contains_key(name.as_str()));
+                let given = |name: &&String| given.contains_key(name.as_str());
+                let name = line.binds.iter().find(|name| given(name) && !helpers.is_module(name));
                 let at_top = line.block.is_empty() && codebase.places(line).next().is_none();
                 (name.map(String::as_str), at_top)
             }
@@ -153,6 +161,40 @@ fn taken(support: &Support<'_>, given: &BTreeMap<&str, bool>) -> Vec<Finding> {
             if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
                 continue;
             }
+            findings.push(Finding {
+                rule: Rule::ChangedSupport,
+                line: line.first,
+                evidence: format!("{name} of the tests is another thing: {}", line.text),
+            });
+        }
+    }
+    findings
+}
+
+/// Lines that the original does not have and that change what tests reach by a module of theirs.
+fn by_modules(support: &Support<'_>, helpers: &Helpers<'_>) -> Vec<Finding> {
+    let mut plain: Option<Outline> = None;
+    let mut findings = Vec::new();
+    for (at, name) in replaced(support.text, helpers, support.is_internal) {
+        let lines = support.gist.lines.iter().enumerate();
+        let lines = lines.filter(|(_, line)| line.range.0 <= at && at < line.range.1);
+        // Each name that a statement imports is a line.
+        let Some((number, line)) = lines.max_by_key(|(_, line)| line.binds.contains(&name)) else {
+            continue;
+        };
+        let stands = |line: &Line| support.codebase.places(line).next().is_some();
+        // An adapted line may set what its block sets in the original.
+        let is_excused = name.ends_with("attr")
+            && !line.block.is_empty()
+            && support.codebase.block_mentions(&line.block, &name);
+        if within(&line.block, support.tests) || stands(line) || is_excused {
+            continue;
+        }
+        let plain =
+            plain.get_or_insert_with(|| under_original_names(support, Places::NamesAndAttributes));
+        let renamed = plain.lines.get(number);
+        let renamed = renamed.filter(|_| plain.lines.len() == support.gist.lines.len());
+        if !renamed.is_some_and(stands) {
             findings.push(Finding {
                 rule: Rule::ChangedSupport,
                 line: line.first,

@@ -46,7 +46,7 @@ pub fn without_aliases(text: &str, places: Places) -> String {
 }
 
 /// `Name_mod = Name` at the top level.
-fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a str)> {
+pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a str)> {
     let assign = stmt.as_assign_stmt()?;
     let [Expr::Name(name)] = assign.targets.as_slice() else { return None };
     let value = assign.value.as_name_expr()?;

@@ -82,8 +82,13 @@ impl Writing<'_> {
             let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
             arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
         });
+        // What is given by name can be told.
+        let is_given = arguments.is_some_and(|arguments| {
+            arguments.args.is_empty() && arguments.keywords.iter().all(|one| one.arg.is_some())
+        });
         let is_honest = of.is_some_and(|of| {
-            self.depth == 0 && is_made(of, self.bindings) || tells && is_own(of, self.bindings)
+            self.depth == 0 && is_given && is_made(of, self.bindings)
+                || tells && is_own(of, self.bindings)
         });
         if !is_honest {
             self.add(
@@ -112,12 +117,15 @@ impl Writing<'_> {
         let name = chain(&node.func).unwrap_or_default();
         let full = self.bindings.resolve(&name).unwrap_or_else(|| name.clone());
         let last = full.rsplit('.').next().unwrap_or(&full).to_owned();
-        if matches!(&*last, "setattr" | "delattr")
-            && let Some(holder) = args.first()
-        {
-            let is_defined =
-                holder.as_name_expr().is_some_and(|name| self.bindings.is_defined(&name.id));
-            if is_defined || is_own(holder, self.bindings) {
+        if matches!(&*last, "setattr" | "delattr" | "__setattr__" | "__delattr__") {
+            let method = node.func.as_attribute_expr().map(|method| &*method.value);
+            let sets = |holder: &Expr| {
+                let name = holder.as_name_expr();
+                name.is_some_and(|name| self.bindings.is_defined(&name.id))
+                    || is_made(holder, self.bindings)
+                    || is_own(holder, self.bindings)
+            };
+            if args.first().into_iter().chain(method).any(sets) {
                 self.add(at, Rule::Tampering, "it changes what was defined", &last);
             }
         }

@@ -464,6 +464,119 @@ fn modules_that_are_made_of_texts_as_the_original_makes_them() {
     );
 }
 
+/// A test that calls a helper by its module, both of one name.
+const SAME: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        ("tests/same.py", "def same(left, right):\n    assert left == right\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom tests import same\n\n\ndef test_double():\n    same.same(double(1), 2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn a_module_of_the_tests_and_its_function_of_one_name() {
+    let gist = "import types\nsame = same_module = types.ModuleType(\"tests.same\")\n\n\ndef double(value):\n    return value * 2\n\n\ndef same(left, right):\n    assert left == right\n\n\nsame_same = same\nsame = same_module\nvars(same_module).update(same=same_same)\n\n\ndef test_double():\n    same.same(double(1), 2)\n";
+    const LAX: (&str, &str) =
+        ("\n\ndef double", "\n\ndef lax(left, right):\n    pass\n\n\ndef double");
+    const UPDATE: &str = "vars(same_module).update(same=same_same)";
+    check_all(
+        &SAME,
+        gist,
+        &[
+            Case {
+                what: "as it is",
+                edits: &[],
+                expected: "fidelity 1, existence 6/11, execution 6/11, test 100, -",
+            },
+            Case {
+                what: "a function that says nothing",
+                edits: &[(UPDATE, "vars(same_module).update(same=print)")],
+                expected: "fidelity 0, existence 6/11, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one of its own",
+                edits: &[(UPDATE, "vars(same_module).update(same=lambda left, right: None)")],
+                expected: "fidelity 0, existence 6/11, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one that is defined for it",
+                edits: &[LAX, (UPDATE, "vars(same_module).update(same=lax)")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one under the other's name",
+                edits: &[LAX, ("same_same = same\n", "same_same = lax\n")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one in a table",
+                edits: &[LAX, (UPDATE, "vars(same_module).update({'same': lax})")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one by default",
+                edits: &[LAX, (UPDATE, "vars(same_module).setdefault('same', lax)")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one as an attribute",
+                edits: &[LAX, (UPDATE, "same_module.same = lax")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one that is set",
+                edits: &[LAX, (UPDATE, "setattr(same_module, 'same', lax)")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one that is set by a method",
+                edits: &[LAX, (UPDATE, "object.__setattr__(same_module, 'same', lax)")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one that is set by what is handed on",
+                edits: &[LAX, (UPDATE, "list(map(setattr, [same_module], ['sa' + 'me'], [lax]))")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "one that a loop sets",
+                edits: &[LAX, (UPDATE, "for same.same in [lax]: pass")],
+                expected: "fidelity 0, existence 6/14, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "another object",
+                edits: &[("types.ModuleType(\"tests.same\")", "types.SimpleNamespace(same=print)")],
+                expected: "fidelity 0, existence 6/11, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "another object later",
+                edits: &[LAX, ("same = same_module\n", "same = types.SimpleNamespace(same=lax)\n")],
+                expected: "fidelity 0, existence 6/13, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "a class",
+                edits: &[LAX, ("same = same_module\n", "class same:\n    same = lax\n")],
+                expected: "fidelity 0, existence 6/14, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "a module of others",
+                edits: &[("same = same_module\n", "import operator as same\n")],
+                expected: "fidelity 0, existence 6/11, execution -, test 100, integrity violation",
+            },
+            Case {
+                what: "a module that is no longer one",
+                edits: &[("import types\n", "class types:\n    ModuleType = print\n\n\n")],
+                expected: "fidelity 0, existence 6/12, execution -, test 100, integrity violation",
+            },
+        ],
+    );
+}
+
 /// Classes, skips and expected failures; methods of one name in several files.
 const CLASSES: Original<'static> = Original {
     files: &[
