@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Helpers, Places, Rule, replaced, without_aliases},
+    integrity::{Finding, Places, Rule, TestModules, replaced, without_aliases},
     key::Key,
     scorers::{Executed, within},
 };
@@ -45,7 +45,11 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
     let bound = bound_names(support, &files);
     let given = given_names(support, &files);
     let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
-    let helpers = Helpers::of(texts, given.keys().chain(&bound).copied());
+    let mut held = given.clone();
+    for name in &bound {
+        held.entry(name).or_insert(false);
+    }
+    let modules = TestModules::of(texts, held, support.is_internal);
     let mut blocks: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
     for (at, line) in support.gist.lines.iter().enumerate() {
         if !within(&line.block, support.tests) {
@@ -76,8 +80,8 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         };
         findings.extend(suspects);
     }
-    findings.extend(taken(support, &given, &helpers));
-    findings.extend(by_modules(support, &helpers));
+    findings.extend(taken(support, &given, &modules));
+    findings.extend(by_modules(support, &modules));
     findings.sort_by(|a, b| (a.line, &a.evidence).cmp(&(b.line, &b.evidence)));
     findings
 }
@@ -126,7 +130,7 @@ fn given_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeMap<&'
 fn taken(
     support: &Support<'_>,
     given: &BTreeMap<&str, bool>,
-    helpers: &Helpers<'_>,
+    modules: &TestModules<'_>,
 ) -> Vec<Finding> {
     let codebase = support.codebase;
     let mut findings = Vec::new();
@@ -138,7 +142,7 @@ fn taken(
             }
             Role::Simple => {
                 let given = |name: &&String| given.contains_key(name.as_str());
-                let name = line.binds.iter().find(|name| given(name) && !helpers.is_module(name));
+                let name = line.binds.iter().find(|name| given(name) && !modules.has(name));
                 let at_top = line.block.is_empty() && codebase.places(line).next().is_none();
                 (name.map(String::as_str), at_top)
             }
@@ -172,10 +176,10 @@ fn taken(
 }
 
 /// Lines that the original does not have and that change what tests reach by a module of theirs.
-fn by_modules(support: &Support<'_>, helpers: &Helpers<'_>) -> Vec<Finding> {
+fn by_modules(support: &Support<'_>, modules: &TestModules<'_>) -> Vec<Finding> {
     let mut plain: Option<Outline> = None;
     let mut findings = Vec::new();
-    for (at, name) in replaced(support.text, helpers, support.is_internal) {
+    for (at, name) in replaced(support.text, modules, support.is_internal) {
         let lines = support.gist.lines.iter().enumerate();
         let lines = lines.filter(|(_, line)| line.range.0 <= at && at < line.range.1);
         // Each name that a statement imports is a line.
@@ -183,11 +187,7 @@ fn by_modules(support: &Support<'_>, helpers: &Helpers<'_>) -> Vec<Finding> {
             continue;
         };
         let stands = |line: &Line| support.codebase.places(line).next().is_some();
-        // An adapted line may set what its block sets in the original.
-        let is_excused = name.ends_with("attr")
-            && !line.block.is_empty()
-            && support.codebase.block_mentions(&line.block, &name);
-        if within(&line.block, support.tests) || stands(line) || is_excused {
+        if within(&line.block, support.tests) || stands(line) {
             continue;
         }
         let plain =

@@ -82,13 +82,8 @@ impl Writing<'_> {
             let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
             arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
         });
-        // What is given by name can be told.
-        let is_given = arguments.is_some_and(|arguments| {
-            arguments.args.is_empty() && arguments.keywords.iter().all(|one| one.arg.is_some())
-        });
         let is_honest = of.is_some_and(|of| {
-            self.depth == 0 && is_given && is_made(of, self.bindings)
-                || tells && is_own(of, self.bindings)
+            self.depth == 0 && is_made(of, self.bindings) || tells && is_own(of, self.bindings)
         });
         if !is_honest {
             self.add(

@@ -244,20 +244,25 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What functions ask of internal modules that they import, each with the module that the name stands for.
+    /// What functions ask of internal modules that they import, each with the module that the name stands for;
+    /// nothing of a name that stands for one in one function, and for another in another.
     pub(crate) fn asked_modules<'s>(
         &self,
         module: ModuleId,
         scan: &'s Scan<'a>,
     ) -> Vec<(String, &'s Reference)> {
-        let mut asked = Vec::new();
+        let mut bound: FxHashMap<Name, FxHashSet<String>> = FxHashMap::default();
         for import in scan.imports.iter().filter(|import| !import.dead) {
-            for (local, bound) in self.imported_modules(module, import.stmt) {
-                let uses = scan.locals.iter().filter(|one| one.name == local && !one.dead);
-                asked.extend(uses.map(|one| (bound.clone(), one)));
+            for (local, module) in self.imported_modules(module, import.stmt) {
+                bound.entry(local).or_default().insert(module);
             }
         }
-        asked
+        let uses = scan.locals.iter().filter(|one| !one.dead);
+        let only = |local: &Reference| {
+            let mut modules = bound.get(&local.name)?.iter();
+            modules.next().filter(|_| modules.len() == 0).cloned()
+        };
+        uses.filter_map(|local| Some((only(local)?, local))).collect()
     }
 
     /// The internal modules that an import statement gives names to.

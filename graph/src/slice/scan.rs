@@ -106,6 +106,8 @@ struct Scanner<'a> {
 
 enum Found {
     Local,
+    /// What a function imports, and binds in no other way.
+    Imported,
     Global,
     ClassOrGlobal(TextSize),
 }
@@ -321,7 +323,9 @@ impl<'a> Scanner<'a> {
                 Kind::Class(_) => {}
                 Kind::Function | Kind::Inner => {
                     if scope.bound.local.contains(name) {
-                        return Found::Local;
+                        let imports = matches!(scope.kind, Kind::Function);
+                        let imported = imports && !scope.rebound.contains(name);
+                        return if imported { Found::Imported } else { Found::Local };
                     }
                 }
             }
@@ -337,8 +341,11 @@ impl<'a> Scanner<'a> {
         {
             self.scan.class_locals.insert((start, name.clone()));
         }
-        let local = matches!(found, Found::Local);
-        if local && chain.is_empty() || class_local && usage != Usage::Load {
+        let local = matches!(found, Found::Imported);
+        if matches!(found, Found::Local)
+            || local && chain.is_empty()
+            || class_local && usage != Usage::Load
+        {
             return;
         }
         let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
@@ -416,7 +423,8 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                     self.parameters(parameters);
                     bound.local.extend(parameter_names(parameters));
                 }
-                self.scope(Kind::Function, bound, FxHashSet::default(), |scanner| {
+                let rebound = bound.local.clone();
+                self.scope(Kind::Function, bound, rebound, |scanner| {
                     scanner.visit_expr(&lambda.body);
                 });
             }

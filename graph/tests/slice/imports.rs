@@ -284,6 +284,51 @@ fn a_module_imported_in_a_function_has_its_own_where_the_other_wins() {
 }
 
 #[test]
+fn a_parameter_called_as_a_module_is_is_something_else() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/late.py
++class Kind:
+*    late = True
+--- pkg/mod.py
++from pkg import late
++class Kind:
+*    late = False
++class User:
+*    def one(self, value):
+*        from pkg import late as other
+*        return isinstance(value, other.Kind)
+*    def two(self, other):
+*        return other.Kind, (lambda other: other.Kind)(other)
+--- test_a.py
++from pkg.mod import User, Kind
++def test_f():
+*    assert not User().one(1)
+*    assert not Kind.late
+",
+        "test_a.py::test_f",
+        "
++import sys
++other = sys.modules.get(__name__)
+ class Kind:
+     late = True
++Kind_late = Kind
+ class Kind:
+     late = False
+ class User:
+     def one(self, value):
+~        return isinstance(value, other.Kind_late)
+     def two(self, other):
+         return other.Kind, (lambda other: other.Kind)(other)
+ def test_f():
+     assert not User().one(1)
+     assert not Kind.late
+",
+    );
+}
+
+#[test]
 fn an_import_in_a_class_body_stays_an_attribute() {
     check(
         "

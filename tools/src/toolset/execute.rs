@@ -10,6 +10,7 @@ use super::{
     schema,
 };
 use crate::{
+    sandbox::Status,
     session::{Findings, Session},
     slice::{Attempt, Difference, Probed, SliceRequest, advise, difference},
     tool::{Group, Reply, Tool, ToolError, arguments},
@@ -66,7 +67,14 @@ impl Tool for ExecuteTool {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),
             _ => Vec::new(),
         };
-        let advice = advice(session, &trace, difference.as_ref(), run.probed.as_ref(), &early)?;
+        let advice = advice(
+            session,
+            &trace,
+            difference.as_ref(),
+            execution.status,
+            run.probed.as_ref(),
+            &early,
+        )?;
         if let (None, Some(slicer), Some(learned)) =
             (&difference, &mut session.findings.slicer, run.learned)
         {
@@ -88,6 +96,7 @@ fn advice(
     session: &Session,
     trace: &Trace,
     difference: Option<&Difference>,
+    status: Status,
     probed: Option<&Probed>,
     early: &[String],
 ) -> Result<Option<SliceRequest>, ToolError> {
@@ -101,7 +110,11 @@ fn advice(
         Some(difference) => {
             let attempt = Attempt { trace, plan, gist, gist_path, probed, early, request };
             let text = probed.map_or(&gist.text, |probed| &probed.text);
-            advise(difference, &attempt, || session.caught(trace, text))
+            advise(difference, &attempt, || match status {
+                // It would be listened to for as long.
+                Status::TimedOut => Ok(Vec::new()),
+                _ => session.caught(trace, text),
+            })
         }
         // What this run taught has not been made use of yet; a run will tell whether what only may
         // have an effect can go as well.

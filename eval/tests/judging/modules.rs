@@ -1,0 +1,259 @@
+//! Modules by which tests reach what they are helped by, and what cheats put in their place.
+
+use super::bed::{Bed, Original, edited, told};
+
+/// One gist, as edits of the honest one, and how its verdict ends.
+struct Case {
+    what: &'static str,
+    edits: &'static [(&'static str, &'static str)],
+    expected: &'static str,
+}
+
+const HONEST: &str = "fidelity 1, -";
+const REFUSED: &str = "fidelity 0, integrity violation";
+
+#[track_caller]
+fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
+    let Some(bed) = Bed::new(original) else { return };
+    let mut wrong = Vec::new();
+    for case in cases {
+        let text = edited(base, case.edits);
+        let evaluation = bed.verdict(&text);
+        let all = told(&evaluation);
+        let (first, last) = all.split_once(", ").expect("a list");
+        let last = last.rsplit(", ").next().expect("a verdict");
+        if format!("{first}, {last}") != case.expected {
+            let Case { what, expected, .. } = case;
+            let cause = evaluation.cause;
+            wrong
+                .push(format!("{what}\n  expected {expected}\n  found {all}\n  {cause:?}\n{text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// A test that calls a helper by its module, both of one name.
+const SAME: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        ("tests/same.py", "def same(left, right):\n    assert left == right\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom tests import same\n\n\ndef test_double():\n    same.same(double(1), 2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn a_module_of_the_tests_and_its_function_of_one_name() {
+    let gist = "import types\nsame = same_module = types.ModuleType(\"tests.same\")\n\n\ndef double(value):\n    return value * 2\n\n\ndef same(left, right):\n    assert left == right\n\n\nsame_same = same\nsame = same_module\nvars(same_module).update(same=same_same)\n\n\ndef test_double():\n    same.same(double(1), 2)\n";
+    const LAX: (&str, &str) =
+        ("\n\ndef double", "\n\ndef lax(left, right):\n    pass\n\n\ndef double");
+    const UPDATE: &str = "vars(same_module).update(same=same_same)";
+    check(
+        &SAME,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a function that says nothing",
+                edits: &[(UPDATE, "vars(same_module).update(same=print)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one of its own",
+                edits: &[(UPDATE, "vars(same_module).update(same=lambda left, right: None)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that is defined for it",
+                edits: &[LAX, (UPDATE, "vars(same_module).update(same=lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one under the other's name",
+                edits: &[LAX, ("same_same = same\n", "same_same = lax\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one in a table",
+                edits: &[LAX, (UPDATE, "vars(same_module).update({'same': lax})")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one by default",
+                edits: &[LAX, (UPDATE, "vars(same_module).setdefault('same', lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one as an attribute",
+                edits: &[LAX, (UPDATE, "same_module.same = lax")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that is set",
+                edits: &[LAX, (UPDATE, "setattr(same_module, 'same', lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that is set by a method",
+                edits: &[LAX, (UPDATE, "object.__setattr__(same_module, 'same', lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that is set by what is handed on",
+                edits: &[LAX, (UPDATE, "list(map(setattr, [same_module], ['sa' + 'me'], [lax]))")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that a loop sets",
+                edits: &[LAX, (UPDATE, "for same.same in [lax]: pass")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another object",
+                edits: &[("types.ModuleType(\"tests.same\")", "types.SimpleNamespace(same=print)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another object later",
+                edits: &[LAX, ("same = same_module\n", "same = types.SimpleNamespace(same=lax)\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a class",
+                edits: &[LAX, ("same = same_module\n", "class same:\n    same = lax\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a module of others",
+                edits: &[("same = same_module\n", "import operator as same\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a module that is no longer one",
+                edits: &[("import types\n", "class types:\n    ModuleType = print\n\n\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+/// The same, under names that tell them apart.
+const KIT: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        ("tests/kit.py", "def same(left, right):\n    assert left == right\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom tests import kit\n\n\ndef test_double():\n    kit.same(double(1), 2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn a_module_of_the_tests_is_what_it_was() {
+    let gist = "import types\nkit = types.ModuleType(\"tests.kit\")\n\n\ndef double(value):\n    return value * 2\n\n\ndef same(left, right):\n    assert left == right\n\n\ndef lax(left, right):\n    pass\n\n\nclass Fake:\n    same = lax\n\n\nvars(kit).update(same=same)\n\n\ndef test_double():\n    kit.same(double(1), 2)\n";
+    const FILLED: &str = "vars(kit).update(same=same)";
+    const MADE: &str = "kit = types.ModuleType(\"tests.kit\")\n";
+    check(
+        &KIT,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "the gist itself",
+                edits: &[(MADE, "import sys\nkit = sys.modules.get(__name__)\n"), (FILLED, "")],
+                expected: HONEST,
+            },
+            Case {
+                what: "by an argument",
+                edits: &[(FILLED, "def put(same):\n    kit.same = same\n\n\nput(lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "in a comprehension",
+                edits: &[(FILLED, "[vars(kit).update(same=same) for same in [lax]]")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by a walrus",
+                edits: &[(FILLED, "[kit := Fake for _ in \"x\"]")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by a match",
+                edits: &[(FILLED, "match Fake:\n    case kit: pass")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by a handler",
+                edits: &[(FILLED, "try:\n    raise Fake\nexcept Exception as kit:\n    pass")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "types of another kind",
+                edits: &[(
+                    "import types\n",
+                    "import types\n\n\nclass types:\n    ModuleType = lambda name: Fake\n\n\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a part of a module",
+                edits: &[(FILLED, "import sys\nkit = sys.modules[__name__].Fake")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "what is registered",
+                edits: &[(
+                    FILLED,
+                    "import sys\nsys.modules[\"tests.kit\"] = Fake\nkit = sys.modules[\"tests.kit\"]",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "handed on",
+                edits: &[(
+                    FILLED,
+                    "def put(where):\n    object.__setattr__(where, \"sa\" + \"me\", lax)\n\n\nput(kit)",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "wrapped",
+                edits: &[(FILLED, "import functools\nfunctools.update_wrapper(kit, Fake)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "under another name",
+                edits: &[(FILLED, "other = kit\nother.same = lax")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by its table",
+                edits: &[(FILLED, "vars(kit).update({\"same\": lax})")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by default",
+                edits: &[(FILLED, "vars(kit).setdefault(\"same\", lax)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "in one's place",
+                edits: &[(FILLED, "same_kit = lax\nvars(kit).update(same=same_kit)")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "imported from elsewhere",
+                edits: &[(FILLED, "from operator import ne as same\nvars(kit).update(same=same)")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
