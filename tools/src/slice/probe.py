@@ -5,7 +5,10 @@ class __gist_probe__:
     def __init__(self, tag):
         self.tag = tag
     def __call__(self, found):
-        return __gist_asked__(self.tag, found)
+        if type(found) is type(__gist_asked__.__note__) and found.__name__ in ("__init_subclass__", "__class_getitem__"):
+            found = classmethod(found)
+        data = hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
+        return (__gist_data__ if data else __gist_asked__)(self.tag, found)
 class __gist_asked__:
     def __init__(self, tag, found):
         self.__dict__["tag"] = tag
@@ -16,15 +19,15 @@ class __gist_asked__:
         log = __gist_open__(__gist_log__, __gist_os__.O_WRONLY | __gist_os__.O_APPEND | __gist_os__.O_CREAT, 0o600)
         __gist_write__(log, (self.tag + "\n").encode())
         __gist_close__(log)
+    def __set_name__(self, owner, name):
+        self.__dict__["name"] = name
+        if hasattr(type(self.found), "__set_name__"):
+            self.found.__set_name__(owner, name)
     def __get__(self, owner, kind=None):
         self.__note__()
-        return self.found.__get__(owner, kind)
-    def __set__(self, owner, value):
-        self.__note__()
-        if hasattr(type(self.found), "__set__"):
-            self.found.__set__(owner, value)
-        else:
-            owner.__dict__[self.found.__name__] = value
+        if hasattr(type(self.found), "__get__"):
+            return self.found.__get__(owner, kind)
+        return getattr(owner, "__dict__", {}).get(self.__dict__.get("name"), self.found)
     def __call__(self, *args, **kwargs):
         self.__note__()
         return self.found(*args, **kwargs)
@@ -33,3 +36,14 @@ class __gist_asked__:
             raise AttributeError(name)
         self.__note__()
         return getattr(self.found, name)
+    def __setattr__(self, name, value):
+        setattr(self.found, name, value)
+    def __delattr__(self, name):
+        delattr(self.found, name)
+class __gist_data__(__gist_asked__):
+    def __set__(self, owner, value):
+        self.__note__()
+        self.found.__set__(owner, value)
+    def __delete__(self, owner):
+        self.__note__()
+        self.found.__delete__(owner)

@@ -2,6 +2,7 @@
 
 mod caught;
 mod hostile;
+mod probing;
 mod pythons;
 mod running;
 mod tracing;
@@ -83,6 +84,7 @@ impl Project {
             hash_seed: 0,
             variables: &self.variables,
             absent: &[],
+            max_failures: None,
         }
     }
 }
