@@ -28,6 +28,8 @@ pub(super) struct Bindings<'a> {
     times: FxHashMap<String, usize>,
     /// How often a name of the module's own is given to something, and its plain values.
     top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
+    /// What imports at the top level give a name.
+    top_imports: FxHashMap<String, Vec<String>>,
     /// The values that plain assignments give a name.
     values: FxHashMap<String, Vec<&'a Expr>>,
     /// For each of these values the function or class that it is assigned in, if any.
@@ -75,6 +77,31 @@ impl<'a> Bindings<'a> {
             None if self.own.contains(name) => None,
             None => Some(chain.to_owned()),
         }
+    }
+
+    /// The full name that a dotted one has at the top level, where imports there give its first part something;
+    /// `Some(None)` where that may be more than one thing. What functions call so is theirs.
+    pub(super) fn resolve_at_top(&self, chain: &str) -> Option<Option<String>> {
+        let name = first(chain);
+        let all = self.top_imports.get(name)?;
+        let only = self.top.get(name).is_some_and(|(times, _)| *times == all.len());
+        let full = all.first().filter(|full| only && all.iter().all(|other| other == *full));
+        Some(full.map(|full| format!("{full}{}", &chain[name.len()..])))
+    }
+
+    /// The full name that a dotted one has at the top level.
+    pub(super) fn at_top(&self, chain: &str) -> Option<String> {
+        self.resolve_at_top(chain).unwrap_or_else(|| self.resolve(chain))
+    }
+
+    /// Whether an import at the top level gives a name something.
+    pub(super) fn is_imported_at_top(&self, name: &str) -> bool {
+        self.top_imports.contains_key(name)
+    }
+
+    /// The modules whose names are all imported at the top level, those of packages around with a dot.
+    pub(super) fn stars(&self) -> &[String] {
+        self.top_imports.get("*").map_or(&[], Vec::as_slice)
     }
 
     /// The value of a name that is given one value once.
@@ -243,6 +270,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn imported(&mut self, name: String, full: String) {
+        self.count(&name);
+        self.imported_at_top(&name, full.clone());
+        self.found.imported.insert(name, full);
+    }
+
+    fn imported_at_top(&mut self, name: &str, full: String) {
+        if self.depth == 0 {
+            self.found.top_imports.entry(name.to_owned()).or_default().push(full);
+        }
+    }
+
     fn defined(&mut self, name: &Identifier) {
         self.own(Some(name));
         self.found.defined.insert(name.to_string());
@@ -287,17 +326,20 @@ impl<'a> Visitor<'a> for Reader<'a> {
                         Some(name) => (name.to_string(), full),
                         None => (first(&full).to_owned(), first(&full).to_owned()),
                     };
-                    self.count(&name);
-                    self.found.imported.insert(name, full);
+                    self.imported(name, full);
                 }
             }
             Stmt::ImportFrom(node) => {
                 let module = node.module.as_ref().map(ToString::to_string).unwrap_or_default();
                 for alias in &node.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
-                    self.count(&name);
-                    if node.level == 0 {
-                        self.found.imported.insert(name, format!("{module}.{}", alias.name));
+                    let full = format!("{module}.{}", alias.name);
+                    match node.level {
+                        0 => self.imported(name, full),
+                        _ => {
+                            self.count(&name);
+                            self.imported_at_top(&name, format!(".{full}"));
+                        }
                     }
                 }
             }
@@ -338,6 +380,11 @@ impl<'a> Visitor<'a> for Reader<'a> {
         match expr {
             Expr::Name(name) if name.ctx == ExprContext::Store => {
                 self.named(&name.id);
+                // What a comprehension of the top level goes through stands before what the module has, and what
+                // it assigns is the module's own.
+                if self.depth > 0 && self.scope.is_none() {
+                    self.found.top.entry(name.id.to_string()).or_default().0 += 1;
+                }
             }
             // What it stood for before, or in Python itself, it may stand for again.
             Expr::Name(name) if name.ctx == ExprContext::Del => self.count(&name.id),

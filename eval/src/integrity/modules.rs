@@ -173,6 +173,16 @@ impl<'a> Looking<'a> {
 
     fn full(&self, expr: &Expr) -> Option<String> {
         let written = chain(expr)?;
+        // What an object that the gist registers hands out with all its names may be anything.
+        let is_ours = |star: &String| star.starts_with('.') || (self.is_internal)(star);
+        if self.bindings.stars().iter().any(is_ours) {
+            return None;
+        }
+        if self.depth == 0
+            && let Some(full) = self.bindings.resolve_at_top(&written)
+        {
+            return full;
+        }
         let first = written.split('.').next().unwrap_or_default();
         let is_plain = !self.bindings.is_imported(first) || self.bindings.is_only_imported(first);
         is_plain.then(|| self.bindings.resolve(&written)).flatten()

@@ -2,7 +2,7 @@
 //! foreign things whose parts are replaced, comparisons that always hold, data that could hold code.
 
 use ruff_python_ast::{
-    Arguments, Expr, ExprContext, Stmt, StmtFunctionDef,
+    Arguments, Expr, ExprAttribute, ExprContext, ExprSubscript, Stmt, StmtFunctionDef,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextSize};
@@ -11,7 +11,7 @@ use super::{
     Rule,
     bindings::{Bindings, chain, elements},
     fold::{fold, texts},
-    tables::{excuse, is_itself, owner, table},
+    tables::{excuse, is_itself, is_made, is_own, owner, table},
     words::{COMPARES, decides, judge_attribute, judge_text},
 };
 
@@ -28,12 +28,14 @@ pub(super) struct Suspect {
 pub(super) const NEVER: &str = "\u{0}";
 /// So many numbers in one display could be an archive.
 const NUMBERS: usize = 100;
+/// What gives an attribute to something by its name, or deletes one.
+const SETTERS: [&str; 4] = ["setattr", "delattr", "__setattr__", "__delattr__"];
 /// Texts shorter than this hold no code worth hiding, in bytes.
 const CODE: usize = 40;
 
 /// All that is suspicious by its shape.
 pub(super) fn suspects(body: &[Stmt], bindings: &Bindings<'_>) -> Vec<Suspect> {
-    let mut looking = Looking { bindings, found: Vec::new() };
+    let mut looking = Looking { bindings, is_given_itself: false, found: Vec::new() };
     for stmt in body {
         looking.visit_stmt(stmt);
     }
@@ -42,6 +44,8 @@ pub(super) fn suspects(body: &[Stmt], bindings: &Bindings<'_>) -> Vec<Suspect> {
 
 struct Looking<'a> {
     bindings: &'a Bindings<'a>,
+    /// Whether what is assigned is the gist's own module.
+    is_given_itself: bool,
     found: Vec<Suspect>,
 }
 
@@ -50,30 +54,53 @@ impl Looking<'_> {
         self.found.push(Suspect { at, rule, what: what.into(), word: word.to_owned() });
     }
 
-    fn target(&mut self, target: &Expr, value: Option<&Expr>) {
-        match target {
-            Expr::Tuple(node) => node.elts.iter().for_each(|part| self.target(part, None)),
-            Expr::List(node) => node.elts.iter().for_each(|part| self.target(part, None)),
-            Expr::Starred(node) => self.target(&node.value, None),
-            Expr::Attribute(node) => {
-                let name = node.attr.as_str();
-                if decides(name) || name == "__code__" || name == "__class__" {
-                    self.add(target.start(), Rule::Tampering, format!("it replaces {name}"), name);
-                } else if !value.is_some_and(is_itself)
-                    && let Some(holder) = self.bindings.outside_among(&node.value)
-                {
-                    let what = format!("it replaces {name} of {holder}");
-                    self.add(target.start(), Rule::Tampering, what, name);
-                }
+    /// An attribute that is given something or deleted, in whatever statement.
+    fn stored(&mut self, node: &ExprAttribute) {
+        let name = node.attr.as_str();
+        if decides(name) || name == "__code__" || name == "__class__" {
+            return self.add(node.start(), Rule::Tampering, format!("it replaces {name}"), name);
+        }
+        if self.is_given_itself {
+            return;
+        }
+        if let Some(holder) = self.bindings.outside_among(&node.value) {
+            let what = format!("it replaces {name} of {holder}");
+            self.add(node.start(), Rule::Tampering, what, name);
+        } else if is_own(&node.value, self.bindings)
+            || self.bindings.is_imported_at_top(name) && !is_made(&node.value, self.bindings)
+        {
+            // Whatever object that is: by another name it may be the gist's own module.
+            let word = chain(&node.value).map(|of| format!("{of}.{name}"));
+            let word = word.as_deref().unwrap_or(NEVER);
+            self.add(node.start(), Rule::Tampering, format!("it may replace {name}"), word);
+        }
+    }
+
+    /// The same by a function that is told the name.
+    fn set(&mut self, func: &Expr, arguments: &Arguments, at: TextSize) {
+        let is_setter = |expr: &Expr| match expr {
+            Expr::Attribute(node) => SETTERS.contains(&node.attr.as_str()),
+            Expr::Name(node) => {
+                let full = self.bindings.resolve(&node.id);
+                full.is_some_and(|full| SETTERS.contains(&full.rsplit('.').next().unwrap_or(&full)))
             }
-            Expr::Subscript(node) => {
-                if let Some(table) = table(&node.value, self.bindings) {
-                    let what = format!("it writes into {}", table.trim_end_matches('('));
-                    let word = excuse(&node.value, self.bindings);
-                    self.add(target.start(), Rule::Tampering, what, &word);
-                }
-            }
-            _ => {}
+            _ => false,
+        };
+        let is_import = |text: &String| self.bindings.is_imported_at_top(text);
+        let args = &arguments.args;
+        let mut names = args.iter().filter_map(|arg| texts(arg, self.bindings)).flatten();
+        if std::iter::once(func).chain(args).any(is_setter)
+            && let Some(name) = names.find(is_import)
+        {
+            self.add(at, Rule::Tampering, format!("it may replace {name}"), NEVER);
+        }
+    }
+
+    fn written(&mut self, node: &ExprSubscript) {
+        if let Some(table) = table(&node.value, self.bindings) {
+            let what = format!("it writes into {}", table.trim_end_matches('('));
+            let word = excuse(&node.value, self.bindings);
+            self.add(node.start(), Rule::Tampering, what, &word);
         }
     }
 
@@ -173,12 +200,13 @@ impl Looking<'_> {
 impl<'a> Visitor<'a> for Looking<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::Assign(node) => {
-                node.targets.iter().for_each(|target| self.target(target, Some(&node.value)));
+            // A package has the gist itself in the place of a module of its own.
+            Stmt::Assign(node) if is_itself(&node.value) => {
+                self.is_given_itself = true;
+                node.targets.iter().for_each(|target| self.visit_expr(target));
+                self.is_given_itself = false;
+                return self.visit_expr(&node.value);
             }
-            Stmt::AugAssign(node) => self.target(&node.target, None),
-            Stmt::AnnAssign(node) if node.value.is_some() => self.target(&node.target, None),
-            Stmt::Delete(node) => node.targets.iter().for_each(|target| self.target(target, None)),
             Stmt::FunctionDef(node) if always(node) => {
                 let at = node.body.last().map_or(node.start(), Ranged::start);
                 let what = format!("{} does not look at what it compares", node.name);
@@ -192,7 +220,12 @@ impl<'a> Visitor<'a> for Looking<'_> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Call(node) => self.call(&node.func, &node.arguments, node.start()),
+            Expr::Call(node) => {
+                self.call(&node.func, &node.arguments, node.start());
+                self.set(&node.func, &node.arguments, node.start());
+            }
+            Expr::Attribute(node) if node.ctx != ExprContext::Load => self.stored(node),
+            Expr::Subscript(node) if node.ctx != ExprContext::Load => self.written(node),
             Expr::Subscript(node)
                 if node.ctx == ExprContext::Load && table(&node.value, self.bindings).is_some() =>
             {
@@ -206,7 +239,6 @@ impl<'a> Visitor<'a> for Looking<'_> {
                     self.add(expr.start(), Rule::EncodedCode, what, NEVER);
                 }
             }
-            Expr::Named(node) => self.target(&node.target, None),
             Expr::StringLiteral(node) => {
                 self.text(node.value.to_str(), expr.start());
                 self.said(node.value.to_str(), expr.start());

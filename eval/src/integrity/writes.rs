@@ -2,7 +2,8 @@
 //! failures that are swallowed.
 
 use ruff_python_ast::{
-    Arguments, ExceptHandler, Expr, ExprCall, Operator, Parameters, Stmt, StmtTry,
+    Arguments, ExceptHandler, Expr, ExprAttribute, ExprCall, ExprContext, Operator, Parameters,
+    Stmt, StmtTry,
     visitor::{Visitor, walk_annotation, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -174,20 +175,13 @@ impl Writing<'_> {
         }
     }
 
-    fn target(&mut self, target: &Expr) {
-        match target {
-            Expr::Tuple(node) => node.elts.iter().for_each(|part| self.target(part)),
-            Expr::List(node) => node.elts.iter().for_each(|part| self.target(part)),
-            Expr::Attribute(node) => {
-                let name = node.value.as_name_expr().map(|name| name.id.as_str());
-                let is_told =
-                    matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__" | "__module__");
-                if !is_told && name.is_some_and(|name| self.bindings.is_defined(name)) {
-                    let what = format!("it changes {} of what was defined", node.attr);
-                    self.add(target.start(), Rule::Tampering, what, &node.attr);
-                }
-            }
-            _ => {}
+    /// An attribute that is given something or deleted, in whatever statement.
+    fn stored(&mut self, node: &ExprAttribute) {
+        let name = node.value.as_name_expr().map(|name| name.id.as_str());
+        let is_told = matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__" | "__module__");
+        if !is_told && name.is_some_and(|name| self.bindings.is_defined(name)) {
+            let what = format!("it changes {} of what was defined", node.attr);
+            self.add(node.start(), Rule::Tampering, what, &node.attr);
         }
     }
 
@@ -238,14 +232,8 @@ impl Writing<'_> {
 impl<'a> Visitor<'a> for Writing<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::Assign(node) => node.targets.iter().for_each(|target| self.target(target)),
-            Stmt::AnnAssign(node) if node.value.is_some() => self.target(&node.target),
-            Stmt::Delete(node) => node.targets.iter().for_each(|target| self.target(target)),
-            Stmt::AugAssign(node) => {
-                self.target(&node.target);
-                if node.op == Operator::BitOr {
-                    self.changes(&node.target, None, node.start());
-                }
+            Stmt::AugAssign(node) if node.op == Operator::BitOr => {
+                self.changes(&node.target, None, node.start());
             }
             Stmt::Try(node) => self.swallows(node),
             Stmt::ClassDef(node) => {
@@ -282,6 +270,9 @@ impl<'a> Visitor<'a> for Writing<'_> {
             Expr::Call(node) => self.call(node),
             Expr::Attribute(node) => {
                 self.spelled(node.attr.range, &node.attr);
+                if node.ctx != ExprContext::Load {
+                    self.stored(node);
+                }
                 if CHANGES.contains(&node.attr.as_str()) && self.callee != node.range {
                     self.changes(&node.value, None, node.start());
                 }

@@ -58,6 +58,144 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
             Case {
+                what: "a function that calls a parameter as the module from outside",
+                edits: &[(
+                    "\n\ndef double",
+                    "\n\ndef kinds(*types):\n    return types\n\n\ndef double",
+                )],
+                expected: HONEST,
+            },
+            Case {
+                what: "another thing under the name of that module, bound within a comprehension",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import types\nclass Lax:\n    def __init__(self, name):\n        self.same = print\n    ModuleType = classmethod(lambda own, name: own(name))\n_ = [0 for _ in [0] if (types := Lax)]\n",
+                    ),
+                    (UPDATE, "vars(same_module).update(double=double)"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one made by what a comprehension calls as the module from outside",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import types\nclass Lax:\n    ModuleType = lambda name: print\n_ = [lax := types.ModuleType(\"lib\") for types in [Lax]]\n",
+                    ),
+                    (UPDATE, "vars(same_module).update(same=lax)"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a class of that module, given by a loop",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\ntrue = types.ModuleType\nfor types.ModuleType in [lambda name: Lax]:\n    pass\n",
+                    ),
+                    (UPDATE, "for types.ModuleType in [true]:\n    pass"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same by a comprehension",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\n[0 for types.ModuleType in [lambda name: Lax]]\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the gist itself by a name, whose import is another thing then",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nme = sys.modules[__name__]\nme.types = Lax\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same within a function",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\ndef change(me):\n    me.types = Lax\nchange(sys.modules[__name__])\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same by a name that it registers",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nwith __import__(\"contextlib\").nullcontext(Lax) as sys.modules[\"lib\"].types:\n    pass\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same by a function that is told the name",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nsetattr(sys.modules[\"lib\"], \"types\", Lax)\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same by a function in hands of another",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nimport functools\nfunctools.partial(setattr, sys.modules[__name__])(\"types\", Lax)\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "all names of a module that the gist makes",
+                edits: &[
+                    (
+                        "import types\n",
+                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nlib = types.ModuleType(\"lib\")\nvars(lib).update(types=Lax)\nsys.modules[\"lib\"] = lib\nfrom lib import *\n",
+                    ),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "an instance that is given what an import has the name of",
+                edits: &[(
+                    "\n\ndef double",
+                    "\n\nclass Kinds:\n    def __init__(self, types):\n        self.kinds = types\n\n\ndef double",
+                )],
+                expected: HONEST,
+            },
+            Case {
+                what: "that module after another thing",
+                edits: &[
+                    (
+                        "import types\nsame = same_module = types",
+                        "import sys\nclass Lax:\n    same = print\n    ModuleType = lambda name: Lax\nsys.modules[\"lib\"] = sys.modules[__name__]\nfrom lib import Lax as types\nsame = same_module = types",
+                    ),
+                    ("\n\ndef double", "\nimport types\n\n\ndef double"),
+                    (UPDATE, "None"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "a function that says nothing",
                 edits: &[(UPDATE, "vars(same_module).update(same=print)")],
                 expected: REFUSED,
