@@ -142,6 +142,7 @@ fn run(
         hash_seed: 0,
         variables: spec.variables,
         absent,
+        max_failures: None,
     })
     .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
     match run.status {

@@ -61,6 +61,7 @@ fn differs(
         hash_seed: 0,
         variables: spec.variables,
         absent: &[],
+        max_failures: None,
     })?;
     if run.status == tools::Status::Interrupted {
         return Err(EvalError::Interrupted);

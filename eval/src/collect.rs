@@ -286,6 +286,7 @@ fn run(
         hash_seed: 0,
         variables: &variables,
         absent: &[],
+        max_failures: None,
     });
     // What the program left may be anything: a link is not followed, a flood not read.
     let regular =

@@ -353,6 +353,7 @@ impl Runs<'_> {
             hash_seed: 0,
             variables: original.variables,
             absent: &candidate.absent,
+            max_failures: None,
         }
     }
 

@@ -291,6 +291,7 @@ fn run_spec<'a>(
         hash_seed,
         variables: spec.variables,
         absent: &[],
+        max_failures: None,
     }
 }
 

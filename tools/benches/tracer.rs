@@ -251,6 +251,7 @@ impl Bench<'_> {
             hash_seed: 0,
             variables: &variables,
             absent: &[],
+            max_failures: None,
         };
         let run = match observer {
             None => execute(&spec)?,

@@ -140,6 +140,7 @@ impl Session {
             hash_seed: self.hash_seed,
             variables: &self.variables,
             absent: &[],
+            max_failures: None,
         }
     }
 

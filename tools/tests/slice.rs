@@ -312,6 +312,17 @@ mod differences {
             "collection f:  | NameError: x (NameError)",
         );
         check("a call passed, b call passed", "a call passed", "missing b: ran | ");
+        check(
+            "a call passed, b call passed",
+            "b call failed E:m",
+            "outcome b: call passed: nothing raised | call failed: E: m (E)",
+        );
+        check(
+            "t setup passed out=a, t call passed",
+            "t setup passed out=b, t call failed E:m",
+            "outcome t: call passed: nothing raised | call failed: E: m (E)",
+        );
+        check("a call passed, b call passed out=a", "b call passed out=b", "missing a: ran | ");
         check("a call passed", "a call passed, b call passed", "added b: absent | ran");
         check(
             "t setup passed, t call passed",
@@ -530,32 +541,64 @@ mod advice {
             for message in
                 ["Module 'pkg' has no attribute 'all'", "module pkg has no attribute all"]
             {
-                let (gist, plan) = (gist(text), Plan::default());
-                let frame = (format!("/run/{GIST}"), line, "__getattr__".to_owned());
-                let raised = Raised {
-                    kind: "AttributeError".to_owned(),
-                    message: message.to_owned(),
-                    frames: vec![frame],
-                    ..Raised::default()
-                };
-                let found = Difference {
-                    what: What::Outcome,
-                    case: None,
-                    original: String::new(),
-                    gist: String::new(),
-                    raised: Some(raised),
-                };
-                let request = &SliceRequest::default();
-                let (trace, plan, gist) = (&trace, &plan, &gist);
-                let (gist_path, early) = (GIST, &[][..]);
-                let attempt =
-                    Attempt { trace, plan, gist, gist_path, probed: None, early, request };
-                let next =
-                    advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
-                let next = next.expect("advice");
+                let raised = ("AttributeError", message, line, "__getattr__");
+                let next = raised_in(text, &trace, raised, &SliceRequest::default());
                 assert_eq!(next.adjustments.namespaces, expected, "{message}");
             }
         }
+    }
+
+    /// The advice after an error of a kind with a message, raised on a line of a gist in a function.
+    fn raised_in(
+        text: &str,
+        trace: &Trace,
+        (kind, message, line, function): (&str, &str, u32, &str),
+        request: &SliceRequest,
+    ) -> SliceRequest {
+        let found = Difference {
+            what: What::Outcome,
+            case: None,
+            original: String::new(),
+            gist: String::new(),
+            raised: Some(Raised {
+                kind: kind.to_owned(),
+                message: message.to_owned(),
+                frames: vec![(format!("/run/{GIST}"), line, function.to_owned())],
+                ..Raised::default()
+            }),
+        };
+        let (plan, gist) = (&Plan::default(), &gist(text));
+        let (gist_path, early) = (GIST, &[][..]);
+        let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
+        let next = advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
+        next.expect("advice")
+    }
+
+    #[test]
+    fn the_second_module_of_a_package_that_is_imported_by_a_computed_name_brings_the_others() {
+        let text = " 1 def load(name):\n 2     return importlib.import_module(name)\n";
+        let all = ["pkg.a", "pkg.b", "pkg.c", "pkg.early", "pkg.deep.d", "other"];
+        let file = |name: &&str| graph::FileTrace {
+            modules: vec![(*name).to_owned()],
+            phase: if *name == "pkg.early" { graph::Phase::Import } else { graph::Phase::Test },
+            ..graph::FileTrace::default()
+        };
+        let held = |name: &&str| ((*name).to_owned(), ModuleSnapshot::default());
+        let trace = Trace {
+            files: all.iter().map(file).collect(),
+            modules: all.iter().map(held).collect(),
+            ..Trace::default()
+        };
+        let after = |module: &str, request: &SliceRequest| {
+            let message = format!("No module named '{module}'");
+            raised_in(text, &trace, ("ModuleNotFoundError", &message, 2, "load"), request)
+        };
+        let first = after("pkg.b", &SliceRequest::default());
+        assert_eq!(first.adjustments.namespaces, ["pkg.b"]);
+        assert_eq!(after("other", &first).adjustments.namespaces, ["pkg.b", "other"]);
+        let second = after("pkg.c", &first).adjustments;
+        assert_eq!(second.namespaces, ["pkg.b", "pkg.a", "pkg.c"]);
+        assert_eq!(second.register, second.namespaces);
     }
 
     #[test]
@@ -585,17 +628,32 @@ mod advice {
         check(&request, "ValueError: odd", "docstrings true");
     }
 
+    /// Of a gist that was refined: what may have had an effect was left out.
+    fn without_effects() -> SliceRequest {
+        let adjustments =
+            Adjustments { impure: false, side_effects: false, ..Adjustments::default() };
+        SliceRequest { refine: true, adjustments, ..SliceRequest::default() }
+    }
+
+    #[test]
+    fn effects_come_back_before_whole_functions_and_after_what_is_named() {
+        let refined = without_effects();
+        check(&refined, "ValueError: odd", "impure true, side_effects true");
+        check(
+            &refined,
+            "ValueError: odd caught NameError: name 'other' is not defined",
+            "impure true, side_effects true",
+        );
+        check(
+            &refined,
+            "NameError: name 'other' is not defined",
+            r#"keep [{"line":30,"path":"pkg/mod.py"}]"#,
+        );
+    }
+
     #[test]
     fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
-        let mut request = SliceRequest {
-            refine: true,
-            adjustments: Adjustments {
-                impure: false,
-                side_effects: false,
-                ..Adjustments::default()
-            },
-            ..SliceRequest::default()
-        };
+        let mut request = without_effects();
         let mut climbed = Vec::new();
         while let Some(next) = after(&request, "output") {
             climbed.push(changed(&request, &next));

@@ -101,9 +101,12 @@ def _is_below(path, root):
 class _Recorder:
     """The pytest plugin: facts of the hooks, no decisions. Works with pytest 6 to 9."""
 
-    def __init__(self, tracer, own):
+    def __init__(self, tracer, own, max_failures):
         self._tracer = tracer
         self._own = own
+        self._max_failures = max_failures
+        self._failures = 0
+        self._session = None
         self._pending = {}
 
     def hooks(self):
@@ -174,6 +177,9 @@ class _Recorder:
     def _collection_error(self, node, exception):
         _record("collection_error", id=_text(node), raised=_raised(exception, exception.__traceback__))
 
+    def pytest_sessionstart(self, session):
+        self._session = session
+
     def pytest_collection_finish(self, session):
         _record("collected", ids=[_text(item.nodeid) for item in session.items])
 
@@ -214,6 +220,11 @@ class _Recorder:
             raised=self._pending.pop((report.nodeid, report.when), None),
             **{name: _text(text) for name, text in streams.items()}
         )
+        self._failures += report.outcome == "failed"
+        # Told any earlier, pytest would end this test as the last of its module, class and session.
+        if report.when == "teardown" and self._max_failures is not None:
+            if self._failures >= self._max_failures:
+                self._session.shouldstop = "enough tests failed"
 
 
 def _relative(path):
@@ -256,7 +267,7 @@ def _run_pytest(spec, tracer):
     if _loads_coverage(args):
         # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
         args.append("--no-cov")
-    code = pytest.main(args, plugins=[_Recorder(tracer, own).hooks()])
+    code = pytest.main(args, plugins=[_Recorder(tracer, own, spec["max_failures"]).hooks()])
     _record("complete", code=int(code))
     sys.exit(code)
 

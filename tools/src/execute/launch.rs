@@ -35,6 +35,7 @@ struct Settings<'a, T> {
     entry: Option<String>,
     orig_argv: Vec<String>,
     absent: &'a [String],
+    max_failures: Option<usize>,
     trace: Option<&'a T>,
 }
 
@@ -141,6 +142,7 @@ fn lay_out<T: Serialize>(
         },
         orig_argv: spec.command.words(&spec.environment.python.to_string_lossy()),
         absent: spec.absent,
+        max_failures: spec.max_failures,
         trace,
     };
     let settings = serde_json::to_vec(&settings).expect("strings and options serialise");

@@ -48,6 +48,8 @@ pub struct RunSpec<'a> {
     /// Top-level packages that the program has to do without, though pytest or a plugin of it may need
     /// its own; empty for an original.
     pub absent: &'a [String],
+    /// Failed phases of tests behind which pytest is told to stop; without, it runs them all.
+    pub max_failures: Option<usize>,
 }
 
 /// Why a command could not be run. Whatever the command itself does is an [`Execution`].
@@ -139,6 +141,12 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// Phases of its cases that failed.
+    pub(crate) fn failures(&self) -> usize {
+        let phases = self.cases.iter().flat_map(|case| &case.phases);
+        phases.filter(|phase| phase.outcome == "failed").count()
+    }
+
     /// The execution of a program whose record says that it could not be started, where the same
     /// interpreter is known to start such programs: then the program made the record say so. `None`
     /// where the machine failed.

@@ -36,6 +36,19 @@ pub struct GistRun {
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 
+/// Phases of tests that may fail besides as many as the original's. A gist that comes so far agrees in fewer cases
+/// than one that does not.
+const MORE_FAILURES: usize = 10;
+
+/// What a run of a gist is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To tell what it does.
+    Verify,
+    /// To tell what the next gist needs: probes are heard, and where many tests fail the rest is not waited for.
+    Learn,
+}
+
 /// A copy of the repository, gone with this value, and which of its files a gist replaces.
 pub(crate) struct Pristine<'s> {
     workspace: &'s Workspace,
@@ -79,7 +92,7 @@ impl Session {
     /// The errors that a gist raises under the command, those included that it catches.
     pub(crate) fn caught(&self, trace: &Trace, text: &str) -> Result<Vec<Raised>, ToolError> {
         let pristine = self.pristine(trace)?;
-        self.in_its_place(&pristine, text, true, |candidate, spec, _| {
+        self.in_its_place(&pristine, text, Purpose::Learn, |candidate, spec, _| {
             match caught(spec, Path::new(&candidate.gist)) {
                 // The same text ran before: what is told is a hint, and its lack no failure.
                 Err(error) => Execution::spoiled(&error).map(|_| Vec::new()).ok_or(error),
@@ -105,34 +118,33 @@ impl Session {
         probed: Option<Probed>,
     ) -> Result<GistRun, ToolError> {
         let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text).clone();
-        let run =
-            self.in_its_place(pristine, &text, probed.is_some(), |candidate, spec, log| {
-                // The original was traced with the same interpreter.
-                let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
-                let (raw, learned) = match &probed {
-                    None => (execute(spec).or_else(spoiled)?, None),
-                    Some(probed) => {
-                        // Where there are too many calls to observe them twice, the gist is taken to run all that
-                        // the original did: a line too many does no harm.
-                        let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
-                        let options =
-                            TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
-                        let (execution, trace) = trace_with(spec, Observer::default(), options)
-                            .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
-                        // Without a stub nothing is logged.
-                        let log =
-                            open_regular(log).and_then(std::io::read_to_string).unwrap_or_default();
-                        let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
-                        if let Some(original) = busy {
-                            learned.assume(original);
-                        }
-                        (execution, Some(learned))
+        let purpose = if probed.is_some() { Purpose::Learn } else { Purpose::Verify };
+        let run = self.in_its_place(pristine, &text, purpose, |candidate, spec, log| {
+            // The original was traced with the same interpreter.
+            let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
+            let (raw, learned) = match &probed {
+                None => (execute(spec).or_else(spoiled)?, None),
+                Some(probed) => {
+                    // Where there are too many calls to observe them twice, the gist is taken to run all that
+                    // the original did: a line too many does no harm.
+                    let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
+                    let options = TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
+                    let (execution, trace) = trace_with(spec, Observer::default(), options)
+                        .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
+                    // Without a stub nothing is logged.
+                    let log =
+                        open_regular(log).and_then(std::io::read_to_string).unwrap_or_default();
+                    let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
+                    if let Some(original) = busy {
+                        learned.assume(original);
                     }
-                };
-                let (internal, gist) = (&pristine.internal, Some(candidate.gist.as_str()));
-                let normalizer = Normalizer::of_run(spec.directory, spec.scratch, internal, gist);
-                Ok(GistRun { execution: normalizer.execution(&raw), raw, probed: None, learned })
-            })?;
+                    (execution, Some(learned))
+                }
+            };
+            let (internal, gist) = (&pristine.internal, Some(candidate.gist.as_str()));
+            let normalizer = Normalizer::of_run(spec.directory, spec.scratch, internal, gist);
+            Ok(GistRun { execution: normalizer.execution(&raw), raw, probed: None, learned })
+        })?;
         if run.execution.status == Status::Interrupted {
             return Err(ToolError::Fatal("the run of the gist was interrupted".to_owned()));
         }
@@ -145,12 +157,12 @@ impl Session {
         &self,
         pristine: &Pristine<'_>,
         text: &str,
-        probes: bool,
+        purpose: Purpose,
         run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
     ) -> Result<T, ToolError> {
         let into = self.workspace.directory("gist")?;
         let scratch = self.workspace.directory("scratch")?;
-        let result = self.laid_out(pristine, text, probes, [&into, &scratch], run);
+        let result = self.laid_out(pristine, text, purpose, [&into, &scratch], run);
         for directory in [&into, &scratch] {
             self.workspace.discard(directory);
         }
@@ -161,7 +173,7 @@ impl Session {
         &self,
         pristine: &Pristine<'_>,
         text: &str,
-        probes: bool,
+        purpose: Purpose,
         [into, scratch]: [&Path; 2],
         run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
     ) -> Result<T, ToolError> {
@@ -170,14 +182,18 @@ impl Session {
         let candidate = lay_out(&CandidateSpec { original, internal, gist, place, into, command })?;
         let log = scratch.join("probe.log");
         let mut variables = self.variables.clone();
-        if probes {
+        let original = self.findings.original.as_deref();
+        let mut max_failures = None;
+        if purpose == Purpose::Learn {
             variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
+            max_failures = original.map(|run| run.failures() + MORE_FAILURES);
         }
-        let usual = self.findings.original.as_ref().map_or(self.limits.wall, |run| run.wall);
+        let usual = original.map_or(self.limits.wall, |run| run.wall);
         let wall = self.limits().wall.min(usual * SLOWER + GRACE);
         let spec = RunSpec {
             variables: &variables,
             absent: &candidate.absent,
+            max_failures,
             limits: Limits { wall, ..self.limits },
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };

@@ -1,6 +1,6 @@
 //! What an error of a gist asks of the next slice: by its text, or by the place where it was raised.
 
-use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Place, Reason};
+use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Phase, Place, Reason};
 
 use super::{SliceRequest, advise::Attempt};
 use crate::execute::Raised;
@@ -57,6 +57,10 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             if let Some(module) = quoted(message, "No module named ").filter(internal) {
                 // Code that computes what it imports goes through whatever the module has.
                 if line_of(raised, attempt).is_some_and(imports_by_name) {
+                    for module in in_turn(&module, attempt) {
+                        add(&mut adjustments.namespaces, module.clone());
+                        add(&mut adjustments.register, module);
+                    }
                     add(&mut adjustments.namespaces, module.clone());
                 }
                 add(&mut adjustments.register, module);
@@ -149,6 +153,21 @@ fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 fn reads_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let texts = ["__doc__", "getdoc("];
     lines_of(raised, attempt).iter().any(|line| texts.iter().any(|text| line.contains(text)))
+}
+
+/// What was loaded from the first test on beside a module that is asked for by name, where another of its package
+/// was before: what goes through them would ask for one after the other, each in a run of its own.
+fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
+    let package = |module: &str| module.rsplit_once('.').map(|(package, _)| package.to_owned());
+    let own = package(module);
+    let beside =
+        |other: &&String| own.is_some() && package(other) == own && other.as_str() != module;
+    if !attempt.request.adjustments.namespaces.iter().any(|other| beside(&other)) {
+        return Vec::new();
+    }
+    let files = attempt.trace.files.iter().filter(|file| file.phase == Phase::Test);
+    let loaded = |other: &&String| attempt.trace.modules.contains_key(*other);
+    files.flat_map(|file| &file.modules).filter(beside).filter(loaded).cloned().collect()
 }
 
 fn imports_by_name(text: &str) -> bool {

@@ -4,6 +4,7 @@
 //! Which statements a gist needs is decided in the `graph` crate.
 
 mod advise;
+mod difference;
 pub(crate) mod extensions;
 mod mend;
 mod printed;
@@ -18,7 +19,8 @@ use std::{
 use graph::{Adjustments, Gist, Plan, SliceError, Sliceable, Source, SourceError, Trace};
 use serde::{Deserialize, Serialize};
 
-pub use advise::{Attempt, Difference, What, advise, difference};
+pub use advise::{Attempt, advise};
+pub use difference::{Difference, What, difference};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
 /// What a caller asks of a slice.

@@ -31,6 +31,9 @@ struct Report {
     same: bool,
     /// Cases that ended as they did on the original.
     agreeing: usize,
+    /// Cases that did not run, since the run ended before them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_run: Option<usize>,
     #[serde(flatten)]
     outcomes: Outcomes,
     difference: Option<Difference>,
@@ -83,6 +86,11 @@ impl Tool for ExecuteTool {
         Reply::of(&Report {
             same: difference.is_none(),
             agreeing: agreeing(&original, &execution),
+            not_run: execution
+                .collected
+                .len()
+                .checked_sub(execution.cases.len())
+                .filter(|&n| n > 0),
             outcomes: Outcomes::of(&execution),
             output: difference.is_some().then(|| tail(&execution)),
             difference,

@@ -8,7 +8,8 @@ use std::{
 };
 
 use gistify_tools::{
-    CaseReport, Command, Environment, ExecuteError, Execution, LocalSandbox, Status, execute,
+    CaseReport, Command, Environment, ExecuteError, Execution, LocalSandbox, RunSpec, Status,
+    execute,
 };
 
 use crate::{Project, pythons};
@@ -74,6 +75,11 @@ def noisy():
 @pytest.fixture
 def broken():
     raise LookupError("no fixture")
+
+@pytest.fixture(scope="module", autouse=True)
+def last():
+    yield
+    print("left")
 
 @pytest.fixture
 def late():
@@ -161,7 +167,7 @@ tests/test_a.py::test_b
 tests/test_a.py::test_l
   setup passed
   call passed
-  teardown failed builtins.OSError "late" at conftest.py:17 late
+  teardown failed builtins.OSError "late" at conftest.py:22 late
 tests/test_a.py::test_deep
   setup passed
   call failed test_a.Odd "deep \\udc80" at test_a.py:13 deep
@@ -177,7 +183,7 @@ tests/test_a.py::test_f
 tests/test_a.py::TestU::test_u
   setup passed
   call failed builtins.AssertionError "1 != 2" at case.py:0 _baseAssertEqual
-  teardown passed
+  teardown passed out="left"
 "#;
 
 #[test]
@@ -215,6 +221,28 @@ fn cases_are_recorded_per_phase() {
         assert_eq!(frames.len(), 20);
         let failed = &run.cases[1].phases[1].raised.as_ref().unwrap().frames;
         assert_eq!(failed.len(), 1, "pytest's own frames are dropped: {failed:?}");
+    });
+}
+
+#[test]
+fn a_run_stops_behind_the_test_with_which_enough_have_failed() {
+    let project = Project::new(CASES);
+    let command = Command::parse("pytest tests/test_a.py").unwrap();
+    let sandbox = LocalSandbox::default();
+    both_ends(|minor, environment| {
+        let spec = project.spec(&sandbox, environment, &command);
+        let all = execute(&spec).unwrap();
+        for (failed, last) in
+            [(1, "test_p[2]"), (2, "test_xs"), (3, "test_b"), (4, "test_l"), (9, "TestU::test_u")]
+        {
+            let run = execute(&RunSpec { max_failures: Some(failed), ..spec }).unwrap();
+            let case = run.cases.last().unwrap();
+            assert!(case.id.ends_with(last), "3.{minor} {failed} {}", case.id);
+            assert!(run.complete && run.collected == all.collected, "3.{minor} {run:?}");
+            // What the last test shows is what it shows where others follow.
+            let whole = &all.cases[..run.cases.len()];
+            assert_eq!(summary(&run.cases), summary(whole), "3.{minor} {failed}");
+        }
     });
 }
 

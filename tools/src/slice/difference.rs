@@ -1,0 +1,258 @@
+//! Compares what a gist did with what the original did.
+//!
+//! It reads facts of two runs. Whether a gist is good is for the `eval` crate to judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::printed::printed;
+use crate::{
+    execute::{CaseReport, Execution, PhaseReport, Raised},
+    pattern::Pattern,
+};
+
+/// Most characters of a text that a difference shows.
+const SHOWN: usize = 400;
+
+/// What differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// How the run ended.
+    Status,
+    /// The gist could not be collected.
+    Collection,
+    /// The gist has no such case.
+    Missing,
+    /// The gist alone has such a case.
+    Added,
+    /// How a case, or a phase of it, ended.
+    Outcome,
+    /// What was raised.
+    Exception,
+    /// What was printed or logged.
+    Output,
+}
+
+/// The first way in which a gist's run differs from the original's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What differs.
+    pub what: What,
+    /// The case, where it is one's.
+    pub case: Option<String>,
+    /// What the original did.
+    pub original: String,
+    /// What the gist did.
+    pub gist: String,
+    /// What the gist raised, where it raised something the original did not; in its own words, in which
+    /// the modules of the repository have their names.
+    pub raised: Option<Raised>,
+}
+
+impl Difference {
+    /// Whether only texts differ, which may vary from run to run.
+    pub(crate) fn is_of_text(&self) -> bool {
+        matches!(self.what, What::Output | What::Exception)
+    }
+}
+
+/// The first difference between two runs of a command, both with their texts
+/// [normalised](crate::Normalizer::execution); `None` where they agree. `raw` is the run of the gist
+/// before that; `again` is another run of the original, whose texts may vary from the first's.
+///
+/// How a case ended comes before what is missing, and that before texts. A case that was collected and did not
+/// run, where the run was stopped, comes last.
+pub fn difference(
+    original: &Execution,
+    again: Option<&Execution>,
+    gist: &Execution,
+    raw: &Execution,
+) -> Option<Difference> {
+    if let Some((id, raised)) = gist.collection_errors.first()
+        && original.collection_errors.is_empty()
+    {
+        let told = raw.collection_errors.first().map(|(_, raised)| raised);
+        let raised = describe(Some(raised));
+        return Some(found(What::Collection, Some(id), "", &raised, told));
+    }
+    let left: BTreeMap<&str, &CaseReport> = by_name(original);
+    let right: BTreeMap<&str, &CaseReport> = by_name(gist);
+    let varied: BTreeMap<&str, &CaseReport> = again.map(by_name).unwrap_or_default();
+    let told: BTreeMap<&str, &CaseReport> =
+        gist.cases.iter().map(|case| case.id.as_str()).zip(&raw.cases).collect();
+    let collected: BTreeSet<&str> = gist.collected.iter().map(String::as_str).collect();
+    let (mut missing, mut of_text, mut stopped) = (None, None, None);
+    for (&name, case) in &left {
+        let Some(&other) = right.get(name) else {
+            let first = if collected.contains(name) { &mut stopped } else { &mut missing };
+            first.get_or_insert(name);
+            continue;
+        };
+        let told = told.get(name).copied().unwrap_or(other);
+        match between_cases(case, varied.get(name).copied(), other, told) {
+            Some(found) if found.what == What::Outcome => return Some(found),
+            found => of_text = of_text.or(found),
+        }
+    }
+    let ends = || between_ends(original, again, gist, raw);
+    // What ended the run before its time says why they did not.
+    if let (Some(_), None, true) = (stopped, missing, original.status != gist.status) {
+        return ends();
+    }
+    let absent = |name| found(What::Missing, Some(name), "ran", &tail(gist), None);
+    let added = right.keys().find(|name| !left.contains_key(*name));
+    missing
+        .map(absent)
+        .or(of_text)
+        .or_else(|| added.map(|name| found(What::Added, Some(name), "absent", "ran", None)))
+        .or_else(|| stopped.map(absent))
+        .or_else(ends)
+}
+
+/// The first difference between two runs of a case; `told` is the gist's in its own words.
+fn between_cases(
+    case: &CaseReport,
+    varied: Option<&CaseReport>,
+    other: &CaseReport,
+    told: &CaseReport,
+) -> Option<Difference> {
+    let name = Some(case.id.as_str());
+    if case.phases.len() != other.phases.len() {
+        let raised = other.phases.iter().find_map(|phase| phase.raised.as_ref());
+        let told = told.phases.iter().find_map(|phase| phase.raised.as_ref());
+        let phases = |case: &CaseReport| {
+            let all: Vec<String> = case
+                .phases
+                .iter()
+                .map(|phase| format!("{} {}", phase.when, phase.outcome))
+                .collect();
+            all.join(", ")
+        };
+        let gist = format!("{}: {}", phases(other), describe(raised));
+        return Some(found(What::Outcome, name, &phases(case), &gist, told));
+    }
+    let phases = || case.phases.iter().zip(&other.phases).zip(&told.phases);
+    if let Some(((one, two), told)) = phases().find(|((one, two), _)| one.outcome != two.outcome) {
+        let describe = |phase: &PhaseReport| {
+            format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
+        };
+        let told = told.raised.as_ref();
+        return Some(found(What::Outcome, name, &describe(one), &describe(two), told));
+    }
+    for (at, ((one, two), told)) in phases().enumerate() {
+        let varied = varied.and_then(|case| case.phases.get(at));
+        let told = told.raised.as_ref();
+        let other = varied.and_then(|phase| phase.raised.as_ref());
+        if !raises(one.raised.as_ref(), other, two.raised.as_ref()) {
+            let (one, two) = (describe(one.raised.as_ref()), describe(two.raised.as_ref()));
+            return Some(found(What::Exception, name, &one, &two, told));
+        }
+        let texts: [fn(&PhaseReport) -> &str; 3] =
+            [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
+        for text in texts {
+            if !fits(text(one), varied.map(text), text(two)) {
+                return Some(found(What::Output, name, text(one), text(two), None));
+            }
+        }
+    }
+    None
+}
+
+/// The first difference between how two runs ended, and what they printed where they have no cases.
+fn between_ends(
+    original: &Execution,
+    again: Option<&Execution>,
+    gist: &Execution,
+    raw: &Execution,
+) -> Option<Difference> {
+    if original.status != gist.status {
+        let told =
+            raw.raised.clone().or_else(|| printed(&raw.stderr)).or_else(|| printed(&raw.stdout));
+        let (one, two) =
+            (format!("{:?}", original.status), format!("{:?}: {}", gist.status, tail(gist)));
+        return Some(found(What::Status, None, &one, &two, told.as_ref()));
+    }
+    if !original.cases.is_empty() || !original.collected.is_empty() {
+        return None;
+    }
+    let other = again.and_then(|again| again.raised.as_ref());
+    if !raises(original.raised.as_ref(), other, gist.raised.as_ref()) {
+        let (one, two) = (describe(original.raised.as_ref()), describe(gist.raised.as_ref()));
+        return Some(found(What::Exception, None, &one, &two, raw.raised.as_ref()));
+    }
+    if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
+        return Some(found(What::Output, None, &original.stdout, &gist.stdout, None));
+    }
+    None
+}
+
+fn found(
+    what: What,
+    case: Option<&str>,
+    original: &str,
+    gist: &str,
+    raised: Option<&Raised>,
+) -> Difference {
+    let same = shared_lines(original, gist);
+    Difference {
+        what,
+        case: case.map(str::to_owned),
+        original: shown(&original[same..]),
+        gist: shown(&gist[same..]),
+        raised: raised.cloned(),
+    }
+}
+
+/// Whether a text is the original's, but for what varies between two runs of that.
+fn fits(one: &str, other: Option<&str>, two: &str) -> bool {
+    one == two || other.is_some_and(|other| Pattern::of([one, other]).matches(two))
+}
+
+fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&Raised>) -> bool {
+    match (one, two) {
+        (Some(one), Some(two)) => {
+            let other = other.map(|raised| raised.message.as_str());
+            one.kind == two.kind && fits(&one.message, other, &two.message)
+        }
+        (one, two) => one.is_none() && two.is_none(),
+    }
+}
+
+/// Cases by their normalised ids.
+fn by_name(execution: &Execution) -> BTreeMap<&str, &CaseReport> {
+    execution.cases.iter().map(|case| (case.id.as_str(), case)).collect()
+}
+
+/// Bytes of the lines with which two texts begin alike, if both go on behind them.
+fn shared_lines(left: &str, right: &str) -> usize {
+    let same = left.bytes().zip(right.bytes()).take_while(|(one, other)| one == other).count();
+    if same == left.len() && same == right.len() {
+        return 0;
+    }
+    left.as_bytes()[..same].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
+}
+
+fn describe(raised: Option<&Raised>) -> String {
+    raised.map_or_else(
+        || "nothing raised".to_owned(),
+        |raised| format!("{}: {}", raised.kind, raised.message),
+    )
+}
+
+fn tail(execution: &Execution) -> String {
+    let text =
+        if execution.stderr.trim().is_empty() { &execution.stdout } else { &execution.stderr };
+    let at = text.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
+    text[at..].to_owned()
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => {
+            format!("{} ... ({} more characters)", &text[..at], text[at..].chars().count())
+        }
+        None => text.to_owned(),
+    }
+}
