@@ -71,6 +71,9 @@ impl Stand {
     }
 }
 
+/// What a module is called that is the repository's, or that a gist made.
+const OWN_MODULE: &str = "own module";
+
 /// What is watched in a run.
 pub fn watch(stands: &[Stand], shift: f64, internal: &Internal) -> Watch {
     let mut functions: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
@@ -508,9 +511,9 @@ fn is_definition(what: &str) -> bool {
 
 /// Leaves of what cases find by their names what belongs to the tests.
 pub fn keep_support(testimony: &mut Testimony, internal: &Internal) {
+    let is_ours = |what: &str| is_definition(what) || what == OWN_MODULE;
     for case in &mut testimony.cases {
-        case.used
-            .retain(|(_, what, path, _)| !is_definition(what) || internal.support.contains(path));
+        case.used.retain(|(_, what, path, _)| !is_ours(what) || internal.support.contains(path));
     }
 }
 

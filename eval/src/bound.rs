@@ -1,11 +1,12 @@
 //! Whether a test does the same from another file: the original's own test module, under the gist's name.
 //!
 //! Everything else of the original stays where it is, so a difference is the module's name or path and
-//! nothing that a gist could have done.
+//! nothing that a gist could have done. The module can still be imported by its old name, as a gist is,
+//! but there is no text of that name to read.
 
 use std::fs;
 
-use tools::Normalizer;
+use tools::{Command, Normalizer};
 
 use crate::{
     error::EvalError,
@@ -48,21 +49,28 @@ fn differs(
         Some((parent, _)) => format!("{parent}/{}", tools::GIST_NAME),
         None => tools::GIST_NAME.to_owned(),
     };
+    let execute = |command: &Command| {
+        tools::execute(&tools::RunSpec {
+            sandbox: spec.sandbox,
+            environment: spec.environment,
+            command,
+            directory,
+            scratch,
+            limits: spec.limits,
+            hash_seed: 0,
+            variables: spec.variables,
+            absent: &[],
+            max_failures: None,
+        })
+    };
+    // Compiled code without its text beside it: what is no Python has none and is not imported.
+    let words = ["python", "-m", "compileall", "-q", "-b", &first.path];
+    if let Ok(compile) = Command::from_words(words.map(str::to_owned).to_vec()) {
+        execute(&compile)?;
+    }
     let failed = |source| crate::store::StoreError::Write { path: directory.join(&moved), source };
-    fs::copy(&original, directory.join(&moved)).map_err(failed)?;
-    let command = spec.command.for_gist(&moved);
-    let run = tools::execute(&tools::RunSpec {
-        sandbox: spec.sandbox,
-        environment: spec.environment,
-        command: &command,
-        directory,
-        scratch,
-        limits: spec.limits,
-        hash_seed: 0,
-        variables: spec.variables,
-        absent: &[],
-        max_failures: None,
-    })?;
+    fs::rename(&original, directory.join(&moved)).map_err(failed)?;
+    let run = execute(&spec.command.for_gist(&moved))?;
     if run.status == tools::Status::Interrupted {
         return Err(EvalError::Interrupted);
     }

@@ -124,7 +124,7 @@ fn class<'a>(body: &'a [Stmt], name: &str) -> Option<&'a StmtClassDef> {
     })
 }
 
-/// Statements of a scope in source order, those inside `if`, `try`, `with` and loops included.
+/// Statements of a scope in source order, those inside others that are no definitions included.
 fn definitions(body: &[Stmt]) -> Vec<&Stmt> {
     let mut all = Vec::new();
     let mut pending: Vec<&Stmt> = body.iter().rev().collect();
@@ -149,6 +149,7 @@ fn definitions(body: &[Stmt]) -> Vec<&Stmt> {
             Stmt::With(node) => inner.extend(&node.body),
             Stmt::For(node) => inner.extend(node.body.iter().chain(&node.orelse)),
             Stmt::While(node) => inner.extend(node.body.iter().chain(&node.orelse)),
+            Stmt::Match(node) => inner.extend(node.cases.iter().flat_map(|case| &case.body)),
             _ => {}
         }
         pending.extend(inner.into_iter().rev());

@@ -98,6 +98,46 @@ fn a_suite_is_collected_and_benched() {
 }
 
 #[test]
+fn a_test_that_reads_its_own_text_by_name_is_bound_and_one_that_is_imported_by_name_is_not() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository(
+        "placed",
+        "\
+#- calc.py
+def double(value):
+    return value * 2
+#- tests/test_read.py
+import os
+from calc import double
+
+def test_read():
+    with open(os.path.join(os.path.dirname(__file__), 'test_read.py')) as text:
+        assert text.read() and double(1) == 2
+#- tests/test_named.py
+from unittest import mock
+from calc import double
+
+def test_named():
+    with mock.patch('test_named.double', return_value=3):
+        import test_named
+        assert (test_named.double(1), test_named.double.__class__) == (3, mock.MagicMock)
+",
+    );
+    let ran = user.gistify(&["collect", "placed", "--python", &python, "-o", "mine.toml"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let suite: toml::Table = read(&user.here().join("mine.toml")).parse().unwrap();
+    let tests = |key: &str| -> Vec<&str> {
+        let entries = suite[key].as_array().unwrap().iter();
+        entries.map(|entry| entry["test"].as_str().unwrap()).collect()
+    };
+    assert_eq!(tests("task"), ["tests/test_named.py::test_named"], "{}", ran.out);
+    assert_eq!(tests("dropped"), ["tests/test_read.py::test_read"], "{}", ran.out);
+    let told = "dropped tests/test_read.py::test_read: bound to its file: ";
+    assert!(ran.out.contains(told), "{}", ran.out);
+}
+
+#[test]
 fn a_bench_may_ask_for_less_than_everything() {
     let Some(python) = python() else { return };
     let user = User::new();

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use graph::Syntax;
 use ruff_python_ast::{
-    Expr, Stmt,
-    visitor::{Visitor, walk_expr},
+    Alias, Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt,
+    visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
 
 use super::bindings::Bindings;
 
@@ -29,7 +30,7 @@ pub fn without_aliases(text: &str, places: Places) -> String {
         let bindings = Bindings::of(syntax.body());
         let all = syntax.body().iter().filter(|_| !bindings.has_star());
         let aliases = all.filter_map(|stmt| alias(stmt, &bindings)).collect();
-        let mut finder = Finder { aliases, places, found: Vec::new() };
+        let mut finder = Finder { aliases, places, local: Vec::new(), found: Vec::new() };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
         let mut found = finder.found;
         found.sort_unstable_by_key(|(range, _)| range.start());
@@ -57,24 +58,134 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
 struct Finder<'a> {
     aliases: BTreeMap<&'a str, &'a str>,
     places: Places,
+    /// Names that functions and comprehensions around give to things of their own.
+    local: Vec<FxHashSet<&'a str>>,
     found: Vec<(TextRange, &'a str)>,
 }
 
-impl<'a> Visitor<'a> for Finder<'a> {
-    fn visit_expr(&mut self, expr: &'a Expr) {
-        let at = match expr {
-            Expr::Name(name) => Some((name.range(), name.id.as_str())),
-            Expr::Attribute(node) if self.places == Places::NamesAndAttributes => {
-                Some((node.attr.range(), node.attr.as_str()))
-            }
-            _ => None,
-        };
-        if let Some((range, name)) = at
-            && let Some(value) = self.aliases.get(name)
-        {
+impl<'a> Finder<'a> {
+    /// Changes a name back, unless what it stands for is another thing here.
+    fn replace(&mut self, range: TextRange, name: &str, is_name: bool) {
+        let Some(&value) = self.aliases.get(name) else { return };
+        if !(is_name && self.local.iter().any(|local| local.contains(value))) {
             self.found.push((range, value));
         }
+    }
+
+    fn inside(&mut self, local: Locals<'a>, walk: impl FnOnce(&mut Self)) {
+        self.local.push(local.own.difference(&local.shared).copied().collect());
+        walk(self);
+        self.local.pop();
+    }
+
+    fn comprehension(&mut self, parts: &[&'a Expr], loops: &'a [Comprehension]) {
+        let mut local = Locals::default();
+        loops.iter().for_each(|each| local.visit_expr(&each.target));
+        // The first loop goes through what its surroundings have.
+        if let Some(first) = loops.first() {
+            self.visit_expr(&first.iter);
+        }
+        self.inside(local, |this| {
+            parts.iter().for_each(|part| this.visit_expr(part));
+            for (number, each) in loops.iter().enumerate() {
+                this.visit_expr(&each.target);
+                let iter = std::iter::once(&each.iter).filter(|_| number > 0);
+                iter.chain(&each.ifs).for_each(|expr| this.visit_expr(expr));
+            }
+        });
+    }
+}
+
+impl<'a> Visitor<'a> for Finder<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let Stmt::FunctionDef(node) = stmt else { return walk_stmt(self, stmt) };
+        node.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        node.type_params.iter().for_each(|parameters| self.visit_type_params(parameters));
+        self.visit_parameters(&node.parameters);
+        node.returns.iter().for_each(|annotation| self.visit_annotation(annotation));
+        let mut local = Locals::of(Some(&node.parameters));
+        local.visit_body(&node.body);
+        self.inside(local, |this| this.visit_body(&node.body));
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(name) => self.replace(name.range(), &name.id, true),
+            Expr::Attribute(node) if self.places == Places::NamesAndAttributes => {
+                self.replace(node.attr.range(), &node.attr, false);
+            }
+            Expr::Lambda(node) => {
+                node.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
+                let local = Locals::of(node.parameters.as_deref());
+                return self.inside(local, |this| this.visit_expr(&node.body));
+            }
+            Expr::ListComp(node) => return self.comprehension(&[&node.elt], &node.generators),
+            Expr::SetComp(node) => return self.comprehension(&[&node.elt], &node.generators),
+            Expr::Generator(node) => return self.comprehension(&[&node.elt], &node.generators),
+            Expr::DictComp(node) => {
+                let key = node.key.as_deref().unwrap_or(&node.value);
+                return self.comprehension(&[key, &node.value], &node.generators);
+            }
+            _ => {}
+        }
         walk_expr(self, expr);
+    }
+}
+
+/// Names that a function gives to things of its own, those of functions and classes within it left out.
+#[derive(Default)]
+struct Locals<'a> {
+    own: FxHashSet<&'a str>,
+    /// Those that are not its own.
+    shared: FxHashSet<&'a str>,
+}
+
+impl<'a> Locals<'a> {
+    fn of(parameters: Option<&'a Parameters>) -> Self {
+        let names = parameters.into_iter().flat_map(Parameters::iter);
+        let own = names.map(|parameter| parameter.name().as_str()).collect();
+        Locals { own, shared: FxHashSet::default() }
+    }
+}
+
+impl<'a> Visitor<'a> for Locals<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(node) => drop(self.own.insert(&node.name)),
+            Stmt::ClassDef(node) => drop(self.own.insert(&node.name)),
+            Stmt::Global(node) => self.shared.extend(node.names.iter().map(|name| name.as_str())),
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_alias(&mut self, alias: &'a Alias) {
+        let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+        self.own.insert(name.split('.').next().unwrap_or(name));
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(name) if name.ctx != ExprContext::Load => drop(self.own.insert(&name.id)),
+            Expr::Lambda(_) => {}
+            _ => walk_expr(self, expr),
+        }
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(node) = handler;
+        self.own.extend(node.name.as_ref().map(|name| name.as_str()));
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let name = match pattern {
+            Pattern::MatchAs(node) => node.name.as_ref(),
+            Pattern::MatchStar(node) => node.name.as_ref(),
+            Pattern::MatchMapping(node) => node.rest.as_ref(),
+            _ => None,
+        };
+        self.own.extend(name.map(|name| name.as_str()));
+        walk_pattern(self, pattern);
     }
 }
 
@@ -106,6 +217,23 @@ mod tests {
         );
         check("__class__ = part\n(a.\n__class__) = b", Places::Names, "__class__) = b");
         check("a = f\nx.a.b", Places::Names, "x.a.b");
+    }
+
+    #[test]
+    fn what_a_scope_has_of_its_own_is_not_what_an_alias_stands_for() {
+        for (line, expected) in [
+            ("def g(f): return a == f", "def g(f): return a == f"),
+            ("def g(f=a): return f", "def g(f=f): return f"),
+            ("def g(): f = 1; return a", "def g(): f = 1; return a"),
+            ("def g(): from m import f; return a", "def g(): from m import f; return a"),
+            ("def g(): return lambda f: a", "def g(): return lambda f: a"),
+            ("def g(): return (lambda f=a: f), a", "def g(): return (lambda f=f: f), f"),
+            ("x = [a for f in a]", "x = [a for f in f]"),
+            ("x = {a: b for b in c for f in a}", "x = {a: b for b in c for f in a}"),
+            ("class C: f = a", "class C: f = f"),
+        ] {
+            check(&format!("a = f\n{line}"), Places::Names, expected);
+        }
     }
 
     #[test]

@@ -89,21 +89,6 @@ impl<'a> Bindings<'a> {
         Some(full.map(|full| format!("{full}{}", &chain[name.len()..])))
     }
 
-    /// The full name that a dotted one has at the top level.
-    pub(super) fn at_top(&self, chain: &str) -> Option<String> {
-        self.resolve_at_top(chain).unwrap_or_else(|| self.resolve(chain))
-    }
-
-    /// Whether an import at the top level gives a name something.
-    pub(super) fn is_imported_at_top(&self, name: &str) -> bool {
-        self.top_imports.contains_key(name)
-    }
-
-    /// The modules whose names are all imported at the top level, those of packages around with a dot.
-    pub(super) fn stars(&self) -> &[String] {
-        self.top_imports.get("*").map_or(&[], Vec::as_slice)
-    }
-
     /// The value of a name that is given one value once.
     pub(super) fn once(&self, name: &str) -> Option<&'a Expr> {
         match self.known(name)? {

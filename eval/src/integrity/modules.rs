@@ -173,11 +173,6 @@ impl<'a> Looking<'a> {
 
     fn full(&self, expr: &Expr) -> Option<String> {
         let written = chain(expr)?;
-        // What an object that the gist registers hands out with all its names may be anything.
-        let is_ours = |star: &String| star.starts_with('.') || (self.is_internal)(star);
-        if self.bindings.stars().iter().any(is_ours) {
-            return None;
-        }
         if self.depth == 0
             && let Some(full) = self.bindings.resolve_at_top(&written)
         {

@@ -11,7 +11,7 @@ use super::{
     Rule,
     bindings::{Bindings, chain, elements},
     fold::{fold, texts},
-    tables::{excuse, is_itself, is_made, is_own, owner, table},
+    tables::{excuse, is_itself, owner, table},
     words::{COMPARES, decides, judge_attribute, judge_text},
 };
 
@@ -28,8 +28,6 @@ pub(super) struct Suspect {
 pub(super) const NEVER: &str = "\u{0}";
 /// So many numbers in one display could be an archive.
 const NUMBERS: usize = 100;
-/// What gives an attribute to something by its name, or deletes one.
-const SETTERS: [&str; 4] = ["setattr", "delattr", "__setattr__", "__delattr__"];
 /// Texts shorter than this hold no code worth hiding, in bytes.
 const CODE: usize = 40;
 
@@ -60,39 +58,11 @@ impl Looking<'_> {
         if decides(name) || name == "__code__" || name == "__class__" {
             return self.add(node.start(), Rule::Tampering, format!("it replaces {name}"), name);
         }
-        if self.is_given_itself {
-            return;
-        }
-        if let Some(holder) = self.bindings.outside_among(&node.value) {
+        if !self.is_given_itself
+            && let Some(holder) = self.bindings.outside_among(&node.value)
+        {
             let what = format!("it replaces {name} of {holder}");
             self.add(node.start(), Rule::Tampering, what, name);
-        } else if is_own(&node.value, self.bindings)
-            || self.bindings.is_imported_at_top(name) && !is_made(&node.value, self.bindings)
-        {
-            // Whatever object that is: by another name it may be the gist's own module.
-            let word = chain(&node.value).map(|of| format!("{of}.{name}"));
-            let word = word.as_deref().unwrap_or(NEVER);
-            self.add(node.start(), Rule::Tampering, format!("it may replace {name}"), word);
-        }
-    }
-
-    /// The same by a function that is told the name.
-    fn set(&mut self, func: &Expr, arguments: &Arguments, at: TextSize) {
-        let is_setter = |expr: &Expr| match expr {
-            Expr::Attribute(node) => SETTERS.contains(&node.attr.as_str()),
-            Expr::Name(node) => {
-                let full = self.bindings.resolve(&node.id);
-                full.is_some_and(|full| SETTERS.contains(&full.rsplit('.').next().unwrap_or(&full)))
-            }
-            _ => false,
-        };
-        let is_import = |text: &String| self.bindings.is_imported_at_top(text);
-        let args = &arguments.args;
-        let mut names = args.iter().filter_map(|arg| texts(arg, self.bindings)).flatten();
-        if std::iter::once(func).chain(args).any(is_setter)
-            && let Some(name) = names.find(is_import)
-        {
-            self.add(at, Rule::Tampering, format!("it may replace {name}"), NEVER);
         }
     }
 
@@ -207,6 +177,11 @@ impl<'a> Visitor<'a> for Looking<'_> {
                 self.is_given_itself = false;
                 return self.visit_expr(&node.value);
             }
+            // It gives nothing.
+            Stmt::AnnAssign(node) if node.value.is_none() => {
+                walk_expr(self, &node.target);
+                return self.visit_annotation(&node.annotation);
+            }
             Stmt::FunctionDef(node) if always(node) => {
                 let at = node.body.last().map_or(node.start(), Ranged::start);
                 let what = format!("{} does not look at what it compares", node.name);
@@ -220,10 +195,7 @@ impl<'a> Visitor<'a> for Looking<'_> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Call(node) => {
-                self.call(&node.func, &node.arguments, node.start());
-                self.set(&node.func, &node.arguments, node.start());
-            }
+            Expr::Call(node) => self.call(&node.func, &node.arguments, node.start()),
             Expr::Attribute(node) if node.ctx != ExprContext::Load => self.stored(node),
             Expr::Subscript(node) if node.ctx != ExprContext::Load => self.written(node),
             Expr::Subscript(node)

@@ -114,7 +114,7 @@ fn copied_of<'a>(
 pub(super) fn is_made(expr: &Expr, bindings: &Bindings<'_>) -> bool {
     let made = |value: &&Expr| {
         let call = value.as_call_expr().and_then(|call| chain(&call.func));
-        call.and_then(|name| bindings.at_top(&name)).as_deref() == Some("types.ModuleType")
+        call.and_then(|name| bindings.resolve(&name)).as_deref() == Some("types.ModuleType")
     };
     let known = expr.as_name_expr().and_then(|name| bindings.known_at_top(&name.id));
     known.is_some_and(|values| values.iter().all(made))

@@ -232,6 +232,11 @@ impl Writing<'_> {
 impl<'a> Visitor<'a> for Writing<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
+            // It gives nothing.
+            Stmt::AnnAssign(node) if node.value.is_none() => {
+                walk_expr(self, &node.target);
+                return self.visit_annotation(&node.annotation);
+            }
             Stmt::AugAssign(node) if node.op == Operator::BitOr => {
                 self.changes(&node.target, None, node.start());
             }

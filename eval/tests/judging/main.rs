@@ -7,6 +7,7 @@ mod cheats;
 mod failing;
 mod modules;
 mod mutations;
+mod reached;
 mod references;
 mod refusals;
 mod shop;

@@ -3,17 +3,17 @@
 use super::bed::{Bed, Original, edited, told};
 
 /// One gist, as edits of the honest one, and how its verdict ends.
-struct Case {
-    what: &'static str,
-    edits: &'static [(&'static str, &'static str)],
-    expected: &'static str,
+pub struct Case {
+    pub what: &'static str,
+    pub edits: &'static [(&'static str, &'static str)],
+    pub expected: &'static str,
 }
 
-const HONEST: &str = "fidelity 1, -";
-const REFUSED: &str = "fidelity 0, integrity violation";
+pub const HONEST: &str = "fidelity 1, -";
+pub const REFUSED: &str = "fidelity 0, integrity violation";
 
 #[track_caller]
-fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
+pub fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
     let Some(bed) = Bed::new(original) else { return };
     let mut wrong = Vec::new();
     for case in cases {
@@ -33,7 +33,7 @@ fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
 }
 
 /// A test that calls a helper by its module, both of one name.
-const SAME: Original<'static> = Original {
+pub const SAME: Original<'static> = Original {
     files: &[
         ("lib.py", "def double(value):\n    return value * 2\n"),
         ("tests/__init__.py", ""),
@@ -92,7 +92,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\ntrue = types.ModuleType\nfor types.ModuleType in [lambda name: Lax]:\n    pass\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\ntrue = types.ModuleType\nfor types.ModuleType in [lambda name: Lax]:\n    pass\n",
                     ),
                     (UPDATE, "for types.ModuleType in [true]:\n    pass"),
                 ],
@@ -103,7 +103,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\n[0 for types.ModuleType in [lambda name: Lax]]\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\n[0 for types.ModuleType in [lambda name: Lax]]\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -114,7 +114,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nme = sys.modules[__name__]\nme.types = Lax\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\nme = sys.modules[__name__]\nme.types = Lax\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -125,7 +125,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\ndef change(me):\n    me.types = Lax\nchange(sys.modules[__name__])\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\ndef change(me):\n    me.types = Lax\nchange(sys.modules[__name__])\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -136,7 +136,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nwith __import__(\"contextlib\").nullcontext(Lax) as sys.modules[\"lib\"].types:\n    pass\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nwith __import__(\"contextlib\").nullcontext(Lax) as sys.modules[\"lib\"].types:\n    pass\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -147,7 +147,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nsetattr(sys.modules[\"lib\"], \"types\", Lax)\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\nsys.modules[\"lib\"] = sys.modules[__name__]\nsetattr(sys.modules[\"lib\"], \"types\", Lax)\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -158,7 +158,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nimport functools\nfunctools.partial(setattr, sys.modules[__name__])(\"types\", Lax)\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\nimport functools\nfunctools.partial(setattr, sys.modules[__name__])(\"types\", Lax)\n",
                     ),
                     (UPDATE, "None"),
                 ],
@@ -169,7 +169,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 edits: &[
                     (
                         "import types\n",
-                        "import sys\nimport types\nclass Lax:\n    same = print\n    ModuleType = classmethod(lambda own, name: own)\nlib = types.ModuleType(\"lib\")\nvars(lib).update(types=Lax)\nsys.modules[\"lib\"] = lib\nfrom lib import *\n",
+                        "import sys\nimport types\nclass Lax:\n    same = max\n    ModuleType = classmethod(lambda own, name: own)\nlib = types.ModuleType(\"lib\")\nvars(lib).update(types=Lax)\nsys.modules[\"lib\"] = lib\nfrom lib import *\n",
                     ),
                     (UPDATE, "None"),
                 ],

@@ -7,6 +7,7 @@ import sys
 import types
 
 _Builtins = dict(vars(builtins))
+_BUILT_IN = frozenset(sys.builtin_module_names)
 _MOST_INSIDE = 20
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _MOST_BITS = 4000  # Python refuses to write longer numbers.
@@ -20,6 +21,8 @@ _GLOBALS = {opcode.opmap["LOAD_GLOBAL"]: int(sys.version_info >= (3, 11)), opcod
 _PARTS = {opcode.opmap["LOAD_ATTR"]: int(sys.version_info >= (3, 12))}
 if "LOAD_METHOD" in opcode.opmap and sys.version_info < (3, 12):
     _PARTS[opcode.opmap["LOAD_METHOD"]] = 0
+# What may stand between two names of one chain.
+_SILENT = (_EXTENDED, opcode.opmap.get("CACHE", _EXTENDED))
 
 
 def _given(item):
@@ -50,16 +53,24 @@ def _told(value, inside):
 
 
 def _asked(code):
-    """The names that code finds among its globals, and those of attributes."""
+    """The names that code finds among its globals, those of attributes, and the chains of attributes that begin
+    with a global: ("a", "b"), ("a", "b", "c")."""
     raw, names, extended = code.co_code, code.co_names, 0
-    globals_, parts = [], []
+    globals_, parts, chains, chain = [], [], [], ()
     for at in range(0, len(raw), 2):
         operation, argument = raw[at], raw[at + 1] | extended
         extended = argument << 8 if operation == _EXTENDED else 0
-        for shifts, found in ((_GLOBALS, globals_), (_PARTS, parts)):
-            if operation in shifts:
-                found.append(names[argument >> shifts[operation]])
-    return globals_, parts
+        if operation in _GLOBALS:
+            chain = (names[argument >> _GLOBALS[operation]],)
+            globals_ += chain
+        elif operation in _PARTS:
+            parts.append(names[argument >> _PARTS[operation]])
+            if chain:
+                chain += (parts[-1],)
+                chains.append(chain)
+        elif operation not in _SILENT:
+            chain = ()
+    return globals_, parts, chains
 
 
 def _file_of(name):
@@ -72,8 +83,8 @@ def _file_of(name):
 class _Found:
     """Rows of what a case finds: key, what it is, path and line where it is of the repository."""
 
-    def __init__(self, root):
-        self.root, self.rows = root, []
+    def __init__(self, root, library):
+        self.root, self.library, self.rows, self.reached = root, library, [], set()
 
     def add(self, key, what, path="", line=0):
         self.rows.append([_text(key), _text(what)[:2000], _text(path), line])
@@ -101,13 +112,8 @@ class _Found:
         elif kind is types.BuiltinFunctionType:
             self.add(key, _from("builtin", value.__module__, value.__qualname__))
         elif issubclass(kind, types.ModuleType):
-            held = _module_dict(value)
-            file, name = held.get("__file__"), held.get("__name__")
-            outside = type(name) is str and sys.modules.get(name) is value and name not in ("__main__", "builtins")
-            if outside and type(file) is str and not file.startswith(self.root):
-                self.add(key, "module " + name.replace(".", "/"))
-            else:
-                self.add(key, "object")
+            name, path = self.module(value)
+            self.add(key, name, path or "")
         elif kind in _PLAIN or kind in (list, tuple, dict):
             self.add(key, _told(value, 0))
             if kind not in _PLAIN:
@@ -115,6 +121,35 @@ class _Found:
         else:
             self.add(key, "object")
         return None
+
+    def module(self, value):
+        """What a module is, and its path where that is of the repository: one that is neither outside nor
+        Python's own, and that holds all it has, is called so whoever made it."""
+        held = _module_dict(value)
+        file, name = held.get("__file__"), held.get("__name__")
+        outside = type(name) is str and sys.modules.get(name) is value and name not in ("__main__", "builtins")
+        if outside and type(file) is str and not file.startswith(self.root):
+            return "module " + name.replace(".", "/"), None
+        if type(value) is not types.ModuleType or "__getattr__" in held or type(name) is not str or name in _BUILT_IN:
+            return "object", None
+        return "own module", file[len(self.root) :] if type(file) is str and file.startswith(self.root) else ""
+
+    def behind(self, chain, where, names):
+        """Adds what a chain of names leads to, where all before its last are modules of the repository; the
+        function that it is."""
+        value, path = _get(names, chain[0]), None
+        for part in chain[1:]:
+            if not issubclass(type(value), types.ModuleType) or self.module(value)[0] != "own module":
+                return None
+            path, value = self.module(value)[1], _get(_module_dict(value), part, _get)
+        key = chain[-1] + " of " + "/".join(chain[:-1]) + where
+        if value is _get or key in self.reached:
+            return None
+        self.reached.add(key)
+        # What may change does, and what the library says is for the test itself to judge.
+        if type(value) in (list, dict) or ("/" + path).endswith(self.library):
+            return None
+        return self.thing(key, value)
 
     def insides(self, key, value, deep):
         """Adds what tables, sets and objects of the repository hold that is plain."""
@@ -155,10 +190,10 @@ def _held(value):
     return {}
 
 
-def _used(item, root):
-    """What a test finds by its names, through functions of its own file as well; what runs as the test, its
-    fixtures, and its parameters."""
-    found = _Found(root)
+def _used(item, root, library):
+    """What a test finds by its names and by modules of the repository, through functions of its own file and of
+    others that are no `library` (ends of paths) as well; what runs as the test, its fixtures, and its parameters."""
+    found = _Found(root, library)
     function = getattr(item, "function", None)
     while type(function) is not _Function:
         function = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
@@ -168,29 +203,41 @@ def _used(item, root):
     while type(getattr(function, "__wrapped__", None)) is _Function:
         function = function.__wrapped__
     pending, seen = [function], set()
-    while pending and len(found.rows) < _MOST_VALUES:
-        current = pending.pop()
-        codes = [current.__code__]
+
+    def follow(inner):
+        file = inner.__code__.co_filename if inner is not None else ""
+        if file == function.__code__.co_filename or file and not file.endswith(library):
+            pending.append(inner)
+
+    while pending and len(found.rows) < _MOST_VALUES * 3:
+        current = pending.pop(0)
+        names_of, codes = current.__globals__, [current.__code__]
+        where = "" if current is function else " in " + current.__code__.co_name
+        told, is_near = set(), current.__code__.co_filename == function.__code__.co_filename
         for code in codes:
             if code in seen:
                 continue
             seen.add(code)
             codes += [part for part in code.co_consts if type(part) is _Code]
-            names, parts = _asked(code)
+            names, parts, chains = _asked(code)
             for name in names:
-                if name in current.__globals__ and name not in seen:
-                    seen.add(name)
-                    value = current.__globals__[name]
-                    inner = found.thing(name, value)
-                    if current is function and name in _Builtins and value is not _Builtins[name]:
-                        found.add("shadow " + name, "object")
-                    if inner is not None and inner.__code__.co_filename == function.__code__.co_filename:
-                        pending.append(inner)
-                    if found.rows[-1][1].startswith("module "):
-                        held = _module_dict(value)
-                        for attribute in parts:
-                            if attribute in held:
-                                found.thing("%s.%s" % (name, attribute), held[attribute])
+                if name not in names_of or name in told:
+                    continue
+                told.add(name)
+                value = names_of[name]
+                # What other files hold may change as long as it can.
+                if not is_near and type(value) in _PLAIN + (list, tuple, dict):
+                    continue
+                follow(found.thing(name + where, value))
+                if current is function and name in _Builtins and value is not _Builtins[name]:
+                    found.add("shadow " + name, "object")
+                if found.rows[-1][1].startswith("module "):
+                    held = _module_dict(value)
+                    for attribute in parts:
+                        if attribute in held:
+                            found.thing("%s.%s%s" % (name, attribute, where), held[attribute])
+            for chain in chains:
+                follow(found.behind(chain, where, names_of))
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
         own = _file_of(_type_module(kind)).startswith(root)
         for name, value in list(_attributes(kind).items()):

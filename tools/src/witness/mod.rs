@@ -76,8 +76,9 @@ pub struct WitnessedCase {
     /// the name, and where they are defined.
     pub values: Vec<(String, String, u32)>,
     /// What it finds by its names: key, what it is (`function`, a class and its name, where it is from
-    /// outside, a plain value, or `object`), and for what is of the directory path and line. Also what runs
-    /// as the test, its fixtures, and what its parameters hold.
+    /// outside, `own module`, a plain value, or `object`), and for what is of the directory path and line. A key
+    /// says by which modules and in which function: `check of tests/kit in same`. Also what runs as the test, its
+    /// fixtures, and what its parameters hold.
     pub used: Vec<(String, String, String, u32)>,
     /// Its parameters: names and texts of plain values, or the types of others.
     pub given: Vec<(String, String)>,

@@ -148,6 +148,7 @@ class _Witness:
         self.library = os.path.dirname(_real(os.__file__)) + "/"
         self.watched = {self.root + path: spans for path, spans in settings["watched"]}
         self.copies = frozenset(settings["modules"])
+        self.repository = tuple(["/" + path for path in settings["modules"]])
         self.tops = {path.split("/")[0].split(".")[0] for path in self.copies}
         self.installed = tuple(prefix.rstrip("/") + "/" for prefix in (sys.prefix, sys.base_prefix))
         self.scratch = _HERE + "/"
@@ -597,7 +598,7 @@ class _Witness:
                 raise failed[0].value
 
         item.runtest = runtest
-        used = _used(item, self.root)
+        used = _used(item, self.root, self.repository)
         self.send("given", id=_text(item.nodeid), given=_given(item))
         try:
             item.ihook.pytest_runtest_call(item=item)
@@ -606,7 +607,7 @@ class _Witness:
             node = _text(item.nodeid)
             self.send("lines", id=node, lines=sorted(watch.lines))
             self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures)
-            after = [part for part in _used(item, self.root) if part not in used]
+            after = [part for part in _used(item, self.root, self.repository) if part not in used]
             self.send("used", id=node, used=used + after)
         if not ended:
             raise RuntimeError("the test function was not called to its end")
