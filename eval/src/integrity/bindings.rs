@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const LENT: [&str; 9] =
     ["sys", "os", "builtins", "gc", "inspect", "threading", "linecache", "tokenize", "marshal"];
 
-/// Names of a file and what they stand for. Scopes are not told apart: what a name means anywhere, it may
-/// mean everywhere.
+/// Names of a file and what they stand for. Scopes are not told apart, what a name means anywhere it may mean
+/// everywhere, but where a method says that it looks at the top level.
 #[derive(Debug, Default)]
 pub(super) struct Bindings<'a> {
     imported: FxHashMap<String, String>,
@@ -28,6 +28,8 @@ pub(super) struct Bindings<'a> {
     times: FxHashMap<String, usize>,
     /// How often a name of the module's own is given to something, and its plain values.
     top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
+    /// Names that comprehensions of the top level give to something.
+    covered: FxHashSet<String>,
     /// What imports at the top level give a name.
     top_imports: FxHashMap<String, Vec<String>>,
     /// The values that plain assignments give a name.
@@ -85,6 +87,7 @@ impl<'a> Bindings<'a> {
         let name = first(chain);
         let all = self.top_imports.get(name)?;
         let only = self.top.get(name).is_some_and(|(times, _)| *times == all.len());
+        let only = only && !self.covered.contains(name);
         let full = all.first().filter(|full| only && all.iter().all(|other| other == *full));
         Some(full.map(|full| format!("{full}{}", &chain[name.len()..])))
     }
@@ -368,7 +371,7 @@ impl<'a> Visitor<'a> for Reader<'a> {
                 // What a comprehension of the top level goes through stands before what the module has, and what
                 // it assigns is the module's own.
                 if self.depth > 0 && self.scope.is_none() {
-                    self.found.top.entry(name.id.to_string()).or_default().0 += 1;
+                    self.found.covered.insert(name.id.to_string());
                 }
             }
             // What it stood for before, or in Python itself, it may stand for again.

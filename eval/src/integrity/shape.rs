@@ -33,7 +33,7 @@ const CODE: usize = 40;
 
 /// All that is suspicious by its shape.
 pub(super) fn suspects(body: &[Stmt], bindings: &Bindings<'_>) -> Vec<Suspect> {
-    let mut looking = Looking { bindings, is_given_itself: false, found: Vec::new() };
+    let mut looking = Looking { bindings, found: Vec::new() };
     for stmt in body {
         looking.visit_stmt(stmt);
     }
@@ -42,8 +42,6 @@ pub(super) fn suspects(body: &[Stmt], bindings: &Bindings<'_>) -> Vec<Suspect> {
 
 struct Looking<'a> {
     bindings: &'a Bindings<'a>,
-    /// Whether what is assigned is the gist's own module.
-    is_given_itself: bool,
     found: Vec<Suspect>,
 }
 
@@ -54,16 +52,22 @@ impl Looking<'_> {
 
     /// An attribute that is given something or deleted, in whatever statement.
     fn stored(&mut self, node: &ExprAttribute) {
-        let name = node.attr.as_str();
-        if decides(name) || name == "__code__" || name == "__class__" {
-            return self.add(node.start(), Rule::Tampering, format!("it replaces {name}"), name);
-        }
-        if !self.is_given_itself
+        if !self.decided(node)
             && let Some(holder) = self.bindings.outside_among(&node.value)
         {
-            let what = format!("it replaces {name} of {holder}");
-            self.add(node.start(), Rule::Tampering, what, name);
+            let what = format!("it replaces {} of {holder}", node.attr);
+            self.add(node.start(), Rule::Tampering, what, &node.attr);
         }
+    }
+
+    /// Whether what is stored decides how its holder behaves, whatever that is.
+    fn decided(&mut self, node: &ExprAttribute) -> bool {
+        let name = node.attr.as_str();
+        let is_found = decides(name) || name == "__code__" || name == "__class__";
+        if is_found {
+            self.add(node.start(), Rule::Tampering, format!("it replaces {name}"), name);
+        }
+        is_found
     }
 
     fn written(&mut self, node: &ExprSubscript) {
@@ -172,9 +176,14 @@ impl<'a> Visitor<'a> for Looking<'_> {
         match stmt {
             // A package has the gist itself in the place of a module of its own.
             Stmt::Assign(node) if is_itself(&node.value) => {
-                self.is_given_itself = true;
-                node.targets.iter().for_each(|target| self.visit_expr(target));
-                self.is_given_itself = false;
+                for target in &node.targets {
+                    if let Expr::Attribute(attribute) = target {
+                        self.decided(attribute);
+                        self.visit_expr(&attribute.value);
+                    } else {
+                        self.visit_expr(target);
+                    }
+                }
                 return self.visit_expr(&node.value);
             }
             // It gives nothing.
@@ -198,9 +207,7 @@ impl<'a> Visitor<'a> for Looking<'_> {
             Expr::Call(node) => self.call(&node.func, &node.arguments, node.start()),
             Expr::Attribute(node) if node.ctx != ExprContext::Load => self.stored(node),
             Expr::Subscript(node) if node.ctx != ExprContext::Load => self.written(node),
-            Expr::Subscript(node)
-                if node.ctx == ExprContext::Load && table(&node.value, self.bindings).is_some() =>
-            {
+            Expr::Subscript(node) if table(&node.value, self.bindings).is_some() => {
                 let holder = owner(&node.value).and_then(|holder| self.bindings.outside(holder));
                 self.named(Some(&node.slice), holder.as_deref(), node.start(), "[");
             }

@@ -179,7 +179,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                 what: "an instance that is given what an import has the name of",
                 edits: &[(
                     "\n\ndef double",
-                    "\n\nclass Kinds:\n    def __init__(self, types):\n        self.kinds = types\n\n\ndef double",
+                    "\n\nclass Kinds:\n    def __init__(self, types):\n        self.types = types\n\n\ndef double",
                 )],
                 expected: HONEST,
             },

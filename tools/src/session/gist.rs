@@ -36,8 +36,8 @@ pub struct GistRun {
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 
-/// Phases of tests that may fail besides as many as the original's. A gist that comes so far agrees in fewer cases
-/// than one that does not.
+/// Phases of tests that may fail besides as many as the original's, where a run is to be learned from: what it
+/// agrees in is then the least that it would.
 const MORE_FAILURES: usize = 10;
 
 /// What a run of a gist is for.

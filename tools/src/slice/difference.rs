@@ -62,8 +62,8 @@ impl Difference {
 /// [normalised](crate::Normalizer::execution); `None` where they agree. `raw` is the run of the gist
 /// before that; `again` is another run of the original, whose texts may vary from the first's.
 ///
-/// How a case ended comes before what is missing, and that before texts. A case that was collected and did not
-/// run, where the run was stopped, comes last.
+/// How a case ended comes before what is missing, and that before texts. Of cases that were collected and did not
+/// run, how the run ended tells more, where that differs; they come last otherwise.
 pub fn difference(
     original: &Execution,
     again: Option<&Execution>,
