@@ -91,7 +91,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 11;
+    const VERSION: u32 = 12;
 }
 
 impl Reference {

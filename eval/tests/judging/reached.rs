@@ -74,7 +74,10 @@ fn the_last_test_of_a_gist_is_the_original_s_wherever_it_stands() {
 /// A helper that is helped by another, each by its module.
 const HELPED: Original<'static> = Original {
     files: &[
-        ("lib.py", "def double(value):\n    return value * 2\n"),
+        (
+            "lib.py",
+            "def double(value):\n    return value * 2\n\n\ndef __getattr__(name):\n    raise AttributeError(name)\n",
+        ),
         ("tests/__init__.py", ""),
         ("tests/kit.py", "def check(value):\n    assert value\n"),
         (
@@ -98,6 +101,14 @@ fn what_helps_a_helper_is_looked_at_as_well() {
         gist,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a module of the package that answers for names it has not",
+                edits: &[(
+                    "\n\ndef double",
+                    "\n\ndef __getattr__(name):\n    raise AttributeError(name)\n\n\ndef double",
+                )],
+                expected: HONEST,
+            },
             Case {
                 what: "another thing, given by the head of a function",
                 edits: &[

@@ -34,8 +34,9 @@ class __gist_asked__:
     def __getattr__(self, name):
         if name == "__isabstractmethod__":
             raise AttributeError(name)
+        value = getattr(self.found, name)
         self.__note__()
-        return getattr(self.found, name)
+        return value
     def __setattr__(self, name, value):
         setattr(self.found, name, value)
     def __delattr__(self, name):

@@ -124,32 +124,36 @@ class _Found:
 
     def module(self, value):
         """What a module is, and its path where that is of the repository: one that is neither outside nor
-        Python's own, and that holds all it has, is called so whoever made it."""
-        held = _module_dict(value)
+        Python's own is called so whoever made it."""
+        held = _module_dict(value) or {}
         file, name = held.get("__file__"), held.get("__name__")
         outside = type(name) is str and sys.modules.get(name) is value and name not in ("__main__", "builtins")
         if outside and type(file) is str and not file.startswith(self.root):
             return "module " + name.replace(".", "/"), None
-        if type(value) is not types.ModuleType or "__getattr__" in held or type(name) is not str or name in _BUILT_IN:
+        if type(value) is not types.ModuleType or type(name) is not str or name in _BUILT_IN:
             return "object", None
         return "own module", file[len(self.root) :] if type(file) is str and file.startswith(self.root) else ""
 
     def behind(self, chain, where, names):
         """Adds what a chain of names leads to, where all before its last are modules of the repository; the
         function that it is."""
-        value, path = _get(names, chain[0]), None
+        value, path, held = _get(names, chain[0]), None, {}
         for part in chain[1:]:
             if not issubclass(type(value), types.ModuleType) or self.module(value)[0] != "own module":
                 return None
-            path, value = self.module(value)[1], _get(_module_dict(value), part, _get)
-        key = chain[-1] + " of " + "/".join(chain[:-1]) + where
-        if value is _get or key in self.reached:
+            path, held = self.module(value)[1], _module_dict(value)
+            value = _get(held, part, _get)
+        key, last = chain[-1] + " of " + "/".join(chain[:-1]) + where, chain[-1]
+        if key in self.reached or last[:2] == last[-2:] == "__" or ("/" + path).endswith(self.library):
             return None
         self.reached.add(key)
-        # What may change does, and what the library says is for the test itself to judge.
-        if type(value) in (list, dict) or ("/" + path).endswith(self.library):
-            return None
-        return self.thing(key, value)
+        if value is not _get:
+            # Values may differ between runs, or be paths.
+            plain = type(value) in _PLAIN + (list, tuple, dict)
+            return None if plain else self.thing(key, value)
+        if "__getattr__" in held:
+            self.add(key, "object")
+        return None
 
     def insides(self, key, value, deep):
         """Adds what tables, sets and objects of the repository hold that is plain."""
@@ -233,7 +237,7 @@ def _used(item, root, library):
                     found.add("shadow " + name, "object")
                 if found.rows[-1][1].startswith("module "):
                     held = _module_dict(value)
-                    for attribute in parts:
+                    for attribute in dict.fromkeys(parts):
                         if attribute in held:
                             found.thing("%s.%s%s" % (name, attribute, where), held[attribute])
             for chain in chains:
@@ -241,7 +245,8 @@ def _used(item, root, library):
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
         own = _file_of(_type_module(kind)).startswith(root)
         for name, value in list(_attributes(kind).items()):
-            value = getattr(value, "__func__", value)
+            if type(value) in (staticmethod, classmethod):
+                value = value.__func__
             if type(value) is _Function and value.__code__.co_filename.startswith(root):
                 found.thing("%s.%s" % (_type_name(kind), name), value)
             elif own:

@@ -74,6 +74,27 @@ print(word.read(), sorted(vars(word)))
 }
 
 #[test]
+fn who_looks_for_what_is_not_there_asks_for_nothing() {
+    check(
+        "
+import doctest, inspect, sys
+class Word:
+    # stub
+    def kept(self):
+        pass
+    # stub
+    def named(self):
+        pass
+# What collects the examples of docstrings looks at each function.
+print(doctest.DocTestFinder().find(sys.modules[__name__]))
+print(inspect.unwrap(vars(Word)['kept']) is vars(Word)['kept'], vars(Word)['named'].__name__)
+",
+        "[]\nTrue named\n",
+        &["def named(self):"],
+    );
+}
+
+#[test]
 fn what_a_class_takes_and_gives_itself_it_still_does() {
     check(
         "
