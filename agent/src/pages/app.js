@@ -219,7 +219,7 @@ const gistify = (() => {
       }
       const bar = make('div', main, null, 'tabs');
       const tabs = data.attempts.length > 1 ? [...TABS, ['align', 'Beside another']] : TABS;
-      for (const [name, title] of tabs) { const a = link(bar, title, attempt({ ...one, key }, name)); if (name === tab) a.setAttribute('aria-current', 'page') }
+      for (const [name, title] of tabs) { const a = link(bar, title, attempt({ ...one, key }, name)); if (name === (tab || 'steps')) a.setAttribute('aria-current', 'page') }
       ({ steps, verdict, gist, modules, align }[tab] || steps)(main, one, data, other);
       findings = [...main.querySelectorAll('.found')]; at = -1;
       $('state').textContent = findings.length ? `${findings.length} findings` : '';

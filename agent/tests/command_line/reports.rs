@@ -199,6 +199,13 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
                     assert_eq!(browser.run("return document.querySelectorAll('.here').length"), 1);
                     browser.press("pp");
                 }
+                if tab == "gist" {
+                    let apart = "const row = document.querySelector('.code .line'), text = row.querySelector('.text'); \
+                                 text.textContent += ' '.repeat(300) + '#'; const said = document.createRange(); \
+                                 said.selectNodeContents(text); return said.getBoundingClientRect().left >= \
+                                 row.querySelector('.origin').getBoundingClientRect().right";
+                    assert_eq!(browser.run(apart), true, "a long line covers where it is from");
+                }
                 if tab == "gist" && kind == "good" && !evil {
                     // The line beside its source.
                     browser.run("[...document.querySelectorAll('.code .line')].find(line => line.textContent.includes('value * FACTOR')).click()");
