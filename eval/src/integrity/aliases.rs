@@ -12,7 +12,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-use super::bindings::Bindings;
+use super::bindings::{Bindings, captured};
 
 /// Where aliases are changed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,12 +178,7 @@ impl<'a> Visitor<'a> for Locals<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(node) => node.name.as_ref(),
-            Pattern::MatchStar(node) => node.name.as_ref(),
-            Pattern::MatchMapping(node) => node.rest.as_ref(),
-            _ => None,
-        };
+        let name = captured(pattern);
         self.own.extend(name.map(|name| name.as_str()));
         walk_pattern(self, pattern);
     }

@@ -216,6 +216,16 @@ pub(super) fn elements(expr: &Expr) -> &[Expr] {
     }
 }
 
+/// The name that a pattern gives to what it matches.
+pub(super) fn captured(pattern: &Pattern) -> Option<&Identifier> {
+    match pattern {
+        Pattern::MatchAs(node) => node.name.as_ref(),
+        Pattern::MatchStar(node) => node.name.as_ref(),
+        Pattern::MatchMapping(node) => node.rest.as_ref(),
+        _ => None,
+    }
+}
+
 /// A dotted name, written out.
 pub(super) fn chain(expr: &Expr) -> Option<String> {
     match expr {
@@ -402,12 +412,7 @@ impl<'a> Visitor<'a> for Reader<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        self.own(match pattern {
-            Pattern::MatchAs(node) => node.name.as_ref(),
-            Pattern::MatchStar(node) => node.name.as_ref(),
-            Pattern::MatchMapping(node) => node.rest.as_ref(),
-            _ => None,
-        });
+        self.own(captured(pattern));
         walk_pattern(self, pattern);
     }
 

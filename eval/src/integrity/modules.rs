@@ -12,7 +12,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::{
     aliases::alias,
-    bindings::{Bindings, chain},
+    bindings::{Bindings, captured, chain},
     tables::{is_itself, is_made},
 };
 
@@ -440,12 +440,7 @@ impl<'a> Visitor<'a> for Looking<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(node) => node.name.as_ref(),
-            Pattern::MatchStar(node) => node.name.as_ref(),
-            Pattern::MatchMapping(node) => node.rest.as_ref(),
-            _ => None,
-        };
+        let name = captured(pattern);
         if let Some(name) = name {
             self.bound(name.start(), name);
         }
