@@ -13,7 +13,10 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::Codebase,
     expected::{Expected, ExpectedPhase, fits_together},
+    found::{exchanged, is_definition, rebound, slipped_in},
+    helpers::Helpers,
     integrity::{Finding, Rule},
+    pruning::is_guard,
     scorers::within,
 };
 
@@ -29,6 +32,15 @@ pub struct Account {
     pub testimony: Testimony,
     /// Executed statements of the tests by case: block of the test, and which of its statements.
     pub executed: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
+    /// What another such run did: which lines are executed may differ between runs.
+    pub again: Option<Again>,
+}
+
+/// Another run of the original.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    cases: Vec<WitnessedCase>,
+    executed: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
 }
 
 /// A test function where it stands.
@@ -71,17 +83,19 @@ impl Stand {
     }
 }
 
-/// What a module is called that is the repository's, or that a gist made.
-const OWN_MODULE: &str = "own module";
-
-/// What is watched in a run.
-pub fn watch(stands: &[Stand], shift: f64, internal: &Internal) -> Watch {
+/// What is watched in a run: the tests, and spans of what helps them by file.
+pub fn watch(
+    stands: &[Stand],
+    helpers: Vec<(String, Vec<(u32, u32)>)>,
+    shift: f64,
+    internal: &Internal,
+) -> Watch {
     let mut functions: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
     for stand in stands {
         functions.entry(&stand.path).or_default().push(stand.span);
     }
     let functions = functions.into_iter().map(|(path, spans)| (path.to_owned(), spans)).collect();
-    Watch { functions, shift, modules: module_files(internal) }
+    Watch { functions, helpers, shift, modules: module_files(internal) }
 }
 
 /// Files of the library's modules, from where their names begin: `pkg/mod.py`, `pkg/__init__.py`.
@@ -133,8 +147,16 @@ impl Account {
         stands: &[Stand],
     ) -> Result<Account, String> {
         let executed = executed(&testimony, stands);
-        let account = Account { shift, testimony, executed };
+        let account = Account { shift, testimony, executed, again: None };
         account.doubt(expected).map_or(Ok(account), Err)
+    }
+
+    /// The same beside another run, which was told to its end.
+    #[must_use]
+    pub fn beside(self, again: Testimony, stands: &[Stand]) -> Self {
+        let executed = executed(&again, stands);
+        let again = again.complete.then_some(Again { cases: again.cases, executed });
+        Self { again, ..self }
     }
 
     /// The first thing that it says and the plain runs do not.
@@ -168,6 +190,7 @@ impl Account {
         &self,
         found: &Testimony,
         stands: &[Stand],
+        helpers: &Helpers<'_>,
         expected: &Expected,
     ) -> Option<String> {
         if !found.complete {
@@ -188,10 +211,19 @@ impl Account {
             if let Some(how) = self.differs(told, case, phases) {
                 return Some(format!("{id}: {how}"));
             }
+            let again = self.again.iter().flat_map(|again| &again.cases);
+            let again = again.rev().find(|case| case.id == *id);
+            if let Some(how) = helpers.difference(&[told, again.unwrap_or(told)], case) {
+                return Some(format!("{id}: {how}"));
+            }
             let (ours, theirs) = (self.executed.get(id)?, executed.get(id)?);
             ours.iter().find_map(|(block, ran)| {
                 let found = theirs.get(block)?;
-                let same = found == ran || found.len() != ran.len();
+                let again =
+                    self.again.as_ref().and_then(|again| again.executed.get(id)?.get(block));
+                let mut each = found.iter().zip(ran).zip(again.unwrap_or(ran));
+                let same = found.len() != ran.len()
+                    || each.all(|((found, ran), again)| found == ran || found == again);
                 (!same).then(|| format!("{id}: other statements of {block} are executed"))
             })
         })
@@ -289,6 +321,7 @@ impl Account {
                 exchanged(&told.used, &case.used, gist)
                     .into_iter()
                     .chain(slipped_in(&told.used, &case.used, gist))
+                    .chain(rebound(&told.used, &case.used, gist))
             });
             for name in names {
                 let evidence = format!("{} finds another {name} when it runs", case.id);
@@ -313,6 +346,13 @@ impl Account {
                 }
             }
             for (kind, place, line) in &case.values {
+                if let Some(name) = kind.strip_prefix("caller ") {
+                    if place == gist.path && gist.invents(place, *line) {
+                        let evidence = format!("{} is helped through its own {name}", case.id);
+                        add(Rule::ChangedSupport, *line, evidence);
+                    }
+                    continue;
+                }
                 if is_comparison(kind) {
                     continue;
                 }
@@ -370,7 +410,8 @@ impl<'a> Gist<'a> {
         let invented = outline
             .lines
             .iter()
-            .filter(|line| !within(&line.block, tests) && codebase.places(line).next().is_none())
+            .filter(|line| !within(&line.block, tests) && !is_guard(line))
+            .filter(|line| codebase.places(line).next().is_none())
             .map(|line| match line.role {
                 // Reading a definition's defaults and running its decorators is the header's doing.
                 Role::Definition => (line.reach.0, line.last),
@@ -382,12 +423,23 @@ impl<'a> Gist<'a> {
         Gist { path, text, invented, definitions, outline, codebase }
     }
 
-    fn invents(&self, path: &str, line: u32) -> bool {
+    pub fn invents(&self, path: &str, line: u32) -> bool {
         if path != self.path {
             // A file that it wrote itself.
             return self.codebase.file(path).is_none();
         }
         self.invented.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    }
+
+    /// Whether the original has a name at the top level of some file.
+    pub fn is_named(&self, name: &str) -> bool {
+        let at_top = |line: &&Line| line.block.is_empty() && line.binds.iter().any(|b| b == name);
+        self.codebase.has_block(name)
+            || self
+                .codebase
+                .files()
+                .iter()
+                .any(|file| file.outline.lines.iter().any(|l| at_top(&l)))
     }
 
     /// Whether any line of the function that begins there stands nowhere in the original.
@@ -399,7 +451,7 @@ impl<'a> Gist<'a> {
 
     /// Whether a function that begins at a line is one of the original's file and block where another begins:
     /// what cannot be told is taken for that.
-    fn stands_for(&self, place: &str, line: u32, path: &str, first: u32) -> bool {
+    pub fn stands_for(&self, place: &str, line: u32, path: &str, first: u32) -> bool {
         let begins = |line: &&Line, first: u32| {
             line.role == Role::Definition && (line.reach.0..=line.first).contains(&first)
         };
@@ -443,9 +495,6 @@ impl<'a> Gist<'a> {
     }
 }
 
-/// What a test finds by a name: key, what it is, path, line.
-type Found = (String, String, String, u32);
-
 /// What a test was given, or what a comparison called: kind, place, line.
 type Value = (String, String, u32);
 
@@ -460,61 +509,6 @@ fn comparisons(values: &[Value]) -> impl Iterator<Item = &Value> {
 /// The exceptions that a test raised or let pass, whoever heard of them.
 fn failures(values: &[Value]) -> impl Iterator<Item = &str> {
     values.iter().map(|(kind, ..)| kind.as_str()).filter(|kind| kind.starts_with("raised "))
-}
-
-/// Names that a test finds only in the gist, and that stand before what it would find: built-in ones, parts of its
-/// class, fixtures of the gist's own.
-fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Vec<&'a str> {
-    let is_new = |key: &str| told.iter().all(|(other, ..)| other != key);
-    let counts = |(key, _, path, line): &&Found| {
-        let own = !path.is_empty() && gist.invents(path, *line);
-        let named = |prefix: &str| key.starts_with(prefix);
-        named("shadow ") || named("part ") || own && (key.contains('.') || named("fixture "))
-    };
-    let rows = found.iter().filter(|row| is_new(&row.0)).filter(counts);
-    rows.map(|(key, ..)| key.as_str()).collect()
-}
-
-/// Names under which a test finds other support than on the original.
-fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    for (key, what, path, first) in told {
-        let same = |(_, kind, place, line): &&Found| match what.as_str() {
-            // One of the gist's own lines, that stands in the original, and there.
-            "function" => {
-                let is_own = !place.is_empty() && !gist.invents(place, *line);
-                kind == what && is_own && gist.stands_for(place, *line, path, *first)
-            }
-            _ => kind == what,
-        };
-        let candidates: Vec<&Found> = found.iter().filter(|(other, ..)| other == key).collect();
-        // What is no function or class of the tests is compared where it is a plain value.
-        let plain = !is_definition(what) && !may_vary(what);
-        let counts = what != "object" && (!path.is_empty() || plain);
-        let only = told.iter().filter(|(other, ..)| other == key).count() == 1;
-        if counts && only && !candidates.iter().all(same) && !names.contains(&key.as_str()) {
-            names.push(key.as_str());
-        }
-    }
-    names
-}
-
-/// Whether a plain value may be a time, or the number of a process or a port: those differ between runs.
-fn may_vary(text: &str) -> bool {
-    let long = |part: &str| part.len() >= 5;
-    text.contains('.') || text.split(|c: char| !c.is_ascii_digit()).any(long)
-}
-
-fn is_definition(what: &str) -> bool {
-    what == "function" || what.starts_with("class ")
-}
-
-/// Leaves of what cases find by their names what belongs to the tests.
-pub fn keep_support(testimony: &mut Testimony, internal: &Internal) {
-    let is_ours = |what: &str| is_definition(what) || what == OWN_MODULE;
-    for case in &mut testimony.cases {
-        case.used.retain(|(_, what, path, _)| !is_ours(what) || internal.support.contains(path));
-    }
 }
 
 fn meaning(event: &WitnessedEvent) -> (Rule, String) {

@@ -36,6 +36,8 @@ const SHOWN: usize = 160;
 pub struct Line {
     /// Qualified name of the block it belongs to; empty for the top level.
     pub block: String,
+    /// The line that heads the suite it stands in, and which suite of that.
+    pub parent: Option<(usize, Suite)>,
     /// Identity of its normalised form.
     pub key: Key,
     /// What it is.
@@ -57,6 +59,19 @@ pub struct Line {
     pub alias: bool,
     /// Its text on one line, shortened, to be shown.
     pub text: String,
+}
+
+/// A suite of a statement. That of an `elif` is in the `otherwise` of the clause before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Suite {
+    /// What follows the header.
+    Body,
+    /// The handlers of a `try`.
+    Handlers,
+    /// `else`.
+    Otherwise,
+    /// `finally`.
+    Finally,
 }
 
 /// What a line is in its statement.
@@ -130,7 +145,8 @@ impl Outline {
             tokens: parsed.tokens(),
             outline: Self { errors, physical: physical(text), ..Self::default() },
         };
-        let place = Place { block: "", scope: Scope::Module, class: Class::Executable };
+        let place =
+            Place { block: "", parent: None, scope: Scope::Module, class: Class::Executable };
         reader.body(parsed.suite(), place);
         reader.outline
     }
@@ -146,8 +162,20 @@ enum Scope {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     block: &'a str,
+    parent: Option<(usize, Suite)>,
     scope: Scope,
     class: Class,
+}
+
+impl Place<'_> {
+    /// Another suite of the same statement.
+    fn within(self, suite: Suite) -> Self {
+        Place { parent: self.parent.map(|(line, _)| (line, suite)), ..self }
+    }
+
+    fn otherwise(self) -> Self {
+        self.within(Suite::Otherwise)
+    }
 }
 
 struct Reader<'a> {
@@ -191,7 +219,7 @@ impl Reader<'_> {
                     )
                 });
                 self.definition(header, stmt, key, inner);
-                self.body(&def.body, Place { scope: Scope::Function, ..inner });
+                self.body(&def.body, Place { scope: Scope::Function, ..self.below(inner) });
             }
             Stmt::ClassDef(def) => {
                 let name = qualified(place.block, &def.name);
@@ -215,27 +243,30 @@ impl Reader<'_> {
                     )
                 });
                 self.definition(header, stmt, key, inner);
-                self.body(&def.body, Place { scope: Scope::Class, ..inner });
+                self.body(&def.body, Place { scope: Scope::Class, ..self.below(inner) });
             }
             Stmt::If(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
                 let key = self.key(header, || digest("if", &ComparableExpr::from(&node.test)));
                 self.push(header, stmt.range(), key, role, place);
-                self.body(&node.body, place);
-                for clause in &node.elif_else_clauses {
-                    match &clause.test {
+                let mut clause = self.below(place);
+                self.body(&node.body, clause);
+                for next in &node.elif_else_clauses {
+                    let otherwise = clause.otherwise();
+                    match &next.test {
                         Some(test) => {
-                            let header = self.header(clause.start(), &clause.body, clause.end());
+                            let header = self.header(next.start(), &next.body, next.end());
                             let key =
                                 self.key(header, || digest("if", &ComparableExpr::from(test)));
                             // Later clauses prove this one: the chain is tried in order.
-                            let reach = TextRange::new(clause.start(), stmt.end());
-                            self.push(header, reach, key, Role::Elif, place);
-                            self.body(&clause.body, place);
+                            let reach = TextRange::new(next.start(), stmt.end());
+                            self.push(header, reach, key, Role::Elif, otherwise);
+                            clause = self.below(place);
+                            self.body(&next.body, clause);
                         }
-                        None => match clause.body.as_slice() {
-                            [only @ Stmt::If(_)] => self.stmt(only, place, Role::Elif),
-                            body => self.body(body, place),
+                        None => match next.body.as_slice() {
+                            [only @ Stmt::If(_)] => self.stmt(only, otherwise, Role::Elif),
+                            body => self.body(body, otherwise),
                         },
                     }
                 }
@@ -247,15 +278,17 @@ impl Reader<'_> {
                     digest("for", &(node.is_async, target, ComparableExpr::from(&node.iter)))
                 });
                 self.push(header, stmt.range(), key, Role::Header, place);
-                self.body(&node.body, place);
-                self.body(&node.orelse, place);
+                let inner = self.below(place);
+                self.body(&node.body, inner);
+                self.body(&node.orelse, inner.otherwise());
             }
             Stmt::While(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
                 let key = self.key(header, || digest("while", &ComparableExpr::from(&node.test)));
                 self.push(header, stmt.range(), key, Role::Header, place);
-                self.body(&node.body, place);
-                self.body(&node.orelse, place);
+                let inner = self.below(place);
+                self.body(&node.body, inner);
+                self.body(&node.orelse, inner.otherwise());
             }
             Stmt::With(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
@@ -264,12 +297,13 @@ impl Reader<'_> {
                     digest("with", &(node.is_async, items))
                 });
                 self.push(header, stmt.range(), key, Role::Header, place);
-                self.body(&node.body, place);
+                self.body(&node.body, self.below(place));
             }
             Stmt::Try(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
                 self.push(header, stmt.range(), digest("try", &()), Role::Header, place);
-                self.body(&node.body, place);
+                let whole = self.below(place);
+                self.body(&node.body, whole);
                 for handler in &node.handlers {
                     let ExceptHandler::ExceptHandler(handler) = handler;
                     let header = self.header(handler.start(), &handler.body, handler.end());
@@ -278,18 +312,19 @@ impl Reader<'_> {
                         let name = handler.name.as_ref().map(|name| name.as_str());
                         digest("except", &(node.is_star, kind, name))
                     });
-                    let inner = Place { class: Class::Potential, ..place };
+                    let inner = Place { class: Class::Potential, ..whole.within(Suite::Handlers) };
                     self.push(header, handler.range(), key, Role::Except, inner);
-                    self.body(&handler.body, inner);
+                    self.body(&handler.body, self.below(inner));
                 }
-                self.body(&node.orelse, place);
-                self.body(&node.finalbody, place);
+                self.body(&node.orelse, whole.otherwise());
+                self.body(&node.finalbody, whole.within(Suite::Finally));
             }
             Stmt::Match(node) => {
                 let header = TextRange::new(stmt.start(), node.subject.end());
                 let key =
                     self.key(header, || digest("match", &ComparableExpr::from(&node.subject)));
                 self.push(header, stmt.range(), key, Role::Header, place);
+                let whole = self.below(place);
                 for case in &node.cases {
                     let header = self.header(case.range.start(), &case.body, case.range.end());
                     let key = self.key(header, || {
@@ -298,8 +333,8 @@ impl Reader<'_> {
                     });
                     // A later case proves an earlier one, as in an `elif` chain.
                     let reach = TextRange::new(case.range.start(), stmt.end());
-                    self.push(header, reach, key, Role::Header, place);
-                    self.body(&case.body, place);
+                    self.push(header, reach, key, Role::Header, whole);
+                    self.body(&case.body, self.below(whole));
                 }
             }
             Stmt::Import(node) => {
@@ -343,6 +378,12 @@ impl Reader<'_> {
         }
     }
 
+    /// The body of the line read last.
+    fn below<'a>(&self, place: Place<'a>) -> Place<'a> {
+        let parent = self.outline.lines.len().checked_sub(1).map(|last| (last, Suite::Body));
+        Place { parent, ..place }
+    }
+
     /// Says of the line read last what names it binds.
     fn bind(&mut self, binds: Vec<String>, alias: bool) {
         if let Some(line) = self.outline.lines.last_mut() {
@@ -373,6 +414,7 @@ impl Reader<'_> {
         };
         self.outline.lines.push(Line {
             block: place.block.to_owned(),
+            parent: place.parent,
             key,
             role,
             class: place.class,

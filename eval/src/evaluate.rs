@@ -22,6 +22,7 @@ use crate::{
     error::EvalError,
     expected::Quarantine,
     gist::Submission,
+    helpers::Helpers,
     inject::{Injected, inject},
     integrity::{Finding, Integrity, Rule, examine},
     observation::Observation,
@@ -249,11 +250,13 @@ fn judge(
     }
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
-    let mut found = run.observed(&injected.text)?;
+    let support = Supported { codebase: &codebase, executed: &executed, tests: &blocks };
+    let tested = run.guarded(&injected.text, &support);
+    let mut found = run.observed(&tested)?;
     let mut verdict = fidelity(&reference.expected, &found);
     if verdict.is_of_text() {
         // Threads write when their turn comes: what differs once may have differed by chance.
-        found = run.observed(&injected.text)?;
+        found = run.observed(&tested)?;
         verdict = fidelity(&reference.expected, &found);
     }
     evaluation.pass_rate = Some(pass_rate(&reference.expected, &found));
@@ -262,7 +265,7 @@ fn judge(
     if verdict.score == 1
         && let Some(account) = &reference.account
     {
-        let found = run.witnessed(reference, account, &injected.text, &blocks, &codebase)?;
+        let found = run.witnessed(reference, account, &tested, &support)?;
         evaluation.integrity.violations.extend(found);
     }
     if verdict.score == 1 && evaluation.integrity.violations.is_empty() {
@@ -381,27 +384,43 @@ impl Runs<'_> {
         Ok(fidelity(&reference.expected, &found).score == 1)
     }
 
+    /// The functions of test support in a gist, whose path and lines are known.
+    fn helpers<'a>(
+        &self,
+        gist: (&'a str, &'a str, &'a Outline),
+        support: &Supported<'a>,
+    ) -> Helpers<'a> {
+        let Supported { codebase, executed, tests } = *support;
+        Helpers::of(gist, &self.internal.support, codebase, executed, tests)
+    }
+
+    /// A gist whose helpers fail where they would do what the original never does.
+    fn guarded(&self, text: &str, support: &Supported<'_>) -> String {
+        self.helpers(("", text, &Outline::of(text)), support).guarded()
+    }
+
     /// What a second account of the gist says against it.
     fn witnessed(
         &self,
         reference: &Reference,
         account: &Account,
         text: &str,
-        blocks: &[String],
-        codebase: &Codebase,
+        support: &Supported<'_>,
     ) -> Result<Vec<Finding>, EvalError> {
         let outline = Outline::of(text);
         let mut violations = Vec::new();
         // What differs once may have differed by chance.
         for _ in 0..2 {
             let (candidate, scratch) = self.lay_out(text)?;
-            let stands: Vec<Stand> = blocks
+            let helpers = self.helpers((&candidate.gist, text, &outline), support);
+            let stands: Vec<Stand> = support
+                .tests
                 .iter()
                 .filter_map(|block| Stand::of(block, &candidate.gist, &outline))
                 .collect();
             let run = self.run_spec(&candidate, &scratch);
-            let (run, told) = tools::witness(&run, &watch(&stands, account.shift, self.internal))
-                .or_else(|error| {
+            let watch = watch(&stands, helpers.spans(), account.shift, self.internal);
+            let (run, told) = tools::witness(&run, &watch).or_else(|error| {
                 let run = Execution::spoiled(&error).ok_or(error)?;
                 Ok::<_, ExecuteError>((run, Testimony::default()))
             })?;
@@ -416,9 +435,9 @@ impl Runs<'_> {
             );
             self.spec.original.workspace.discard(&candidate.directory);
             let told = normalized(told, &normalizer);
-            let gist = Gist::new(&candidate.gist, text, &outline, codebase, blocks);
+            let gist = Gist::new(&candidate.gist, text, &outline, support.codebase, support.tests);
             violations = account.findings(&told, &gist);
-            let difference = account.difference(&told, &stands, &reference.expected);
+            let difference = account.difference(&told, &stands, &helpers, &reference.expected);
             let unheard = account.unheard(&told);
             let differs = difference.is_some() || !unheard.is_empty();
             violations.extend(unheard);
@@ -448,6 +467,14 @@ impl Runs<'_> {
         }
         Ok((candidate, scratch, run, trace))
     }
+}
+
+/// What helps the tests of an original, and which those are.
+struct Supported<'a> {
+    codebase: &'a Codebase,
+    executed: &'a Executed,
+    /// Their blocks.
+    tests: &'a [String],
 }
 
 /// A gist with lines at its end that nothing executes: whoever claims them lies about others, too.

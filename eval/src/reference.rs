@@ -18,10 +18,12 @@ use tools::{
 };
 
 use crate::{
-    account::{Account, SHIFT, keep_support, normalized, stands, watch},
+    account::{Account, SHIFT, normalized, stands, watch},
     codebase::{Codebase, Codebases, Extent},
     error::EvalError,
     expected::{Expected, Quarantine, expect},
+    found::keep_support,
+    helpers,
     observation::Observation,
     scorers::{Executed, fidelity},
     selection::tests,
@@ -91,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 12;
+    const VERSION: u32 = 14;
 }
 
 impl Reference {
@@ -245,30 +247,41 @@ fn account(
     let (tests, _) = tests(spec.command, reference, codebase, internal);
     let places = tests.iter().map(|test| (test.path.as_str(), test.block.as_str()));
     let stands = stands(places, codebase);
+    let blocks: Vec<String> = stands.iter().map(|stand| stand.block.clone()).collect();
+    let executed = Executed::of_trace(&reference.trace);
+    let helpers = helpers::spans(&internal.support, codebase, &executed, &blocks);
     let mut why = String::new();
-    for shift in [SHIFT, 0.0] {
+    let witness = |shift| {
         let directory = spec.workspace.copy(spec.repository)?;
         let scratch = spec.workspace.directory("scratch")?;
         let run = run_spec(spec, &directory, &scratch, SEEDS[0]);
-        let witnessed = tools::witness(&run, &watch(&stands, shift, internal));
+        let watch = watch(&stands, helpers.clone(), shift, internal);
+        let witnessed = tools::witness(&run, &watch);
         let normalizer = Normalizer::of_run(&directory, &scratch, internal, None);
         spec.workspace.discard(&directory);
         spec.workspace.discard(&scratch);
         // The plain runs started: a witnessed one that does not is no measure.
         let (run, testimony) = match witnessed {
             Ok(witnessed) => witnessed,
-            Err(error) => {
-                why = error.to_string();
-                continue;
-            }
+            Err(error) => return Ok(Err(error.to_string())),
         };
         if run.status == Status::Interrupted {
             return Err(EvalError::Interrupted);
         }
         let mut told = normalized(testimony, &normalizer);
-        keep_support(&mut told, internal);
-        match Account::of(shift, told, &reference.expected, &stands) {
-            Ok(account) => return Ok(Ok(account)),
+        keep_support(&mut told, internal, codebase);
+        Ok(Ok(told))
+    };
+    for shift in [SHIFT, 0.0] {
+        let account =
+            witness(shift)?.and_then(|told| Account::of(shift, told, &reference.expected, &stands));
+        match account {
+            Ok(account) => {
+                return Ok(Ok(match witness(shift)? {
+                    Ok(again) => account.beside(again, &stands),
+                    Err(_) => account,
+                }));
+            }
             Err(doubt) => why = doubt,
         }
     }

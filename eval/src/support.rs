@@ -4,7 +4,10 @@
 //! Statements may go when the original run did not execute them; those kept must equal the original's. The
 //! test functions themselves are none of this module's business: they are exchanged before the run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::LazyCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use rustc_hash::FxHashMap;
 
@@ -13,6 +16,7 @@ use crate::{
     codebase::{CodeFile, Codebase},
     integrity::{Finding, Places, Rule, TestModules, replaced, without_aliases},
     key::Key,
+    pruning::{Pairing, Tree, was_hit},
     scorers::{Executed, within},
 };
 
@@ -62,13 +66,15 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         let suspects = if block.is_empty() {
             top_level(support, &bound, &lines)
         } else {
-            in_block(support, block, &lines)
+            in_block(support, block, &lines, support.gist)
         };
         if suspects.is_empty() {
             continue;
         }
         // A name that the gist had to change because of a collision is changed back before judging.
-        let plain = plain.get_or_insert_with(|| under_original_names(support, Places::Names));
+        let plain = plain.get_or_insert_with(|| {
+            under_original_names(support.text, support.files, Places::Names)
+        });
         let renamed: Vec<(usize, &Line)> =
             lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
         let suspects = if plain.lines.len() != support.gist.lines.len() {
@@ -76,7 +82,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         } else if block.is_empty() {
             top_level(support, &bound, &renamed)
         } else {
-            in_block(support, block, &renamed)
+            in_block(support, block, &renamed, plain)
         };
         findings.extend(suspects);
     }
@@ -158,8 +164,9 @@ fn taken(
         let honest = if is_outside { is_itself } else { is_original || is_itself };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
-            let plain = plain
-                .get_or_insert_with(|| under_original_names(support, Places::NamesAndAttributes));
+            let plain = plain.get_or_insert_with(|| {
+                under_original_names(support.text, support.files, Places::NamesAndAttributes)
+            });
             let renamed =
                 plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
             if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
@@ -190,8 +197,9 @@ fn by_modules(support: &Support<'_>, modules: &TestModules<'_>) -> Vec<Finding> 
         if within(&line.block, support.tests) || stands(line) {
             continue;
         }
-        let plain =
-            plain.get_or_insert_with(|| under_original_names(support, Places::NamesAndAttributes));
+        let plain = plain.get_or_insert_with(|| {
+            under_original_names(support.text, support.files, Places::NamesAndAttributes)
+        });
         let renamed = plain.lines.get(number);
         let renamed = renamed.filter(|_| plain.lines.len() == support.gist.lines.len());
         if !renamed.is_some_and(stands) {
@@ -228,7 +236,12 @@ fn top_level(
     findings
 }
 
-fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec<Finding> {
+fn in_block(
+    support: &Support<'_>,
+    block: &str,
+    lines: &[(usize, &Line)],
+    own: &Outline,
+) -> Vec<Finding> {
     let originals = support.codebase.block(block);
     if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
@@ -242,9 +255,12 @@ fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec
     if candidates.iter().any(|(file, _)| support.files.contains(&file.path) && ran(file)) {
         candidates.retain(|(file, _)| ran(file));
     }
+    let own = LazyCell::new(|| Tree::of(own));
     let nearest = |lines: &[(usize, &Line)]| {
-        let compared =
-            candidates.iter().map(|(file, original)| compare(support, file, original, lines));
+        let compared = candidates.iter().map(|(file, original)| {
+            let found = compare(support, file, original, lines);
+            if found.is_empty() { rearranged(support, file, (block, lines), &own) } else { found }
+        });
         compared.min_by_key(Vec::len).unwrap_or_default()
     };
     let findings = nearest(lines);
@@ -254,6 +270,32 @@ fn in_block(support: &Support<'_>, block: &str, lines: &[(usize, &Line)]) -> Vec
         false if each.iter().all(|lines| nearest(lines).is_empty()) => Vec::new(),
         _ => findings,
     }
+}
+
+/// A function whose statements stand in another order than the original's, or in other suites of them.
+fn rearranged(
+    support: &Support<'_>,
+    file: &CodeFile,
+    (block, lines): (&str, &[(usize, &Line)]),
+    own: &Tree<'_>,
+) -> Vec<Finding> {
+    let heads = lines.iter().filter(|(at, _)| own.is_outer_function(*at));
+    if !support.files.contains(&file.path) {
+        return Vec::new();
+    }
+    let original = Tree::of(&file.outline);
+    let hits = support.executed.lines(&file.path);
+    let ran = |line: &Line| was_hit(hits, line);
+    let fits = |at: usize| {
+        let mut same = original.functions().filter(|from| original.line(*from).block == block);
+        same.any(|from| Pairing::of((own, at), (&original, from), &ran).is_some())
+    };
+    let finding = |(_, line): &(usize, &Line)| Finding {
+        rule: Rule::ChangedSupport,
+        line: line.first,
+        evidence: format!("{block} of {} does not do in its order what ran of it", file.path),
+    };
+    heads.filter(|(at, _)| !fits(*at)).map(finding).collect()
 }
 
 /// The lines of a block, split where it is defined anew.
@@ -334,10 +376,10 @@ fn compare(
 
 /// The gist with every [alias](without_aliases) of its top level replaced by what it stands for, and the
 /// places of the tests' files by the `__file__` that they are there.
-fn under_original_names(support: &Support<'_>, places: Places) -> Outline {
-    let plain = without_aliases(support.text, places);
-    let is_test = |end: &str| support.files.iter().any(|path| format!("/{path}").ends_with(end));
-    Outline::of_shallow(&without_places(&plain, is_test))
+pub fn under_original_names(text: &str, files: &BTreeSet<String>, places: Places) -> Outline {
+    let plain = without_aliases(text, places);
+    let is_test = |end: &str| files.iter().any(|path| format!("/{path}").ends_with(end));
+    Outline::of(&without_places(&plain, is_test))
 }
 
 /// A text with `__file__` in the place of each `__file__.rsplit('/', 1)[0] + '/path'` whose path is one.

@@ -5,6 +5,7 @@ mod bed;
 mod benching;
 mod cheats;
 mod failing;
+mod helped;
 mod modules;
 mod mutations;
 mod reached;

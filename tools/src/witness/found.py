@@ -6,9 +6,11 @@ import opcode
 import sys
 import types
 
-_Builtins = dict(vars(builtins))
+_live_builtins = vars(builtins)
+_Builtins = dict(_live_builtins)
 _BUILT_IN = frozenset(sys.builtin_module_names)
 _MOST_INSIDE = 20
+_MOST_ROWS = 1000
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _MOST_BITS = 4000  # Python refuses to write longer numbers.
 _get = dict.get
@@ -91,6 +93,13 @@ class _Found:
 
     def thing(self, key, value):
         """Adds a row for a value; the function that it is, where it is one of the repository."""
+        try:
+            return self.known(key, value)
+        except Exception:
+            self.add(key, "object")  # It is odd in some way.
+            return None
+
+    def known(self, key, value):
         kind = type(value)
         if kind is types.MethodType:
             value = value.__func__
@@ -158,7 +167,7 @@ class _Found:
     def insides(self, key, value, deep):
         """Adds what tables, sets and objects of the repository hold that is plain."""
         kind = type(value)
-        if deep > _DEEP or len(self.rows) >= _MOST_VALUES * 4:
+        if deep > _DEEP or len(self.rows) >= _MOST_ROWS + _MOST_VALUES:
             return
         if kind in (set, frozenset):
             if len(value) <= _MOST_PARTS:
@@ -199,12 +208,15 @@ def _used(item, root, library):
     others that are no `library` (ends of paths) as well; what runs as the test, its fixtures, and its parameters."""
     found = _Found(root, library)
     function = getattr(item, "function", None)
+    met = []
     while type(function) is not _Function:
+        met.append(function)
         function = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
-        if function is None:
+        if function is None or any([function is one for one in met]):
             return found.rows
     found.thing("what runs", getattr(item, "obj", None))
-    while type(getattr(function, "__wrapped__", None)) is _Function:
+    while type(getattr(function, "__wrapped__", None)) is _Function and len(met) < _MOST_INSIDE:
+        met.append(function)
         function = function.__wrapped__
     pending, seen = [function], set()
 
@@ -213,9 +225,16 @@ def _used(item, root, library):
         if file == function.__code__.co_filename or file and not file.endswith(library):
             pending.append(inner)
 
-    while pending and len(found.rows) < _MOST_VALUES * 3:
+    while pending and len(found.rows) < _MOST_ROWS:
         current = pending.pop(0)
+        # A table of names may have one of built-in ones that is its own.
         names_of, codes = current.__globals__, [current.__code__]
+        own = _get(names_of, "__builtins__")
+        own = _module_dict(own) if issubclass(type(own), types.ModuleType) else own
+        if type(own) is dict and own is not _live_builtins:
+            names_of = {**own, **names_of}
+            for name in dict.keys(own) - dict.keys(_live_builtins):
+                found.add("shadow %s" % name, "object")
         where = "" if current is function else " in " + current.__code__.co_name
         told, is_near = set(), current.__code__.co_filename == function.__code__.co_filename
         for code in codes:

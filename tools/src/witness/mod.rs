@@ -32,6 +32,9 @@ const STREAM: u64 = 1 << 24;
 pub struct Watch {
     /// Test functions: path below the directory of the run, and spans of lines in it.
     pub functions: Vec<(String, Vec<(u32, u32)>)>,
+    /// Functions that help them, told in the same way: only their lines are watched, what they raise, and who
+    /// calls them.
+    pub helpers: Vec<(String, Vec<(u32, u32)>)>,
     /// By how many seconds the clock is moved that Python code sees.
     pub shift: f64,
     /// Files of the repository's modules, from where their names begin: where one of that name is run
@@ -70,10 +73,13 @@ pub struct WitnessedCase {
     pub phases: Vec<WitnessedPhase>,
     /// Lines of the watched functions that it executed.
     pub lines: Vec<(String, u32)>,
+    /// Those that its setup and its teardown executed.
+    pub around: Vec<(String, u32)>,
     /// Values that functions of the directory returned to the watched ones, and what these contain: name
     /// of the type, and where its comparison is defined: path and line, or the module that is outside, or
     /// nothing where no Python code compares. Then the functions that comparisons called: `comparison` and
-    /// the name, and where they are defined.
+    /// the name, and where they are defined; `raised` and the type of what they raised or let pass; `caller` and
+    /// where functions are defined that call the helpers.
     pub values: Vec<(String, String, u32)>,
     /// What it finds by its names: key, what it is (`function`, a class and its name, where it is from
     /// outside, `own module`, a plain value, or `object`), and for what is of the directory path and line. A key
@@ -117,6 +123,7 @@ struct Settings<'a> {
     root: String,
     key: String,
     watched: &'a [(String, Vec<(u32, u32)>)],
+    helpers: &'a [(String, Vec<(u32, u32)>)],
     shift: f64,
     modules: &'a [String],
 }
@@ -136,7 +143,8 @@ enum Record {
         phase: WitnessedPhase,
     },
     Lines {
-        lines: Vec<(String, u32)>,
+        lines: BTreeMap<String, Vec<u32>>,
+        around: BTreeMap<String, Vec<u32>>,
     },
     Values {
         values: Vec<(String, String, u32)>,
@@ -145,7 +153,8 @@ enum Record {
         given: Vec<(String, String)>,
     },
     Used {
-        used: Vec<(String, String, String, u32)>,
+        rows: Vec<(String, String, String, u32)>,
+        used: Vec<usize>,
     },
     Event(WitnessedEvent),
     Changed {
@@ -175,6 +184,7 @@ pub fn witness(spec: &RunSpec<'_>, watch: &Watch) -> Result<(Execution, Testimon
         root: spec.directory.to_string_lossy().into_owned(),
         key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
         watched: &watch.functions,
+        helpers: &watch.helpers,
         shift: watch.shift,
         modules: &watch.modules,
     };
@@ -220,6 +230,7 @@ fn read(output: &str, key: &[u8]) -> Testimony {
         }
     }
     let gapless = told.keys().copied().eq(0..told.len() as u64);
+    let mut rows = Vec::new();
     let mut cut = false;
     let mut ended = false;
     for record in told.into_values() {
@@ -231,10 +242,16 @@ fn read(output: &str, key: &[u8]) -> Testimony {
                 testimony.cases.push(WitnessedCase { id, ..WitnessedCase::default() });
             }
             (Record::Phase { phase }, Some(case)) => case.phases.push(phase),
-            (Record::Lines { lines }, Some(case)) => case.lines = lines,
+            (Record::Lines { lines, around }, Some(case)) => {
+                case.lines = each(lines);
+                case.around = each(around);
+            }
             (Record::Values { values }, Some(case)) => case.values = values,
             (Record::Given { given }, Some(case)) => case.given = given,
-            (Record::Used { used }, Some(case)) => case.used = used,
+            (Record::Used { rows: new, used }, Some(case)) => {
+                rows.extend(new);
+                case.used = used.into_iter().filter_map(|at| rows.get(at).cloned()).collect();
+            }
             (Record::Event(event), _) => testimony.events.push(event),
             (Record::Changed { holder, name }, _) => testimony.changed.push((holder, name)),
             (Record::Stranger { holder, name, path, line }, _) => {
@@ -254,6 +271,13 @@ fn read(output: &str, key: &[u8]) -> Testimony {
     }
     testimony.complete = gapless && ended && !cut;
     testimony
+}
+
+/// Each line with its file.
+fn each(lines: BTreeMap<String, Vec<u32>>) -> Vec<(String, u32)> {
+    let each =
+        |(path, lines): (String, Vec<u32>)| lines.into_iter().map(move |line| (path.clone(), line));
+    lines.into_iter().flat_map(each).collect()
 }
 
 /// A line's number and record, where its signature is right.

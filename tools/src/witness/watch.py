@@ -42,20 +42,56 @@ class _Watch:
     """The lines of the watched functions, and the types of what is returned to them."""
 
     def __init__(self, witness):
-        self.root, self.watched = witness.root, witness.watched
-        self.lines, self.values, self.known = set(), [], {}
-        self.comparisons, self.failures, self.codes, self.met = [], [], {}, {}
+        self.root, self.watched, self.helpers = witness.root, witness.watched, witness.helpers
+        self.call, self.around, self.values, self.known = {}, {}, [], {}
+        self.comparisons, self.failures, self.callers, self.codes, self.met = [], [], [], {}, {}
+        self.constants, self.asked = {}, {}
+
+    def about(self, is_call):
+        """Watches the call of a test, or its setup or teardown, of which nothing but lines is told."""
+        self.is_call, self.lines = is_call, self.call if is_call else self.around
+        return self
 
     def is_watched(self, code):
+        return self.kind(code) == 2
+
+    def kind(self, code):
+        """2 for a test function, 1 for one that helps, 0 for all others."""
         known = self.known.get(id(code))
         if known is None or known[0] is not code:
-            spans = self.watched.get(code.co_filename, ())
-            line = code.co_firstlineno
-            known = self.known[id(code)] = (code, any(first <= line <= last for first, last in spans))
+            file, line, kind = code.co_filename, code.co_firstlineno, 0
+            if any([first <= line <= last for first, last in self.watched.get(file, ())]):
+                kind = 2
+            elif any([first <= line <= last for first, last in self.helpers.get(file, ())]):
+                kind = 1
+            known = self.known[id(code)] = (code, kind)
         return known[1]
 
     def line(self, code, line):
-        self.lines.add((code.co_filename[len(self.root) :], line))
+        self.lines.setdefault(code.co_filename[len(self.root) :], set()).add(line)
+
+    def helps(self, code, frame):
+        """Tells which function of the directory calls one that helps, and what plain values that finds."""
+        known, names, times = self.asked.get(id(code), (None, (), 0))
+        if known is not code:
+            names, times = tuple(dict.fromkeys(_asked(code)[0])), 0
+        if times > _AT_FIRST:
+            return
+        self.asked[id(code)] = (code, names, times + 1)
+        for name in names:
+            value = _get(frame.f_globals, name, _get)
+            if value is _get:
+                value = _get(frame.f_builtins, name, _get)
+            if type(value) in _PLAIN:
+                row = ("constant %s in %s" % (_text(name), _text(code.co_name)), _text(_told(value, 0)), "", 0)
+                if len(self.constants) < _MOST_ROWS:
+                    self.constants[row] = None
+        frame = frame.f_back
+        code = frame.f_code if frame is not None else None
+        if code is not None and code.co_filename.startswith(self.root) and code.co_name != "<module>":
+            row = ["caller " + _text(code.co_name), code.co_filename[len(self.root) :], code.co_firstlineno]
+            if row not in self.callers and len(self.callers) < _MOST_VALUES:
+                self.callers.append(row)
 
     def is_comparison(self, frame):
         """Whether a frame is at an operation that asks an object what it equals, has or is."""
@@ -77,7 +113,7 @@ class _Watch:
         if times < 0 or times > _AT_FIRST and times % _RARELY:
             return times >= 0
         caller = frame.f_back
-        if caller is None or not self.is_comparison(caller) or len(self.comparisons) >= _MOST_VALUES:
+        if not self.is_call or caller is None or not self.is_comparison(caller) or len(self.comparisons) >= _MOST_VALUES:
             return True
         if ours:
             row = ["comparison " + _text(name), code.co_filename[len(self.root) :], code.co_firstlineno]
@@ -100,6 +136,8 @@ class _Watch:
     def passed(self, kind):
         """Tells of an exception that a watched function raises, or lets pass: somebody has to hear of it. Those
         that the state of the machine decides on do not count, but for those which the repository defines."""
+        if not self.is_call:
+            return
         kinds, module = _mro(kind), _type_module(kind)
         own = type(module) is str and _file_of(module).startswith(self.root)
         if not own and (module in _WAITS or any([base in kinds for base in _VARYING])):
@@ -179,7 +217,10 @@ class _Tracing(_Watch):
                 watch.entered(code, frame, ours)
             if not ours:
                 return None
-            if watch.is_watched(code):
+            kind = watch.kind(code)
+            if kind == 1:
+                watch.helps(code, frame)
+            if kind:
                 left, local = watch.local(code)
                 if not left:
                     frame.f_trace_lines = False
@@ -231,6 +272,10 @@ class _Monitoring(_Watch):
         monitoring.register_callback(self.tool, events.PY_RETURN, self.returned)
         monitoring.register_callback(self.tool, events.RAISE, self.raised)
         monitoring.set_events(self.tool, events.PY_START | events.RAISE)
+        for code, kind in self.known.values():
+            # A generator goes on that an earlier phase began.
+            if kind:
+                monitoring.set_local_events(self.tool, code, events.LINE)
         monitoring.restart_events()
 
     def __exit__(self, *_):
@@ -253,9 +298,13 @@ class _Monitoring(_Watch):
         if not ours:
             return None if again else self.monitoring.DISABLE
         events = self.monitoring.events
-        if self.is_watched(code):
+        kind = self.kind(code)
+        if kind:
             self.monitoring.set_local_events(self.tool, code, events.LINE)
-            return self.monitoring.DISABLE
+            if kind == 2:
+                return self.monitoring.DISABLE
+            self.helps(code, frame)
+            return None
         caller = frame.f_back
         if caller is not None and self.is_watched(caller.f_code):
             self.monitoring.set_local_events(self.tool, code, events.PY_RETURN)
@@ -264,12 +313,12 @@ class _Monitoring(_Watch):
         return None
 
     def at_line(self, code, line):
-        if self.is_watched(code):
+        if self.kind(code):
             self.line(code, line)
         return self.monitoring.DISABLE
 
     def raised(self, code, offset, exception):
-        if self.is_watched(code):
+        if self.kind(code):
             self.passed(type(exception))
 
     def returned(self, code, offset, value):

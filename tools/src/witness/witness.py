@@ -22,7 +22,7 @@ import types
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _MOST_RECORDS = 4000
-_MOST_BYTES = 1 << 18
+_MOST_BYTES = 1 << 20
 _MOST_TEXT = 1 << 16
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
@@ -147,6 +147,7 @@ class _Witness:
         self.places = {}
         self.library = os.path.dirname(_real(os.__file__)) + "/"
         self.watched = {self.root + path: spans for path, spans in settings["watched"]}
+        self.helpers = {self.root + path: spans for path, spans in settings["helpers"]}
         self.copies = frozenset(settings["modules"])
         self.repository = tuple(["/" + path for path in settings["modules"]])
         self.tops = {path.split("/")[0].split(".")[0] for path in self.copies}
@@ -166,7 +167,7 @@ class _Witness:
             os.close(descriptor)
         self.own_stdout, self.own_stderr = sys.stdout, sys.stderr
         self.send = _Channel(key, channel).send
-        self.seen = set()
+        self.seen, self.rows = set(), {}
         self.parts = None
         self.looked = 0
         self.faulty = False
@@ -200,7 +201,7 @@ class _Witness:
         program that finds it is made to end the account."""
         kind, held = type(self), self.__dict__
         attributes = _attributes(kind)
-        parts, own = dict(attributes), {name: held[name] for name in ("root", "library", "send", "watched", "seen", "places")}
+        parts, own = dict(attributes), {name: held[name] for name in ("root", "library", "send", "watched", "helpers", "seen", "places")}
         broken = []
 
         def is_whole():
@@ -483,6 +484,8 @@ class _Witness:
                 continue
             held = _module_dict(module)
             file = held.get("__file__")
+            if type(file) is not str and name in _BUILT_IN and name not in ("builtins", "sys"):
+                self.look_at_built_in(name, module, held)
             if type(file) is not str or file.startswith(self.root) or name == "__main__":
                 continue
             if name not in self.outside:
@@ -500,6 +503,20 @@ class _Witness:
                     for inner, part in list(_attributes(value).items()):
                         if type(part) is _Function:
                             self.stranger(name, "%s.%s" % (attribute, inner), part)
+
+    def look_at_built_in(self, name, module, held):
+        """Tells what of a module without a file is none of its own functions, or was one."""
+        known = self.outside.setdefault(name, {})
+        for attribute, part in list(held.items()):
+            if type(part) is types.BuiltinFunctionType and part.__self__ is module:
+                known.setdefault(attribute, part)
+            if type(part) is _Function or type(part) is types.BuiltinFunctionType and part.__self__ is not module:
+                known.setdefault(attribute, None)
+            if known.get(attribute, part) is not part:
+                key = ("changed", name, attribute)
+                if key not in self.seen:
+                    self.seen.add(key)
+                    self.send("changed", holder=_text(name), name=_text(attribute))
 
     def stranger(self, holder, name, function):
         code = function.__code__
@@ -556,12 +573,24 @@ class _Witness:
     def protocol(self, item, nextitem):
         hook = item.ihook
         self.send("case", id=_text(item.nodeid))
-        if self.phase(item, "setup", lambda: hook.pytest_runtest_setup(item=item)):
+        watch = _watch()(self)
+
+        def setup():
+            with watch.about(False):
+                hook.pytest_runtest_setup(item=item)
+
+        def teardown():
+            with watch.about(False):
+                hook.pytest_runtest_teardown(item=item, nextitem=nextitem)
+
+        if self.phase(item, "setup", setup):
             self.look()
-            self.phase(item, "call", lambda: self.call(item))
+            self.phase(item, "call", lambda: self.call(item, watch))
         self.look()
-        self.phase(item, "teardown", lambda: hook.pytest_runtest_teardown(item=item, nextitem=nextitem))
+        self.phase(item, "teardown", teardown)
         self.look()
+        told = [{path: sorted(lines) for path, lines in part.items()} for part in (watch.call, watch.around)]
+        self.send("lines", id=_text(item.nodeid), lines=told[0], around=told[1])
 
     def phase(self, item, when, action):
         before = self.sizes()
@@ -574,43 +603,56 @@ class _Witness:
         self.send("phase", id=_text(item.nodeid), when=when, raised=raised, stdout=texts[0], stderr=texts[1])
         return raised is None
 
-    def call(self, item):
+    def call(self, item, watch):
         import pytest
 
-        ended = []
-        watch = _watch()(self)
+        ended, used, after = [], [], []
         usual = item.runtest
         plain = type(item) is pytest.Function and not _is_asynchronous(item.obj)
 
         def runtest():
             # The name of a case may say what is expected; that there is one is all that programs look at.
             os.environ["PYTEST_CURRENT_TEST"] = "a test (call)"
-            with watch:
-                if plain:
-                    given = item.funcargs
-                    function = item.obj
-                    function(**{name: given[name] for name in item._fixtureinfo.argnames})
-                else:
-                    usual()
+            # Nobody else is asked between these looks and the test.
+            self.look()
+            used.extend(_used(item, self.root, self.repository))
+            try:
+                with watch.about(True):
+                    if plain:
+                        given = item.funcargs
+                        function = item.obj
+                        function(**{name: given[name] for name in item._fixtureinfo.argnames})
+                    else:
+                        usual()
+            finally:
+                self.look()
+                after.extend(_used(item, self.root, self.repository))
             failed = getattr(item, "_excinfo", None)
             ended.append(failed[0].value if failed else None)
             if failed:
                 raise failed[0].value
 
         item.runtest = runtest
-        used = _used(item, self.root, self.repository)
         self.send("given", id=_text(item.nodeid), given=_given(item))
         try:
             item.ihook.pytest_runtest_call(item=item)
         finally:
             del item.runtest
             node = _text(item.nodeid)
-            self.send("lines", id=node, lines=sorted(watch.lines))
-            self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures)
-            after = [part for part in _used(item, self.root, self.repository) if part not in used]
-            self.send("used", id=node, used=used + after)
+            self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures + watch.callers)
+            used += [part for part in after if part not in used]
+            self.tell_used(node, used + list(watch.constants))
         if not ended:
             raise RuntimeError("the test function was not called to its end")
+
+    def tell_used(self, node, used):
+        """Tells rows by their numbers, each one itself when it is told first: cases have much in common."""
+        new = []
+        for row in used:
+            if tuple(row) not in self.rows:
+                self.rows[tuple(row)] = len(self.rows)
+                new.append(row)
+        self.send("used", id=node, rows=new, used=[self.rows[tuple(row)] for row in used])
 
     def sizes(self):
         self.flush()

@@ -1,0 +1,206 @@
+//! The functions of test support beside a gist's: their lines are watched as those of the tests are, so that no
+//! test is helped by others, or goes on where a helper would have failed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tools::WitnessedCase;
+
+use crate::{
+    blocks::{Line, Outline},
+    codebase::Codebase,
+    integrity::Places,
+    pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_told, was_hit},
+    scorers::{Executed, within},
+    support::under_original_names,
+};
+
+/// A function of the original's test support that ran, and those of a gist that are it.
+struct Helper<'a> {
+    path: &'a str,
+    block: &'a str,
+    /// Its line among those of its file.
+    at: usize,
+    own: Vec<Pairs>,
+}
+
+/// All of them.
+pub struct Helpers<'a> {
+    /// The gist's path below the directory of a run.
+    gist: &'a str,
+    text: &'a str,
+    outline: &'a Outline,
+    trees: BTreeMap<&'a str, Tree<'a>>,
+    executed: &'a Executed,
+    found: Vec<Helper<'a>>,
+}
+
+/// Spans of the original's functions of test support that ran, the tests aside: by file.
+pub fn spans(
+    files: &BTreeSet<String>,
+    codebase: &Codebase,
+    executed: &Executed,
+    tests: &[String],
+) -> Vec<(String, Vec<(u32, u32)>)> {
+    let spans = |(path, tree): (&str, Tree<'_>)| {
+        let all = functions(&tree, executed.lines(path), tests);
+        (path.to_owned(), all.iter().map(|at| tree.line(*at).reach).collect())
+    };
+    trees(files, codebase).into_iter().map(spans).collect()
+}
+
+fn trees<'a>(files: &BTreeSet<String>, codebase: &'a Codebase) -> BTreeMap<&'a str, Tree<'a>> {
+    let all = codebase.files().iter().filter(|file| files.contains(&file.path));
+    all.map(|file| (file.path.as_str(), Tree::of(&file.outline))).collect()
+}
+
+/// The functions that did more than to be defined.
+fn functions(tree: &Tree<'_>, hits: &[u32], tests: &[String]) -> Vec<usize> {
+    let ran = |at: &usize| {
+        let line = tree.line(*at);
+        let is_inside = |hit: &u32| line.last < *hit && *hit <= line.reach.1;
+        !within(&line.block, tests) && hits.iter().any(is_inside)
+    };
+    tree.functions().filter(ran).collect()
+}
+
+impl<'a> Helpers<'a> {
+    /// Finds them in a gist's text.
+    pub fn of(
+        (gist, text, outline): (&'a str, &'a str, &'a Outline),
+        files: &BTreeSet<String>,
+        codebase: &'a Codebase,
+        executed: &'a Executed,
+        tests: &[String],
+    ) -> Self {
+        let trees = trees(files, codebase);
+        let plain = under_original_names(text, files, Places::Names);
+        let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
+        let own = Tree::of(plain);
+        let mut found = Vec::new();
+        for (path, tree) in &trees {
+            let hits = executed.lines(path);
+            let ran = |line: &Line| was_hit(hits, line);
+            for at in functions(tree, hits, tests) {
+                let block = &tree.line(at).block;
+                let same = own.functions().filter(|own_at| own.line(*own_at).block == *block);
+                let own = same.filter_map(|own_at| Pairing::of((&own, own_at), (tree, at), &ran));
+                found.push(Helper { path, block, at, own: own.collect() });
+            }
+        }
+        Self { gist, text, outline, trees, executed, found }
+    }
+
+    /// The gist with guards where the helpers are left out in part.
+    pub fn guarded(&self) -> String {
+        let own = Tree::of(self.outline);
+        let mut guards = Guards::of(self.text);
+        for helper in &self.found {
+            let hits = self.executed.lines(helper.path);
+            let ran = |line: &Line| was_hit(hits, line);
+            for pairs in &helper.own {
+                guards.add(&own, &self.trees[helper.path], pairs, &ran);
+            }
+        }
+        guards.done()
+    }
+
+    /// What is watched of the gist.
+    pub fn spans(&self) -> Vec<(String, Vec<(u32, u32)>)> {
+        let heads = self.found.iter().flat_map(|helper| &helper.own).filter_map(|own| own.first());
+        let spans = heads.map(|(at, _)| self.outline.lines[*at].reach).collect();
+        vec![(self.gist.to_owned(), spans)]
+    }
+
+    /// The first thing that helpers do in all runs of an original's case and not in the gist's, or the other way
+    /// round.
+    pub fn difference(&self, told: &[&WitnessedCase], found: &WitnessedCase) -> Option<String> {
+        let mut missing = self.found.iter().filter(|helper| helper.own.is_empty());
+        let helps = |helper: &&Helper<'_>| told.iter().all(|case| self.helps(helper, case));
+        if let Some(helper) = missing.find(helps) {
+            return Some(format!("{} of {} helps it no more", helper.block, helper.path));
+        }
+        // One line of a gist may be that of several files, and one of the original's may stand there twice.
+        let mut same: Vec<Same<'_>> = Vec::new();
+        for helper in &self.found {
+            for &(own, at) in helper.own.iter().flatten() {
+                let original = (helper.path, at);
+                let is_same = |same: &&mut Same<'_>| {
+                    same.own.contains(&own) || same.originals.contains(&original)
+                };
+                match same.iter_mut().find(is_same) {
+                    Some(known) => {
+                        known.own.insert(own);
+                        known.originals.insert(original);
+                    }
+                    None => same.push(Same {
+                        own: BTreeSet::from([own]),
+                        originals: BTreeSet::from([original]),
+                    }),
+                }
+            }
+        }
+        let (theirs, ours) =
+            (told.iter().map(|case| Hits::of(case)).collect::<Vec<_>>(), Hits::of(found));
+        same.iter().find_map(|same| {
+            let line = |&(path, at): &(&str, usize)| self.trees[path].line(at);
+            let first = same.originals.first()?;
+            let shares = |at: &usize| shares_its_place(self.outline, *at);
+            if !is_told(line(first)) || same.own.iter().any(shares) {
+                return None;
+            }
+            let ran =
+                |hits: &Hits<'_>| same.originals.iter().any(|at| hits.ran(at.0, line(at).reach));
+            let expected = theirs.first().is_some_and(ran);
+            if theirs.iter().any(|hits| ran(hits) != expected) {
+                return None;
+            }
+            let did = same.own.iter().any(|at| ours.ran(self.gist, self.outline.lines[*at].reach));
+            let how = if did { "does" } else { "does not do" };
+            (did != expected).then(|| {
+                let line = line(first);
+                format!("{} of {} {how}: {}", line.block, first.0, line.text)
+            })
+        })
+    }
+
+    /// Whether a function runs in a case, fixtures aside.
+    fn helps(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
+        let line = self.trees[helper.path].line(helper.at);
+        let mut lines = case.lines.iter().filter(|(path, _)| path == helper.path);
+        // Hooks help pytest.
+        !helper.block.starts_with("pytest_")
+            && lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1)
+    }
+}
+
+/// Lines of a gist, and those of the original that they are: numbers among those of their files.
+struct Same<'a> {
+    own: BTreeSet<usize>,
+    originals: BTreeSet<(&'a str, usize)>,
+}
+
+/// Lines that a case executed, by file.
+struct Hits<'a>(BTreeMap<&'a str, BTreeSet<u32>>);
+
+impl<'a> Hits<'a> {
+    fn of(case: &'a WitnessedCase) -> Self {
+        let mut hits: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for (path, line) in case.lines.iter().chain(&case.around) {
+            hits.entry(path).or_default().insert(*line);
+        }
+        Self(hits)
+    }
+
+    fn ran(&self, path: &str, reach: (u32, u32)) -> bool {
+        self.0.get(path).is_some_and(|hits| hits.range(reach.0..=reach.1).next().is_some())
+    }
+}
+
+/// Whether a line of the gist stands on one with others, so that nobody tells which of them ran.
+fn shares_its_place(outline: &Outline, at: usize) -> bool {
+    let (line, others) = (&outline.lines[at], &outline.lines);
+    let near = others[at.saturating_sub(4)..(at + 5).min(others.len())].iter().enumerate();
+    let from = at.saturating_sub(4);
+    near.filter(|(number, _)| from + number != at)
+        .any(|(_, other)| !is_guard(other) && other.first <= line.last && line.first <= other.last)
+}

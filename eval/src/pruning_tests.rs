@@ -1,0 +1,87 @@
+//! Functions beside their originals: which lines stand for which, and where guards stand.
+
+use super::*;
+
+/// An original, with what it executed marked by `#`, and a gist's function beside it: the gist as it runs, or
+/// nothing where it is not the original's.
+#[track_caller]
+fn check(original: &str, gist: &str, expected: &str) {
+    let hits: Vec<u32> =
+        (1..).zip(original.lines()).filter(|(_, l)| l.ends_with('#')).map(|(n, _)| n).collect();
+    let ran = |line: &Line| was_hit(&hits, line);
+    let (outline, own) = (Outline::of(original), Outline::of(gist));
+    let (tree, own) = (Tree::of(&outline), Tree::of(&own));
+    let (from, at) = (tree.functions().next().unwrap(), own.functions().next().unwrap());
+    let guarded =
+        Pairing::of((&own, at), (&tree, from), &ran).map_or("nothing".to_owned(), |pairs| {
+            let mut guards = Guards::of(gist);
+            guards.add(&own, &tree, &pairs, &ran);
+            guards.done()
+        });
+    assert_eq!(guarded.replace(GUARD, "GUARD"), expected, "{gist}");
+    let read = Outline::of(&guarded);
+    assert!(read.errors.is_empty() || guarded == "nothing", "{:?}", read.errors);
+}
+
+const SAME: &str = "def same(a, b):\n    if a == b: #\n        return #\n    raise Other\n";
+const LOOP: &str = "def all_of(items):\n    for item in items: #\n        if item is None: #\n            continue\n        elif item: #\n            a = 1 #\n            check(item) #\n        else:\n            raise Other\n    return a #\n";
+
+#[test]
+fn what_never_ran_may_go_and_is_guarded() {
+    check(
+        SAME,
+        "def same(a, b):\n    if a == b:\n        return\n",
+        "def same(a, b):\n    if a == b:\n        return\n    GUARD\n",
+    );
+    check(SAME, SAME, SAME);
+    let short = "def all_of(items):\n    for item in items:\n        if item is None:\n            pass\n        elif item:\n            a = 1\n            check(item)\n    return a\n";
+    check(
+        LOOP,
+        short,
+        "def all_of(items):\n    for item in items:\n        if item is None:\n            pass\n        elif item:\n            a = 1\n            check(item)\n        else: GUARD\n    return a\n",
+    );
+    let raises = "def same(a, b):\n    if a != b: #\n        raise Other\n    return a #\n";
+    for filler in [":\n        pass", ":\n        ...", ": pass"] {
+        let gist = format!("def same(a, b):\n    if a != b{filler}\n    return a\n");
+        let word = filler.trim_start_matches([':', '\n', ' ']);
+        check(raises, &gist, &gist.replace(word, &format!("GUARD; {word}")));
+    }
+}
+
+#[test]
+fn what_ran_stays_in_its_place() {
+    for gist in [
+        // Another statement, one that is gone, two that changed their places, one in another suite.
+        "def same(a, b):\n    if a == a:\n        return\n",
+        "def same(a, b):\n    return\n",
+        "def same(a, b):\n    if a == b:\n        pass\n",
+        "def same(a, b):\n    raise Other\n    if a == b:\n        return\n",
+        "def same(a, b):\n    if a == b:\n        pass\n    return\n",
+        "def same(a, b):\n    if a == b:\n        pass\n    else:\n        return\n",
+        "def same(a, b):\n    if a == b:\n        return\n    return\n",
+    ] {
+        check(SAME, gist, "nothing");
+    }
+    check(
+        LOOP,
+        "def all_of(items):\n    for item in items:\n        a = 1\n        check(item)\n    return a\n",
+        "nothing",
+    );
+}
+
+#[test]
+fn names_that_a_function_imports_may_be_given_otherwise() {
+    let original = "def f():\n    from lib import a #\n    import os #\n    return a(os) #\n";
+    for body in ["", "    a = other_a\n", "    pass\n    import os\n"] {
+        let gist = format!("def f():\n{body}    return a(os)\n");
+        check(original, &gist, &gist);
+    }
+    check(original, "def f():\n    b = other_b\n    return a(os)\n", "nothing");
+}
+
+#[test]
+fn what_python_never_tells_is_no_reason_for_a_guard() {
+    let original = "def f(items):\n    for item in items: #\n        if item: #\n            continue\n        use(item) #\n    if False:\n        pass\n";
+    let gist = "def f(items):\n    for item in items:\n        if item:\n            pass\n        use(item)\n";
+    check(original, gist, gist);
+}
