@@ -577,10 +577,12 @@ mod advice {
     #[test]
     fn the_second_module_of_a_package_that_is_imported_by_a_computed_name_brings_the_others() {
         let text = " 1 def load(name):\n 2     return importlib.import_module(name)\n";
-        let all = ["pkg.a", "pkg.b", "pkg.c", "pkg.early", "pkg.deep.d", "other"];
+        let all =
+            ["pkg", "pkg.a", "pkg.b", "pkg.c", "pkg.early", "pkg.before", "pkg.deep.d", "other"];
+        let early = ["pkg.early", "pkg.before"];
         let file = |name: &&str| graph::FileTrace {
             modules: vec![(*name).to_owned()],
-            phase: if *name == "pkg.early" { graph::Phase::Import } else { graph::Phase::Test },
+            phase: if early.contains(name) { graph::Phase::Import } else { graph::Phase::Test },
             ..graph::FileTrace::default()
         };
         let held = |name: &&str| ((*name).to_owned(), ModuleSnapshot::default());
@@ -599,6 +601,14 @@ mod advice {
         let second = after("pkg.c", &first).adjustments;
         assert_eq!(second.namespaces, ["pkg.b", "pkg.a", "pkg.c"]);
         assert_eq!(second.register, second.namespaces);
+        // Whoever asks for one that was there before goes through all.
+        let request = SliceRequest { adjustments: second, ..SliceRequest::default() };
+        let third = after("pkg.early", &request).adjustments.namespaces;
+        assert_eq!(third, ["pkg.b", "pkg.a", "pkg.c", "pkg.before", "pkg.early"]);
+        // The package itself is asked for before the first of them.
+        let package = after("pkg", &SliceRequest::default());
+        let inner = after("pkg.b", &package).adjustments.namespaces;
+        assert_eq!(inner, ["pkg", "pkg.a", "pkg.c", "pkg.b"]);
     }
 
     #[test]

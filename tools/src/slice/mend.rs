@@ -155,17 +155,21 @@ fn reads_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     lines_of(raised, attempt).iter().any(|line| texts.iter().any(|text| line.contains(text)))
 }
 
-/// What was loaded from the first test on beside a module that is asked for by name, where another of its package
-/// was before: what goes through them would ask for one after the other, each in a run of its own.
+/// What was loaded from the first test on beside a module that is asked for by name, where its package or another
+/// of it was before: what goes through them would ask for one after the other, each in a run of its own. Where more
+/// of them were asked for, whatever was loaded beside it.
 fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
     let package = |module: &str| module.rsplit_once('.').map(|(package, _)| package.to_owned());
     let own = package(module);
     let beside =
         |other: &&String| own.is_some() && package(other) == own && other.as_str() != module;
-    if !attempt.request.adjustments.namespaces.iter().any(|other| beside(&other)) {
+    let namespaces = &attempt.request.adjustments.namespaces;
+    let asked = namespaces.iter().filter(beside).count();
+    if asked == 0 && !own.as_ref().is_some_and(|own| namespaces.contains(own)) {
         return Vec::new();
     }
-    let files = attempt.trace.files.iter().filter(|file| file.phase == Phase::Test);
+    let files = attempt.trace.files.iter();
+    let files = files.filter(|file| file.phase == Phase::Test || asked > 1);
     let loaded = |other: &&String| attempt.trace.modules.contains_key(*other);
     files.flat_map(|file| &file.modules).filter(beside).filter(loaded).cloned().collect()
 }
