@@ -60,6 +60,43 @@ impl<'a> Tree<'a> {
     fn suite(&self, head: usize, suite: Suite) -> &[usize] {
         self.suites.get(&(head, suite)).map_or(&[], Vec::as_slice)
     }
+
+    /// The statements of a suite, each with where the list goes on behind what stands in it: a `try` that may go
+    /// alone, since none of its handlers ran, is followed by what it tries.
+    fn opened(
+        &self,
+        head: usize,
+        suite: Suite,
+        ran: &dyn Fn(&Line) -> bool,
+    ) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        let mut pending: Vec<(usize, Option<usize>)> = Vec::new();
+        pending.extend(self.suite(head, suite).iter().rev().map(|&at| (at, None)));
+        while let Some((at, opened)) = pending.pop() {
+            if let Some(number) = opened {
+                all[number] = (at, all.len());
+                continue;
+            }
+            all.push((at, all.len() + 1));
+            if self.is_bare(at, ran) {
+                pending.push((at, Some(all.len() - 1)));
+                for suite in [Suite::Otherwise, Suite::Body] {
+                    pending.extend(self.suite(at, suite).iter().rev().map(|&at| (at, None)));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether a line is a `try` that caught nothing and has nothing to do at its end.
+    fn is_bare(&self, at: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
+        let idle = |suite| self.suite(at, suite).iter().all(|at| !ran(&self.lines[*at]));
+        let line = &self.lines[at];
+        line.role == Role::Header
+            && line.text.starts_with("try")
+            && idle(Suite::Handlers)
+            && idle(Suite::Finally)
+    }
 }
 
 /// A function of a gist beside one of the original.
@@ -110,20 +147,18 @@ impl<'a> Pairing<'a> {
     /// The gist's statements, each of which has to be one of the original's in their order.
     fn suite(&mut self, (own, original): (usize, usize), suite: Suite) -> Option<Pairs> {
         let tells = |line: &Line| !is_filler(line) && !self.is_given(line);
-        let counts = |tree: &'a Tree<'a>, head: usize| -> Vec<usize> {
-            let all = tree.suite(head, suite).iter().copied();
-            all.filter(|&at| tells(&tree.lines[at])).collect()
-        };
-        let (ours, theirs) = (counts(self.own, own), counts(self.original, original));
+        let ours = self.own.suite(own, suite).iter().copied();
+        let ours: Vec<usize> = ours.filter(|&at| tells(&self.own.lines[at])).collect();
+        let theirs = self.original.opened(original, suite, self.ran);
         // From the end: whether the rest of the one can be the rest of the other.
         let mut fits = vec![vec![false; theirs.len() + 1]; ours.len() + 1];
         fits[ours.len()][theirs.len()] = true;
         let mut found: HashMap<(usize, usize), Pairs> = HashMap::new();
         for at in (0..=ours.len()).rev() {
-            for to in (0..theirs.len()).rev() {
-                let skipped = fits[at][to + 1] && self.may_go(theirs[to]);
-                let pairs = (at < ours.len() && fits[at + 1][to + 1])
-                    .then(|| self.line(ours[at], theirs[to]))
+            for (to, &(other, behind)) in theirs.iter().enumerate().rev() {
+                let skipped = fits[at][to + 1] && self.may_go(other);
+                let pairs = (at < ours.len() && fits[at + 1][behind])
+                    .then(|| self.line(ours[at], other))
                     .flatten();
                 fits[at][to] = skipped || pairs.is_some();
                 found.extend(pairs.map(|pairs| ((at, to), pairs)));
@@ -133,17 +168,15 @@ impl<'a> Pairing<'a> {
             return None;
         }
         let (mut at, mut to, mut pairs) = (0, 0, Pairs::new());
-        while to < theirs.len() {
-            let other = theirs[to];
+        while let Some(&(other, behind)) = theirs.get(to) {
             let skips = fits[at][to + 1] && self.may_go(other);
             match found.remove(&(at, to)) {
                 Some(inner) if !skips || (self.ran)(&self.original.lines[other]) => {
                     pairs.extend(inner);
-                    at += 1;
+                    (at, to) = (at + 1, behind);
                 }
-                _ => {}
+                _ => to += 1,
             }
-            to += 1;
         }
         Some(pairs)
     }
@@ -151,7 +184,12 @@ impl<'a> Pairing<'a> {
     /// Whether a gist may lack a line: nobody ran it, or it does nothing by itself.
     fn may_go(&self, at: usize) -> bool {
         let line = &self.original.lines[at];
-        line.class == Class::Inert || line.role == Role::Definition || !(self.ran)(line)
+        line.class == Class::Inert
+            || line.role == Role::Definition
+            || !(self.ran)(line)
+            || is_filler(line)
+            || self.is_given(line)
+            || self.original.is_bare(at, self.ran)
     }
 
     /// Whether a line gives a name that the original imports.
@@ -216,7 +254,13 @@ impl<'a> Guards<'a> {
         let standing: HashMap<usize, usize> = pairs.iter().map(|&(own, at)| (at, own)).collect();
         for &(head, from) in pairs {
             for suite in SUITES {
-                let theirs = original.suite(from, suite);
+                let mut theirs = Vec::new();
+                let opened = original.opened(from, suite, ran);
+                let mut to = 0;
+                while let Some(&(at, behind)) = opened.get(to) {
+                    theirs.push(at);
+                    to = if standing.contains_key(&at) { behind } else { to + 1 };
+                }
                 let is_case = |&at: &usize| {
                     let line = original.line(at);
                     line.role == Role::Except || line.text.starts_with("case ")

@@ -70,6 +70,19 @@ fn what_ran_stays_in_its_place() {
 }
 
 #[test]
+fn a_try_that_caught_nothing_may_go_alone() {
+    let original = "def f(a):\n    try: #\n        b = a() #\n        if b: #\n            raise Other\n    except Other:\n        return\n    else:\n        c = b #\n    return c #\n";
+    let flat = "def f(a):\n    b = a()\n    if b:\n        pass\n    c = b\n    return c\n";
+    check(original, flat, &flat.replace("pass", "GUARD; pass"));
+    let whole = "def f(a):\n    try:\n        b = a()\n        if b:\n            pass\n    except Other:\n        return\n    else:\n        c = b\n    return c\n";
+    check(original, whole, &whole.replace("pass", "GUARD; pass"));
+    let caught =
+        original.replace("except Other:\n        return\n", "except Other: #\n        a = 1 #\n");
+    check(&caught, flat, "nothing");
+    check(original, "def f(a):\n    b = a()\n    c = b\n    return c\n", "nothing");
+}
+
+#[test]
 fn names_that_a_function_imports_may_be_given_otherwise() {
     let original = "def f():\n    from lib import a #\n    import os #\n    return a(os) #\n";
     for body in ["", "    a = other_a\n", "    pass\n    import os\n"] {

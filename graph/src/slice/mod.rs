@@ -19,6 +19,8 @@ mod render;
 mod scan;
 mod select;
 
+use std::collections::BTreeSet;
+
 use ruff_python_ast::Stmt;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -128,12 +130,15 @@ impl Default for Adjustments {
 pub struct Sliceable {
     modules: Modules,
     support: FxHashSet<ModuleId>,
+    /// Other modules that help the tests.
+    helpers: FxHashSet<ModuleId>,
     /// Sources that ran as data: not modules of the repository.
     data: Vec<Syntax>,
 }
 
 impl Sliceable {
-    /// Parses what a trace needs.
+    /// Parses what a trace needs. `helpers` are paths of modules that help the tests, theirs or not: of their
+    /// functions stays whatever was evaluated.
     ///
     /// # Errors
     /// When nothing of the repository ran, or a file that ran does not parse.
@@ -141,6 +146,7 @@ impl Sliceable {
         trace: &Trace,
         sources: Vec<Source>,
         tests: &[(String, Vec<String>)],
+        helpers: &BTreeSet<String>,
     ) -> Result<Self, SliceError> {
         use rayon::prelude::*;
         let parsed: Vec<Syntax> = sources.into_par_iter().map(Syntax::parse).collect();
@@ -170,12 +176,12 @@ impl Sliceable {
         }
         let packages = trace.modules.keys().chain(trace.compiled.keys()).cloned();
         let modules = Modules::new(list, packages);
-        let support = modules
-            .iter()
-            .filter(|(_, module)| support_paths.contains(module.path()))
-            .map(|(id, _)| id)
-            .collect();
-        Ok(Self { modules, support, data })
+        let those = |is: &dyn Fn(&str) -> bool| {
+            modules.iter().filter(|(_, module)| is(module.path())).map(|(id, _)| id).collect()
+        };
+        let support = those(&|path| support_paths.contains(path));
+        let helpers = those(&|path| helpers.contains(path));
+        Ok(Self { modules, support, helpers, data })
     }
 
     /// The modules that were parsed.
@@ -272,7 +278,13 @@ impl Sliceable {
                     ran.range(source, ruff_text_size::Ranged::range(stmt))
                 }
         });
-        let program = Program::new(&resolver, trace, &ran, self.support.clone(), adjustments);
+        let program = Program::new(
+            &resolver,
+            trace,
+            &ran,
+            (self.support.clone(), &self.helpers),
+            adjustments,
+        );
         let selection = select::select(program, tests, &self.data, adjustments);
         let naming = name::name(&selection, adjustments);
         emit::emit(&selection, &naming, gist_path, adjustments)

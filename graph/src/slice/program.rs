@@ -71,6 +71,7 @@ pub(crate) struct Program<'a> {
     ran: &'a [Ran],
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
+    helpers: &'a FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
     effects: RefCell<FxHashMap<(ModuleId, TextSize, CallKind), Rc<Changes>>>,
 }
@@ -80,7 +81,7 @@ impl<'a> Program<'a> {
         resolver: &'a Resolver<'a>,
         trace: &'a Trace,
         ran: &'a [Ran],
-        support: FxHashSet<ModuleId>,
+        (support, helpers): (FxHashSet<ModuleId>, &'a FxHashSet<ModuleId>),
         adjustments: &'a Adjustments,
     ) -> Self {
         let modules = resolver.modules();
@@ -93,6 +94,7 @@ impl<'a> Program<'a> {
             ran,
             by_module: Vec::new(),
             support,
+            helpers,
             adjustments,
             effects: RefCell::default(),
         };
@@ -211,8 +213,13 @@ impl<'a> Program<'a> {
         if matches!(stmt, Stmt::FunctionDef(function) if &function.name == "__getattr__") {
             lines.push(syntax.source().line(stmt.start()));
         }
-        let whole =
-            if self.is_support(module) { Whole::Support(&lines) } else { Whole::Lines(&lines) };
+        let whole = if self.is_support(module) {
+            Whole::Support(&lines)
+        } else if self.helpers.contains(&module) {
+            Whole::Helper(&lines)
+        } else {
+            Whole::Lines(&lines)
+        };
         Pruner::new(syntax, self.ran(module), &pure, &vanishes, self.adjustments.docstrings, whole)
             .statement(stmt)
     }

@@ -88,6 +88,9 @@ pub(crate) enum Whole<'p> {
     Support(&'p [u32]),
     /// Those of the functions that begin on these lines.
     Lines(&'p [u32]),
+    /// The same; of all others stays what was evaluated, also where it decided on nothing: they help tests,
+    /// and a condition that never held may be what a test is about.
+    Helper(&'p [u32]),
 }
 
 /// How to prune.
@@ -423,7 +426,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
         let head = Head::Function(function, called);
         let line = source.line(stmt.start());
-        let (Whole::Lines(lines) | Whole::Support(lines)) = self.whole;
+        let (Whole::Lines(lines) | Whole::Support(lines) | Whole::Helper(lines)) = self.whole;
         let asked = lines.contains(&line)
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
             || called.any() && counts_lines(function);
@@ -439,12 +442,26 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 let body = self.entire(&function.body, Role::Dead);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Lines(_) if asked => {
+            Whole::Lines(_) | Whole::Helper(_) if asked => {
                 let body = self.entire(&function.body, Role::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
+            Whole::Helper(_) => {
+                let pure: &dyn Fn(&Expr) -> bool = &|_| false;
+                return Pruner { pure, ..*self }.called(stmt, function, head);
+            }
             Whole::Lines(_) | Whole::Support(_) => {}
         }
+        self.called(stmt, function, head)
+    }
+
+    /// What is left of a function that was called.
+    fn called(
+        &self,
+        stmt: &'a Stmt,
+        function: &'a StmtFunctionDef,
+        head: Head<'a>,
+    ) -> Vec<Node<'a>> {
         let mut body = self.closed_block(&function.body);
         let must = missed(function, &body);
         if !must.is_empty() {

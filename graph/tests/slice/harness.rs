@@ -19,7 +19,7 @@ use super::marked::{Marked, module_lines};
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
 /// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`,
 /// `entry SCRIPT MODULE ATTRIBUTE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
-/// `holds MODULE NAME module|other NAME` and `runs PATH MODULE`. `tests` are node ids, separated by
+/// `holds MODULE NAME module|other NAME` `runs PATH MODULE` and `helps PATH`. `tests` are node ids, separated by
 /// spaces.
 #[track_caller]
 pub fn check(files: &str, tests: &str, expected: &str) {
@@ -37,7 +37,8 @@ pub fn check(files: &str, tests: &str, expected: &str) {
     }
     let trace = case.trace(&tests);
     let sources = case.sources.iter().map(|file| Source::new(&file.path, &file.text)).collect();
-    let sliceable = Sliceable::parse(&trace, sources, &tests).expect("something ran");
+    let helpers = case.facts("helps").map(|fact| fact[0].clone()).collect();
+    let sliceable = Sliceable::parse(&trace, sources, &tests, &helpers).expect("something ran");
     let place = tests[0].0.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/"));
     let gist_path = format!("{place}concise.py");
     let (_, gist) = sliceable.slice(&trace, &tests, &gist_path, &case.adjustments);

@@ -395,3 +395,46 @@ fn a_test_keeps_what_it_defines() {
 ",
     );
 }
+
+#[test]
+fn what_helps_tests_keeps_what_was_evaluated() {
+    let files = "
+--- pkg/__init__.py
+--- pkg/testing.py
++def none_of(names, strict):
+*    for name in names:
+-        raise AssertionError(name)
+*    if strict:
+-        raise AssertionError(strict)
+*    names = [*names]
+-    raise AssertionError
+--- test_a.py
++from pkg.testing import none_of
++def test_f():
+*    none_of([], False)
+";
+    check(
+        &format!("--- trace\nhelps pkg/testing.py{files}"),
+        "test_a.py::test_f",
+        "
+ def none_of(names, strict):
+     for name in names:
+         raise AssertionError(name)
+     if strict:
+         raise AssertionError(strict)
+     names = [*names]
+ def test_f():
+     none_of([], False)
+",
+    );
+    check(
+        files,
+        "test_a.py::test_f",
+        "
+ def none_of(names, strict):
+     names = [*names]
+ def test_f():
+     none_of([], False)
+",
+    );
+}

@@ -11,6 +11,7 @@ mod printed;
 mod probe;
 
 use std::{
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -68,7 +69,7 @@ pub enum SlicerError {
 
 impl Slicer {
     /// Reads and parses what a trace names, from the original's directory. `tests` are the path and the
-    /// names of each test, without names for all of a file.
+    /// names of each test, without names for all of a file, `helpers` the paths of what helps them.
     ///
     /// # Errors
     /// When a file that ran cannot be read, decoded or parsed.
@@ -76,6 +77,7 @@ impl Slicer {
         trace: Arc<Trace>,
         original: &Path,
         tests: Vec<(String, Vec<String>)>,
+        helpers: &BTreeSet<String>,
         gist_path: impl Into<String>,
     ) -> Result<Self, SlicerError> {
         let mut sources = Vec::with_capacity(trace.files.len());
@@ -85,7 +87,7 @@ impl Slicer {
                 std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
             sources.push(Source::decode(file.path.as_str(), &bytes)?);
         }
-        let sliceable = Sliceable::parse(&trace, sources, &tests)?;
+        let sliceable = Sliceable::parse(&trace, sources, &tests, helpers)?;
         Ok(Self {
             sliceable,
             trace,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    candidate::Internal,
     clock::process_cpu,
     session::Session,
     slice::{SliceRequest, Slicer},
@@ -55,7 +56,9 @@ impl Tool for SliceTool {
         };
         if session.findings.slicer.is_none() {
             let root = &session.repository.root;
-            let slicer = Slicer::new(trace, root, tests(session), session.gist_path());
+            let internal = Internal::of(&trace, root, &session.command)?;
+            let tests = tests(session);
+            let slicer = Slicer::new(trace, root, tests, &internal.support, session.gist_path());
             let mut slicer = slicer.map_err(|error| Problem::Failed.because(error))?;
             slicer.need(session.needs_of_extensions()?);
             session.findings.slicer = Some(slicer);
