@@ -9,7 +9,7 @@ use crate::{
     blocks::{Line, Outline},
     codebase::Codebase,
     integrity::Places,
-    pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_told, was_hit},
+    pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_hook, is_told, was_hit},
     scorers::{Executed, within},
     support::under_original_names,
 };
@@ -58,7 +58,7 @@ fn functions(tree: &Tree<'_>, hits: &[u32], tests: &[String]) -> Vec<usize> {
     let ran = |at: &usize| {
         let line = tree.line(*at);
         let is_inside = |hit: &u32| line.last < *hit && *hit <= line.reach.1;
-        !within(&line.block, tests) && hits.iter().any(is_inside)
+        !is_hook(&line.block) && !within(&line.block, tests) && hits.iter().any(is_inside)
     };
     tree.functions().filter(ran).collect()
 }
@@ -167,9 +167,7 @@ impl<'a> Helpers<'a> {
     fn helps(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
         let line = self.trees[helper.path].line(helper.at);
         let mut lines = case.lines.iter().filter(|(path, _)| path == helper.path);
-        // Hooks help pytest.
-        !helper.block.starts_with("pytest_")
-            && lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1)
+        lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1)
     }
 }
 

@@ -165,7 +165,10 @@ impl<'a> Pairing<'a> {
             }
         }
         if !fits[0][0] {
-            return None;
+            // Whatever stands for what never ran: a guard keeps all from it.
+            let lines = theirs.iter().map(|(at, _)| self.original.line(*at));
+            let is_guarded = lines.clone().any(is_told) && !lines.clone().any(self.ran);
+            return is_guarded.then(Pairs::new);
         }
         let (mut at, mut to, mut pairs) = (0, 0, Pairs::new());
         while let Some(&(other, behind)) = theirs.get(to) {
@@ -203,6 +206,11 @@ const SUITES: [Suite; 4] = [Suite::Body, Suite::Handlers, Suite::Otherwise, Suit
 
 fn is_filler(line: &Line) -> bool {
     matches!(line.text.as_str(), "pass" | "...") || is_guard(line)
+}
+
+/// Whether a function is one that pytest calls about its run: of those stays what ran, not what was evaluated.
+pub fn is_hook(block: &str) -> bool {
+    block.starts_with("pytest_")
 }
 
 /// Whether a line is a guard, which does nothing but fail.
@@ -252,6 +260,7 @@ impl<'a> Guards<'a> {
         ran: &dyn Fn(&Line) -> bool,
     ) {
         let standing: HashMap<usize, usize> = pairs.iter().map(|&(own, at)| (at, own)).collect();
+        let paired: BTreeSet<usize> = pairs.iter().map(|&(own, _)| own).collect();
         for &(head, from) in pairs {
             for suite in SUITES {
                 let mut theirs = Vec::new();
@@ -273,7 +282,11 @@ impl<'a> Guards<'a> {
                     !standing.contains_key(&at) && is_told(line) && !ran(line)
                 };
                 if theirs.iter().all(|at| !ran(original.line(*at))) {
-                    if theirs.iter().any(|&at| left_out(at)) {
+                    let mut ours = own.suite(head, suite).iter();
+                    let stands = |at: &usize| paired.contains(at) || is_filler(own.line(*at));
+                    let told = theirs.iter().any(|at| is_told(original.line(*at)));
+                    let is_other = told && !ours.all(stands);
+                    if is_other || theirs.iter().any(|&at| left_out(at)) {
                         self.suite(own, head, suite);
                     }
                     continue;
@@ -291,7 +304,13 @@ impl<'a> Guards<'a> {
     fn suite(&mut self, own: &Tree<'_>, head: usize, suite: Suite) {
         let line = own.line(head);
         match own.suite(head, suite).first() {
-            Some(first) => self.found.push((own.line(*first).range.0, format!("{GUARD}; "))),
+            Some(first) if matches!(own.line(*first).role, Role::Simple | Role::Import) => {
+                self.found.push((own.line(*first).range.0, format!("{GUARD}; ")));
+            }
+            Some(first) => {
+                let from = self.start(own.line(*first));
+                self.found.push((from, format!("{}{GUARD}\n", self.indent(from))));
+            }
             None if suite == Suite::Otherwise && !line.text.starts_with("try") => {
                 self.line_after(line, &format!("else: {GUARD}"));
             }
@@ -306,11 +325,19 @@ impl<'a> Guards<'a> {
         }
     }
 
+    /// Where the physical line of a statement begins.
+    fn start(&self, line: &Line) -> usize {
+        (line.first as usize).checked_sub(2).map_or(0, |before| self.ends[before] + 1)
+    }
+
+    fn indent(&self, from: usize) -> &'a str {
+        let rest = &self.text[from..];
+        &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
+    }
+
     /// A line of its own behind a statement, as far in.
     fn line_after(&mut self, line: &Line, text: &str) {
-        let from = (line.first as usize).checked_sub(2).map_or(0, |before| self.ends[before] + 1);
-        let indent: String =
-            self.text[from..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+        let indent = self.indent(self.start(line));
         let end = self.ends[(line.reach.1 as usize).saturating_sub(1).min(self.ends.len() - 1)];
         self.found.push((end, format!("\n{indent}{text}")));
     }

@@ -49,6 +49,19 @@ fn what_never_ran_may_go_and_is_guarded() {
 }
 
 #[test]
+fn what_stands_for_what_never_ran_is_never_reached() {
+    let original = "def f(a):\n    if a: #\n        if a.b:\n            a = a.b\n        else:\n            a = 1\n    return a #\n";
+    for (body, expected) in [
+        ("a = 1", "GUARD; a = 1"),
+        ("if a.b:\n            a = a.b", "if a.b:\n            a = a.b\n        else: GUARD"),
+        ("if a:\n            a = 1", "GUARD\n        if a:\n            a = 1"),
+    ] {
+        let gist = |body: &str| format!("def f(a):\n    if a:\n        {body}\n    return a\n");
+        check(original, &gist(body), &gist(expected));
+    }
+}
+
+#[test]
 fn what_ran_stays_in_its_place() {
     for gist in [
         // Another statement, one that is gone, two that changed their places, one in another suite.

@@ -16,7 +16,7 @@ use crate::{
     codebase::{CodeFile, Codebase},
     integrity::{Finding, Places, Rule, TestModules, replaced, without_aliases},
     key::Key,
-    pruning::{Pairing, Tree, was_hit},
+    pruning::{Pairing, Tree, is_hook, was_hit},
     scorers::{Executed, within},
 };
 
@@ -280,7 +280,7 @@ fn rearranged(
     own: &Tree<'_>,
 ) -> Vec<Finding> {
     let heads = lines.iter().filter(|(at, _)| own.is_outer_function(*at));
-    if !support.files.contains(&file.path) {
+    if !support.files.contains(&file.path) || is_hook(block) {
         return Vec::new();
     }
     let original = Tree::of(&file.outline);
