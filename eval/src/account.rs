@@ -353,7 +353,7 @@ impl Account {
                     }
                     continue;
                 }
-                if is_comparison(kind) {
+                if is_comparison(kind) || kind.starts_with("called") {
                     continue;
                 }
                 let own = !place.is_empty() && (*line == 0 || gist.invents(place, *line));

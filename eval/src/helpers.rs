@@ -121,7 +121,8 @@ impl<'a> Helpers<'a> {
         }
         // One line of a gist may be that of several files, and one of the original's may stand there twice.
         let mut same: Vec<Same<'_>> = Vec::new();
-        for helper in &self.found {
+        let is_held = |helper: &&Helper<'_>| told.iter().all(|case| self.is_held(helper, case));
+        for helper in self.found.iter().filter(is_held) {
             for &(own, at) in helper.own.iter().flatten() {
                 let original = (helper.path, at);
                 let is_same = |same: &&mut Same<'_>| {
@@ -163,11 +164,21 @@ impl<'a> Helpers<'a> {
         })
     }
 
-    /// Whether a function runs in a case, fixtures aside.
+    /// Whether a function is called in a case by tests and what helps them, fixtures aside.
     fn helps(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
         let line = self.trees[helper.path].line(helper.at);
         let mut lines = case.lines.iter().filter(|(path, _)| path == helper.path);
-        lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1)
+        let runs = lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1);
+        runs && self.is_held(helper, case)
+    }
+
+    /// Whether the package calls nothing of a function back: a gist may leave out of that what changes nothing.
+    fn is_held(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
+        let reach = self.trees[helper.path].line(helper.at).reach;
+        let is_back = |(kind, path, line): &(String, String, u32)| {
+            kind == "called back" && path == helper.path && (reach.0..=reach.1).contains(line)
+        };
+        !case.values.iter().any(is_back)
     }
 }
 

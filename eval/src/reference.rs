@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 14;
+    const VERSION: u32 = 15;
 }
 
 impl Reference {

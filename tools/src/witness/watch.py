@@ -8,6 +8,7 @@ import types
 
 _MOST_VALUES = 100
 _MOST_PARTS = 50
+_MOST_STEPS = 20
 _DEEP = 3
 
 # Bound here, so that a test that replaces them neither hears of the witness nor misleads it.
@@ -86,11 +87,21 @@ class _Watch:
                 row = ("constant %s in %s" % (_text(name), _text(code.co_name)), _text(_told(value, 0)), "", 0)
                 if len(self.constants) < _MOST_ROWS:
                     self.constants[row] = None
-        frame = frame.f_back
+        frame, steps = frame.f_back, 0
+        self.call_row("caller " + _text(frame.f_code.co_name) if frame is not None else "", frame)
+        while frame is not None and not frame.f_code.co_filename.startswith(self.root) and steps < _MOST_STEPS:
+            frame, steps = frame.f_back, steps + 1
+        file = frame.f_code.co_filename if frame is not None else ""
+        is_back = file.startswith(self.root) and file not in self.helpers and file not in self.watched
+        row = ["called back" if is_back else "called", code.co_filename[len(self.root) :], code.co_firstlineno]
+        if row not in self.callers and len(self.callers) < _MOST_ROWS:
+            self.callers.append(row)
+
+    def call_row(self, what, frame):
         code = frame.f_code if frame is not None else None
         if code is not None and code.co_filename.startswith(self.root) and code.co_name != "<module>":
-            row = ["caller " + _text(code.co_name), code.co_filename[len(self.root) :], code.co_firstlineno]
-            if row not in self.callers and len(self.callers) < _MOST_VALUES:
+            row = [what, code.co_filename[len(self.root) :], code.co_firstlineno]
+            if row not in self.callers and len(self.callers) < _MOST_ROWS:
                 self.callers.append(row)
 
     def is_comparison(self, frame):
