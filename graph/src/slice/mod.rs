@@ -35,6 +35,7 @@ use crate::{
 };
 pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
 use program::{Program, module_name};
+pub use prune::decides;
 use ran::Ran;
 pub use reduce::Reduction;
 

@@ -93,6 +93,24 @@ pub(crate) enum Whole<'p> {
     Helper(&'p [u32]),
 }
 
+/// Whether a method decides what tests find, other than by what it returns to them: what objects equal, or
+/// whether a failure goes on.
+pub fn decides(method: &str) -> bool {
+    const METHODS: [&str; 10] = [
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__bool__",
+        "__contains__",
+        "__exit__",
+        "__aexit__",
+    ];
+    METHODS.contains(&method)
+}
+
 /// How to prune.
 #[derive(Clone, Copy)]
 pub(crate) struct Pruner<'a, 'p> {
@@ -446,11 +464,11 @@ impl<'a, 'p> Pruner<'a, 'p> {
                 let body = self.entire(&function.body, Role::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Helper(_) => {
+            _ if matches!(self.whole, Whole::Helper(_)) || decides(&function.name) => {
                 let pure: &dyn Fn(&Expr) -> bool = &|_| false;
                 return Pruner { pure, ..*self }.called(stmt, function, head);
             }
-            Whole::Lines(_) | Whole::Support(_) => {}
+            _ => {}
         }
         self.called(stmt, function, head)
     }

@@ -6,7 +6,10 @@
 use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::plan::{Gist, GistLine, Origin};
+use super::{
+    plan::{Gist, GistLine, Origin},
+    prune::decides,
+};
 use crate::{
     source::Source,
     syntax::{Syntax, with_deep_stack},
@@ -26,7 +29,7 @@ pub struct Reduction<'s> {
     needed: usize,
 }
 
-/// Whether what begins with a line is kept whole.
+/// Whether what begins with a line stays: a function with all that is in it, and what a name is given.
 pub type Whole<'s> = dyn Fn(&GistLine) -> bool + Sync + 's;
 
 /// What is tried at once, by its lines, counted from 0.
@@ -39,8 +42,8 @@ struct Part {
 }
 
 impl<'s> Reduction<'s> {
-    /// A search that begins with this gist. Functions of whose first line `whole` holds are kept whole,
-    /// or go whole.
+    /// A search that begins with this gist. Functions and assignments of whose first line `whole` holds
+    /// stay.
     pub fn new(gist: Gist, whole: &'s Whole<'s>) -> Self {
         let parts = parts(&gist, whole);
         Self { gist, whole, parts, at: 0, needed: 0 }
@@ -149,6 +152,17 @@ impl<'a> Search<'a> {
         (line(range.start()), line(range.end()))
     }
 
+    /// Whether a function, or what a name is given, is none of the search's business.
+    fn stays(&self, stmt: &Stmt, first: usize) -> bool {
+        let is_one =
+            stmt.is_assign_stmt() || stmt.is_ann_assign_stmt() || stmt.is_aug_assign_stmt();
+        let is_whole = || self.gist.lines.get(first).is_some_and(|line| (self.whole)(line));
+        match stmt {
+            Stmt::FunctionDef(function) => decides(&function.name) || is_whole(),
+            _ => is_one && is_whole(),
+        }
+    }
+
     fn block(&mut self, body: &'a [Stmt], top: bool) {
         // Statements that share a line go together.
         let mut groups: Vec<(usize, usize, Vec<&Stmt>)> = Vec::new();
@@ -172,6 +186,9 @@ impl<'a> Search<'a> {
             if !before.trim().is_empty() {
                 return;
             }
+            if stmts.iter().any(|stmt| self.stays(stmt, first)) {
+                continue;
+            }
             self.parts.push(Part { first, last, alone });
             if let [stmt] = stmts[..] {
                 self.inner(stmt);
@@ -191,12 +208,7 @@ impl<'a> Search<'a> {
     fn inner(&mut self, stmt: &'a Stmt) {
         let keyword = |kind, body: &'a [Stmt]| self.syntax.keyword_before(kind, body);
         match stmt {
-            Stmt::FunctionDef(function) => {
-                let (first, _) = self.lines(stmt.range());
-                if !self.gist.lines.get(first).is_some_and(|line| (self.whole)(line)) {
-                    self.block(&function.body, false);
-                }
-            }
+            Stmt::FunctionDef(function) => self.block(&function.body, false),
             Stmt::ClassDef(class) => self.block(&class.body, false),
             Stmt::With(with) => self.block(&with.body, false),
             Stmt::For(each) => {
@@ -314,8 +326,11 @@ mod tests {
 
     #[test]
     fn functions_that_are_kept_whole_are_not_looked_into() {
-        let text = "def f():  # need whole\n    a = 1\n    b = 2\n\n\nc = 3\n";
-        check(text, "def f():  # need whole\n    a = 1\n    b = 2\n");
+        let text = "def f():  # need whole\n    a = 1\n    b = 2\n\n\nclass C:\n    d = 4  # need whole\n    e = 5\n\n\nc = 3\n";
+        let expected =
+            "def f():  # need whole\n    a = 1\n    b = 2\n\n\nclass C:\n    d = 4  # need whole\n";
+        // What stays is not even tried.
+        assert_eq!(check(text, expected), 3);
     }
 
     #[test]

@@ -480,3 +480,49 @@ python 9
 ",
     );
 }
+
+#[test]
+fn what_decides_on_equality_and_on_failures_keeps_what_it_asked() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/money.py
++class Money:
++    quiet = False
++    def __eq__(self, other):
+*        if other is None:
+-            return False
+*        return True
++    def __enter__(self):
+*        if self is None:
+-            return None
+*        return self
++    def __exit__(self, kind, value, trace):
+*        if kind is None:
+*            return False
+-        return True
+--- test_a.py
++from pkg.money import Money
++def test_f():
+*    with Money() as money:
+*        assert money == 1
+",
+        "test_a.py::test_f",
+        "
+ class Money:
+     quiet = False
+     def __eq__(self, other):
+         if other is None:
+             return False
+         return True
+     def __enter__(self):
+         return self
+     def __exit__(self, kind, value, trace):
+         if kind is None:
+             return False
+ def test_f():
+     with Money() as money:
+         assert money == 1
+",
+    );
+}
