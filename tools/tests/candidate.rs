@@ -20,6 +20,8 @@ struct Case<'a> {
     data: &'a [&'a str],
     place: Place,
     expected: &'a [&'a str],
+    /// What belongs to the tests, where that is what the case is about.
+    support: Option<&'a [&'a str]>,
 }
 
 impl Default for Case<'_> {
@@ -33,6 +35,7 @@ impl Default for Case<'_> {
             data: &[],
             place: Place::BesideTest,
             expected: &[],
+            support: None,
         }
     }
 }
@@ -67,6 +70,9 @@ fn check(case: &Case<'_>) {
     };
     let command = Command::parse(case.command).unwrap();
     let internal = Internal::of(&trace, &original, &command).unwrap();
+    if let Some(support) = case.support {
+        assert!(internal.support.iter().eq(support), "{:?}", internal.support);
+    }
     let spec = CandidateSpec {
         original: &original,
         internal: &internal,
@@ -317,4 +323,55 @@ fn links_that_lead_out_do_not_come_along() {
     assert!(into.join("tests/out").symlink_metadata().is_err());
     assert!(into.join("tests/up").symlink_metadata().is_err());
     assert!(into.join("tests/in").symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn what_a_package_keeps_for_tests_belongs_to_them_unless_it_needs_it_itself() {
+    let files = [
+        "lib/__init__.py=from lib.core import f\n",
+        "lib/core.py=def f():\n    from .testing import Client\n",
+        "lib/testing.py=class Client: pass\n",
+        "lib/_testing.py=def same(): pass\n",
+        "lib/tests/near.py=def near(): pass\n",
+        "lib/given.py=import pytest\n",
+        "lib/later.py=def f():\n    import pytest\n",
+        "lib/testimony.py=",
+        "testlib/kit.py=",
+        "tests/test_a.py=",
+    ];
+    let ran = [
+        ("lib/__init__.py", "lib"),
+        ("lib/core.py", "lib.core"),
+        ("lib/testing.py", "lib.testing"),
+        ("lib/_testing.py", "lib._testing"),
+        ("lib/tests/near.py", "lib.tests.near"),
+        ("lib/given.py", "lib.given"),
+        ("lib/later.py", "lib.later"),
+        ("lib/testimony.py", "lib.testimony"),
+        ("testlib/kit.py", "testlib.kit"),
+        ("tests/test_a.py", "test_a"),
+    ];
+    check(&Case {
+        files: &files,
+        roots: &["", "tests"],
+        ran: &ran,
+        expected: &["tests/concise.py"],
+        support: Some(&[
+            "lib/_testing.py",
+            "lib/given.py",
+            "lib/tests/near.py",
+            "testlib/kit.py",
+            "tests/test_a.py",
+        ]),
+        ..Case::default()
+    });
+    // A package that is for tests itself is not all support.
+    check(&Case {
+        files: &["testlib/__init__.py=", "testlib/kit.py=", "tests/test_a.py="],
+        roots: &["", "tests"],
+        ran: &[("testlib/kit.py", "testlib.kit"), ("tests/test_a.py", "test_a")],
+        expected: &["tests/concise.py"],
+        support: Some(&["tests/test_a.py"]),
+        ..Case::default()
+    });
 }

@@ -110,6 +110,7 @@ impl Internal {
         }
 
         let data: BTreeSet<&str> = trace.data.iter().map(String::as_str).collect();
+        let mut for_tests: Vec<&String> = Vec::new();
         for path in &files {
             if !path.ends_with(".py") {
                 continue;
@@ -123,7 +124,26 @@ impl Internal {
             if executed || in_library || test || is_entry(path) {
                 internal.removed.insert(path.clone());
             }
-            if test || executed && (in_tests || beside_tests(path, &test_files)) && !in_library {
+            let is_beside = (in_tests || beside_tests(path, &test_files)) && !in_library;
+            let top = libraries.iter().find(|top| top.contains(path));
+            let mut named = libraries.iter().filter(|top| is_library(top));
+            let is_only = named.all(|top| is_for_tests(&top.name));
+            let inside = top.filter(|_| is_only).map_or(0, |top| top.path.len());
+            if test || executed && is_beside {
+                internal.support.insert(path.clone());
+            } else if executed && (is_for_tests(&path[inside..]) || asks_for_pytest(original, path))
+            {
+                for_tests.push(path);
+            }
+        }
+        // What the package needs itself is a part of it, whatever it is called.
+        let others = ran.iter().filter(|path| {
+            !internal.support.contains(**path) && !for_tests.iter().any(|one| one == *path)
+        });
+        let others = others.filter(|_| !for_tests.is_empty()).map(|path| read(original, path));
+        let others: Vec<String> = others.collect();
+        for path in for_tests {
+            if !others.iter().any(|text| imports(text, stem(path))) {
                 internal.support.insert(path.clone());
             }
         }
@@ -213,6 +233,42 @@ fn beside_tests(path: &str, tests: &[&str]) -> bool {
         }
         None => false,
     })
+}
+
+/// Whether a file imports pytest wherever it is imported itself: nobody but tests needs it.
+fn asks_for_pytest(original: &Path, path: &str) -> bool {
+    let text = read(original, path);
+    text.lines().any(|line| line.starts_with("import pytest") || line.starts_with("from pytest "))
+}
+
+fn read(original: &Path, path: &str) -> String {
+    String::from_utf8_lossy(&fs::read(original.join(path)).unwrap_or_default()).into_owned()
+}
+
+/// The last name of a file's module.
+fn stem(path: &str) -> &str {
+    let path = path.strip_suffix(".py").unwrap_or(path);
+    name(path.strip_suffix("/__init__").unwrap_or(path))
+}
+
+/// Whether a line of a text that imports something has a name.
+fn imports(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let has = |line: &str| line.split(|c| !is_word(c)).any(|word| word == name);
+    let lines = text.lines().map(str::trim_start);
+    let mut lines = lines.filter(|line| line.starts_with("import ") || line.starts_with("from "));
+    lines.any(has)
+}
+
+/// Whether a part of a path says that its file is for tests, wherever the package keeps it.
+fn is_for_tests(path: &str) -> bool {
+    const KINDS: [&str; 9] = ["", "s", "ing", "lib", "util", "utils", "kit", "support", "helpers"];
+    let is_one = |part: &str| {
+        let name = part.strip_suffix(".py").unwrap_or(part).trim_start_matches('_');
+        let rest = name.strip_prefix("test").map(|rest| rest.trim_start_matches('_'));
+        rest.is_some_and(|rest| KINDS.contains(&rest))
+    };
+    path.split('/').any(is_one)
 }
 
 fn join(root: &str, tail: &str) -> String {

@@ -1,6 +1,6 @@
 //! The tool that takes out of a gist whatever changes nothing, one statement after the other.
 //!
-//! Tests and their support are not its business: functions of theirs stay whole or go whole.
+//! Tests and their support are not its business: functions of theirs stay, and so do their values.
 
 use std::{cell::Cell, time::Instant};
 

@@ -12,6 +12,7 @@ _BUILT_IN = frozenset(sys.builtin_module_names)
 _MOST_INSIDE = 20
 _MOST_ROWS = 1000
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_WRITTEN = {"builtins": ("range",), "re": ("Pattern",), "decimal": ("Decimal",), "datetime": ("date", "timedelta")}
 _MOST_BITS = 4000  # Python refuses to write longer numbers.
 _get = dict.get
 _GetSet = type(_Function.__dict__["__code__"])
@@ -51,7 +52,22 @@ def _told(value, inside):
         return "%s(%s)" % (kind.__name__, ", ".join([_told(part, inside + 1) for part in value[:_MOST_PARTS]]))
     if kind is dict and inside < _DEEP:
         return _told(list(value.items()), inside + 1)
-    return _type_name(kind)
+    if kind in (set, frozenset) and inside < _DEEP and len(value) <= _MOST_PARTS:
+        return "%s(%s)" % (kind.__name__, ", ".join(sorted([_told(part, inside + 1) for part in value])))
+    return repr(value)[:200] if _is_written(kind) else _type_name(kind)
+
+
+def _is_written(kind):
+    """Whether values of a type of Python's own are told by what Python writes for them."""
+    module, name = _type_module(kind), _type_name(kind)
+    if type(module) is not str or name not in _WRITTEN.get(module, ()):
+        return False
+    return _get(_module_dict(sys.modules.get(module)) or {}, name) is kind
+
+
+def _is_told(value):
+    kind = type(value)
+    return kind in _PLAIN or kind in (list, tuple, dict, set, frozenset) or _is_written(kind)
 
 
 def _asked(code):
@@ -123,7 +139,7 @@ class _Found:
         elif issubclass(kind, types.ModuleType):
             name, path = self.module(value)
             self.add(key, name, path or "")
-        elif kind in _PLAIN or kind in (list, tuple, dict):
+        elif _is_told(value):
             self.add(key, _told(value, 0))
             if kind not in _PLAIN:
                 self.insides(key, value, 0)
@@ -158,8 +174,7 @@ class _Found:
         self.reached.add(key)
         if value is not _get:
             # Values may differ between runs, or be paths.
-            plain = type(value) in _PLAIN + (list, tuple, dict)
-            return None if plain else self.thing(key, value)
+            return None if _is_told(value) else self.thing(key, value)
         if "__getattr__" in held:
             self.add(key, "object")
         return None
@@ -249,7 +264,7 @@ def _used(item, root, library):
                 told.add(name)
                 value = names_of[name]
                 # What other files hold may change as long as it can.
-                if not is_near and type(value) in _PLAIN + (list, tuple, dict):
+                if not is_near and _is_told(value):
                     continue
                 follow(found.thing(name + where, value))
                 if current is function and name in _Builtins and value is not _Builtins[name]:

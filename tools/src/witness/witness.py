@@ -21,8 +21,8 @@ import time
 import types
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_MOST_RECORDS = 4000
-_MOST_BYTES = 1 << 20
+_MOST_RECORDS = 40_000
+_MOST_BYTES = 3 << 20
 _MOST_TEXT = 1 << 16
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
@@ -272,6 +272,11 @@ class _Witness:
                 nearest = self.nearest(frame)
                 if nearest is not None or not _is_traceback(frame):
                     self.report("text", "compiled" if path.endswith(".pyc") else "", nearest)
+            elif event == "open" and self.is_ours(frame):
+                path = _real(path)
+                if path.startswith(self.root) and not path.endswith(".py"):
+                    writes = type(args[2]) is int and args[2] & (os.O_WRONLY | os.O_RDWR)
+                    self.report("data", "%s %s" % ("write" if writes else "read", path[len(self.root) :]), frame)
         elif event == "import":
             name = args[0]
             if name in ("ctypes", "_ctypes") or name.split(".")[0] in ("_pytest", "pluggy"):
