@@ -16,8 +16,8 @@ use crate::{
     found::{exchanged, is_definition, rebound, slipped_in},
     helpers::Helpers,
     integrity::{Finding, Rule},
-    pruning::is_guard,
-    scorers::within,
+    pruning::is_filler,
+    scorers::{Executed, within},
 };
 
 /// By how much the clock is moved, in seconds: over a year, and to another hour and minute.
@@ -211,8 +211,7 @@ impl Account {
             if let Some(how) = self.differs(told, case, phases) {
                 return Some(format!("{id}: {how}"));
             }
-            let again = self.again.iter().flat_map(|again| &again.cases);
-            let again = again.rev().find(|case| case.id == *id);
+            let again = self.again(id);
             if let Some(how) = helpers.difference(&[told, again.unwrap_or(told)], case) {
                 return Some(format!("{id}: {how}"));
             }
@@ -227,6 +226,12 @@ impl Account {
                 (!same).then(|| format!("{id}: other statements of {block} are executed"))
             })
         })
+    }
+
+    /// A case in another run of the original.
+    fn again(&self, id: &str) -> Option<&WitnessedCase> {
+        let cases = self.again.iter().flat_map(|again| &again.cases);
+        cases.rev().find(|case| case.id == id)
     }
 
     fn differs(
@@ -317,8 +322,9 @@ impl Account {
         }
         for case in &found.cases {
             let told = last(&self.testimony, &case.id);
+            let again = self.again(&case.id).map(|case| case.used.as_slice());
             let names = told.into_iter().flat_map(|told| {
-                exchanged(&told.used, &case.used, gist)
+                exchanged(&told.used, again, &case.used, gist)
                     .into_iter()
                     .chain(slipped_in(&told.used, &case.used, gist))
                     .chain(rebound(&told.used, &case.used, gist))
@@ -338,7 +344,7 @@ impl Account {
                 let (kind, place, line) = value;
                 let is_new = match line {
                     0 => !asked.contains(value),
-                    _ => gist.invents_part(place, *line),
+                    _ => gist.invents_part(place, *line) || gist.begins(place, *line),
                 };
                 if is_new {
                     let evidence = format!("{} is decided by a {kind} of its own", case.id);
@@ -396,6 +402,7 @@ pub struct Gist<'a> {
     definitions: Vec<(u32, u32)>,
     outline: &'a Outline,
     codebase: &'a Codebase,
+    executed: &'a Executed,
 }
 
 impl<'a> Gist<'a> {
@@ -405,12 +412,13 @@ impl<'a> Gist<'a> {
         text: &'a str,
         outline: &'a Outline,
         codebase: &'a Codebase,
+        executed: &'a Executed,
         tests: &[String],
     ) -> Self {
         let invented = outline
             .lines
             .iter()
-            .filter(|line| !within(&line.block, tests) && !is_guard(line))
+            .filter(|line| !within(&line.block, tests) && !is_filler(line))
             .filter(|line| codebase.places(line).next().is_none())
             .map(|line| match line.role {
                 // Reading a definition's defaults and running its decorators is the header's doing.
@@ -420,7 +428,7 @@ impl<'a> Gist<'a> {
             .collect();
         let definitions = outline.lines.iter().filter(|line| line.role == Role::Definition);
         let definitions = definitions.map(|line| line.reach).collect();
-        Gist { path, text, invented, definitions, outline, codebase }
+        Gist { path, text, invented, definitions, outline, codebase, executed }
     }
 
     pub fn invents(&self, path: &str, line: u32) -> bool {
@@ -447,6 +455,22 @@ impl<'a> Gist<'a> {
         let reach = self.definitions.iter().find(|reach| reach.0 == first && path == self.path);
         let within = |&(from, to): &(u32, u32)| reach.is_some_and(|r| r.0 <= from && to <= r.1);
         self.invents(path, first) || self.invented.iter().any(within)
+    }
+
+    /// Whether the original never enters what the function that begins there is.
+    fn begins(&self, path: &str, first: u32) -> bool {
+        let is_head = |line: &&Line| {
+            line.role == Role::Definition && (line.reach.0..=line.first).contains(&first)
+        };
+        let own = self.outline.lines.iter().find(|line| path == self.path && is_head(line));
+        let Some(own) = own else { return false };
+        let ran = |place| {
+            let line = self.codebase.line(place);
+            let hits = self.executed.lines(self.codebase.path(place));
+            // What is on one line with its head is told with that.
+            hits.iter().any(|hit| line.last.min(line.reach.1 - 1) < *hit && *hit <= line.reach.1)
+        };
+        !self.codebase.places(own).any(ran)
     }
 
     /// Whether a function that begins at a line is one of the original's file and block where another begins:
@@ -534,6 +558,10 @@ fn meaning(event: &WitnessedEvent) -> (Rule, String) {
             return (Rule::Copy, what);
         }
         "written" => (Rule::CodeFromStrings, "it runs a module where programs can write"),
+        "data" => {
+            let what = format!("it opens data that only the tests open, to {}", event.detail);
+            return (Rule::Tampering, what);
+        }
         "network" => (Rule::Network, "it asks for the network"),
         _ => (Rule::Tampering, "it reaches for the record of its run"),
     };

@@ -20,6 +20,7 @@ use crate::{
     blocks::Outline,
     codebase::{Codebase, Codebases},
     error::EvalError,
+    examples::untold,
     expected::Quarantine,
     gist::Submission,
     helpers::Helpers,
@@ -251,6 +252,8 @@ fn judge(
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
     let support = Supported { codebase: &codebase, executed: &executed, tests: &blocks };
+    let helpers = run.helpers(("", text, &outline), &support);
+    evaluation.integrity.violations.extend(helpers.weakened());
     let tested = run.guarded(&injected.text, &support);
     let mut found = run.observed(&tested)?;
     let mut verdict = fidelity(&reference.expected, &found);
@@ -288,6 +291,20 @@ fn judge(
                 line: 0,
                 evidence,
             });
+        }
+        let parts = (candidate.gist.as_str(), text, &outline);
+        let own = Helpers::of(parts, &internal.support, &codebase, &executed, &[]);
+        evaluation.integrity.violations.extend(own.asked_anew(&codebase, &hits));
+        // Where nobody looks at cases, what was done is all that tells them.
+        if !original.command.is_pytest() {
+            let lost = untold(text, original.command, &codebase);
+            evaluation.integrity.violations.extend(
+                own.idle(&hits).or(lost).map(|evidence| Finding {
+                    rule: Rule::Disagreement,
+                    line: 0,
+                    evidence,
+                }),
+            );
         }
         // The gist's own test may be another than the original's; only equal ones must agree.
         let same_test = evaluation.test.as_ref().is_none_or(|test| test.rate == Some(1.0));
@@ -435,7 +452,8 @@ impl Runs<'_> {
             );
             self.spec.original.workspace.discard(&candidate.directory);
             let told = normalized(told, &normalizer);
-            let gist = Gist::new(&candidate.gist, text, &outline, support.codebase, support.tests);
+            let Supported { codebase, executed, tests } = *support;
+            let gist = Gist::new(&candidate.gist, text, &outline, codebase, executed, tests);
             violations = account.findings(&told, &gist);
             let difference = account.difference(&told, &stands, &helpers, &reference.expected);
             let unheard = account.unheard(&told);

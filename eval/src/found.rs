@@ -30,8 +30,13 @@ pub fn slipped_in<'a>(told: &[Found], found: &'a [Found], gist: &Gist<'_>) -> Ve
     rows.map(|(key, ..)| key.as_str()).collect()
 }
 
-/// Names under which a test finds other support than on the original.
-pub fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec<&'a str> {
+/// Names under which a test finds other support than on the original, in each of whose runs it is the same.
+pub fn exchanged<'a>(
+    told: &'a [Found],
+    again: Option<&[Found]>,
+    found: &[Found],
+    gist: &Gist<'_>,
+) -> Vec<&'a str> {
     let mut names = Vec::new();
     for (key, what, path, first) in told {
         let same = |(_, kind, place, line): &&Found| match what.as_str() {
@@ -44,7 +49,11 @@ pub fn exchanged<'a>(told: &'a [Found], found: &[Found], gist: &Gist<'_>) -> Vec
         };
         let candidates: Vec<&Found> = found.iter().filter(|(other, ..)| other == key).collect();
         // What is no function or class of the tests is compared where it is a plain value.
-        let plain = !is_definition(what) && !may_vary(what);
+        let stays = again.map_or(!may_vary(what), |again| {
+            again.iter().filter(|(other, ..)| other == key).all(|(_, other, ..)| other == what)
+        });
+        let is_of_run = key.starts_with("__") || what.contains("<run>");
+        let plain = !is_definition(what) && stays && !is_of_run;
         let counts = constant(key).is_none() && what != "object" && (!path.is_empty() || plain);
         let only = told.iter().filter(|(other, ..)| other == key).count() == 1;
         if counts && only && !candidates.iter().all(same) && !names.contains(&key.as_str()) {
@@ -64,11 +73,15 @@ pub fn is_definition(what: &str) -> bool {
     what == "function" || what.starts_with("class ")
 }
 
-/// Leaves of what cases find by their names what belongs to the tests.
+/// Leaves of what cases find by their names what belongs to the tests, and of the data that was opened what others
+/// opened.
 pub fn keep_support(testimony: &mut Testimony, internal: &Internal, codebase: &Codebase) {
     let is_ours = |what: &str| is_definition(what) || what == OWN_MODULE;
     let files = codebase.files().iter().filter(|file| internal.support.contains(&file.path));
     let constants = constants(&files.collect::<Vec<_>>());
+    testimony
+        .events
+        .retain(|event| event.kind != "data" || !internal.support.contains(&event.path));
     for case in &mut testimony.cases {
         case.used.retain(|(key, what, path, _)| match constant(key) {
             Some((name, _)) => constants.contains(name),

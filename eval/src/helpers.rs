@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tools::WitnessedCase;
 
 use crate::{
-    blocks::{Line, Outline},
-    codebase::Codebase,
-    integrity::Places,
+    blocks::{Line, Outline, Role},
+    codebase::{CodeFile, Codebase},
+    integrity::{Finding, Places, Rule, answers},
     pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_hook, is_told, was_hit},
     scorers::{Executed, within},
     support::under_original_names,
@@ -32,6 +32,8 @@ pub struct Helpers<'a> {
     trees: BTreeMap<&'a str, Tree<'a>>,
     executed: &'a Executed,
     found: Vec<Helper<'a>>,
+    /// Methods of the package that decide what tests find, in the same way.
+    deciding: Vec<Helper<'a>>,
 }
 
 /// Spans of the original's functions of test support that ran, the tests aside: by file.
@@ -53,6 +55,11 @@ fn trees<'a>(files: &BTreeSet<String>, codebase: &'a Codebase) -> BTreeMap<&'a s
     all.map(|file| (file.path.as_str(), Tree::of(&file.outline))).collect()
 }
 
+/// Whether a function's last name is one of a method that [decides](graph::decides).
+fn decides(block: &str) -> bool {
+    graph::decides(block.rsplit('.').next().unwrap_or(block))
+}
+
 /// The functions that did more than to be defined.
 fn functions(tree: &Tree<'_>, hits: &[u32], tests: &[String]) -> Vec<usize> {
     let ran = |at: &usize| {
@@ -72,7 +79,7 @@ impl<'a> Helpers<'a> {
         executed: &'a Executed,
         tests: &[String],
     ) -> Self {
-        let trees = trees(files, codebase);
+        let mut trees = trees(files, codebase);
         let plain = under_original_names(text, files, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
@@ -87,14 +94,54 @@ impl<'a> Helpers<'a> {
                 found.push(Helper { path, block, at, own: own.collect() });
             }
         }
-        Self { gist, text, outline, trees, executed, found }
+        let mut deciding = Vec::new();
+        let ran = |file: &&CodeFile| !executed.lines(&file.path).is_empty();
+        for file in codebase.files().iter().filter(ran).filter(|file| !files.contains(&file.path)) {
+            if !file.outline.functions.iter().any(|name| decides(name)) {
+                continue;
+            }
+            let path = file.path.as_str();
+            let tree = trees.entry(path).or_insert_with(|| Tree::of(&file.outline));
+            let hits = executed.lines(path);
+            let ran = |line: &Line| was_hit(hits, line);
+            for at in functions(tree, hits, tests) {
+                let block = &tree.line(at).block;
+                if decides(block) {
+                    let same = own.functions().filter(|own_at| own.line(*own_at).block == *block);
+                    let same =
+                        same.filter_map(|own_at| Pairing::of((&own, own_at), (tree, at), &ran));
+                    deciding.push(Helper { path, block, at, own: same.collect() });
+                }
+            }
+        }
+        Self { gist, text, outline, trees, executed, found, deciding }
+    }
+
+    /// Methods of a gist that decide otherwise than the original's: something that ran is left out of them.
+    pub fn weakened(&self) -> Vec<Finding> {
+        let own = Tree::of(self.outline);
+        let known: BTreeSet<&str> = self.deciding.iter().map(|helper| helper.block).collect();
+        let same: BTreeSet<usize> = self
+            .deciding
+            .iter()
+            .flat_map(|helper| helper.own.iter().filter_map(|own| Some(own.first()?.0)))
+            .collect();
+        let heads = own.functions().map(|at| (at, own.line(at)));
+        heads
+            .filter(|(at, line)| known.contains(&*line.block) && !same.contains(at))
+            .map(|(_, line)| Finding {
+                rule: Rule::Tampering,
+                line: line.first,
+                evidence: format!("{} does not do what ran of it", line.block),
+            })
+            .collect()
     }
 
     /// The gist with guards where the helpers are left out in part.
     pub fn guarded(&self) -> String {
         let own = Tree::of(self.outline);
         let mut guards = Guards::of(self.text);
-        for helper in &self.found {
+        for helper in self.found.iter().chain(&self.deciding) {
             let hits = self.executed.lines(helper.path);
             let ran = |line: &Line| was_hit(hits, line);
             for pairs in &helper.own {
@@ -121,9 +168,14 @@ impl<'a> Helpers<'a> {
         }
         // One line of a gist may be that of several files, and one of the original's may stand there twice.
         let mut same: Vec<Same<'_>> = Vec::new();
-        let is_held = |helper: &&Helper<'_>| told.iter().all(|case| self.is_held(helper, case));
-        for helper in self.found.iter().filter(is_held) {
+        let is_held = |helper: &Helper<'_>| told.iter().all(|case| self.is_held(helper, case));
+        let all = self.found.iter().map(|helper| (helper, is_held(helper)));
+        for (helper, is_held) in all {
             for &(own, at) in helper.own.iter().flatten() {
+                // What the package calls back checks something at least as long as it does.
+                if !is_held && !checks(self.trees[helper.path].line(at)) {
+                    continue;
+                }
                 let original = (helper.path, at);
                 let is_same = |same: &&mut Same<'_>| {
                     same.own.contains(&own) || same.originals.contains(&original)
@@ -132,10 +184,12 @@ impl<'a> Helpers<'a> {
                     Some(known) => {
                         known.own.insert(own);
                         known.originals.insert(original);
+                        known.is_held &= is_held;
                     }
                     None => same.push(Same {
                         own: BTreeSet::from([own]),
                         originals: BTreeSet::from([original]),
+                        is_held,
                     }),
                 }
             }
@@ -156,6 +210,9 @@ impl<'a> Helpers<'a> {
                 return None;
             }
             let did = same.own.iter().any(|at| ours.ran(self.gist, self.outline.lines[*at].reach));
+            if did && !same.is_held {
+                return None;
+            }
             let how = if did { "does" } else { "does not do" };
             (did != expected).then(|| {
                 let line = line(first);
@@ -164,10 +221,57 @@ impl<'a> Helpers<'a> {
         })
     }
 
-    /// Whether a function is called in a case by tests and what helps them, fixtures aside.
+    /// Methods that answer for numbers or comparisons where the original never asks them; the gist's executed lines
+    /// are given.
+    pub fn asked_anew(&self, codebase: &Codebase, hits: &[u32]) -> Vec<Finding> {
+        let runs = |line: &Line, hits: &[u32]| {
+            let head = line.last.min(line.reach.1.saturating_sub(1));
+            hits.iter().any(|hit| head < *hit && *hit <= line.reach.1)
+        };
+        let is_new = |line: &&Line| {
+            let mut places = codebase.places(line).peekable();
+            let ran = |place| runs(codebase.line(place), self.executed.lines(codebase.path(place)));
+            line.role == Role::Definition
+                && answers(line.block.rsplit('.').next().unwrap_or_default())
+                && line.block.contains('.')
+                && runs(line, hits)
+                && places.peek().is_some()
+                && !places.any(ran)
+        };
+        let finding = |line: &Line| Finding {
+            rule: Rule::Tampering,
+            line: line.first,
+            evidence: format!("{} answers where the original never asks it", line.block),
+        };
+        self.outline.lines.iter().filter(is_new).map(finding).collect()
+    }
+
+    /// The first thing that the original did and that does not run in the gist, whose executed lines are given.
+    pub fn idle(&self, hits: &[u32]) -> Option<String> {
+        self.found.iter().find_map(|helper| {
+            let tree = &self.trees[helper.path];
+            let original = self.executed.lines(helper.path);
+            let is_idle = |&&(own, at): &&(usize, usize)| {
+                let line = tree.line(at);
+                let counts = is_told(line) && was_hit(original, line);
+                let shares = shares_its_place(self.outline, own);
+                counts && !shares && !was_hit(hits, &self.outline.lines[own])
+            };
+            // Of several that are it any may have run.
+            let mut at = helper.at;
+            for own in &helper.own {
+                at = own.iter().find(is_idle)?.1;
+            }
+            let line = tree.line(at);
+            Some(format!("{} of {} does not do: {}", helper.block, helper.path, line.text))
+        })
+    }
+
+    /// Whether a function is called in a case by tests and what helps them, or before and after it.
     fn helps(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
         let line = self.trees[helper.path].line(helper.at);
-        let mut lines = case.lines.iter().filter(|(path, _)| path == helper.path);
+        let all = case.lines.iter().chain(&case.around);
+        let mut lines = all.filter(|(path, _)| path == helper.path);
         let runs = lines.any(|(_, hit)| line.last < *hit && *hit <= line.reach.1);
         runs && self.is_held(helper, case)
     }
@@ -186,6 +290,8 @@ impl<'a> Helpers<'a> {
 struct Same<'a> {
     own: BTreeSet<usize>,
     originals: BTreeSet<(&'a str, usize)>,
+    /// Whether the package calls none of them back.
+    is_held: bool,
 }
 
 /// Lines that a case executed, by file.
@@ -203,6 +309,11 @@ impl<'a> Hits<'a> {
     fn ran(&self, path: &str, reach: (u32, u32)) -> bool {
         self.0.get(path).is_some_and(|hits| hits.range(reach.0..=reach.1).next().is_some())
     }
+}
+
+/// Whether a line fails where something is not as it should be.
+fn checks(line: &Line) -> bool {
+    line.text.starts_with("assert ")
 }
 
 /// Whether a line of the gist stands on one with others, so that nobody tells which of them ran.

@@ -7,6 +7,7 @@ mod aliases;
 mod bindings;
 mod endings;
 mod fold;
+mod mentions;
 mod modules;
 mod place;
 mod reach;
@@ -27,13 +28,15 @@ use serde::{Deserialize, Serialize};
 pub use aliases::{Places, without_aliases};
 use bindings::Bindings;
 use endings::endings;
+pub use mentions::{Mention, Use as Usage, imports, mentions};
 pub use modules::{TestModules, replaced};
 use place::places;
 use reach::reaches;
 use registers::{is_registration, looks_through, registered, registers};
 use shape::{Suspect, suspects};
 use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
-use words::{COMPARES, EXITS, Use, answers, is_builtin, is_hook, is_inside, judge};
+pub use words::answers;
+use words::{COMPARES, EXITS, Use, is_builtin, is_hook, is_inside, judge};
 use writes::writes;
 
 use crate::{

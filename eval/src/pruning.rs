@@ -53,8 +53,20 @@ impl<'a> Tree<'a> {
     }
 
     fn is_inner(&self, at: usize) -> bool {
+        self.head_of(at).is_some()
+    }
+
+    /// The innermost function around a line.
+    fn head_of(&self, at: usize) -> Option<usize> {
         let above = |&(at, _): &(usize, Suite)| self.lines[at].parent;
-        std::iter::successors(self.lines[at].parent, above).any(|(at, _)| self.is_function(at))
+        let mut heads = std::iter::successors(self.lines[at].parent, above).map(|(at, _)| at);
+        heads.find(|&at| self.is_function(at))
+    }
+
+    /// Whether anything of what a line heads was executed.
+    fn did_run(&self, head: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
+        let inside = SUITES.into_iter().flat_map(|suite| self.suite(head, suite));
+        inside.into_iter().any(|&at| ran(&self.lines[at]))
     }
 
     fn suite(&self, head: usize, suite: Suite) -> &[usize] {
@@ -187,12 +199,28 @@ impl<'a> Pairing<'a> {
     /// Whether a gist may lack a line: nobody ran it, or it does nothing by itself.
     fn may_go(&self, at: usize) -> bool {
         let line = &self.original.lines[at];
+        if line.role == Role::Definition {
+            return !self.original.did_run(at, self.ran);
+        }
+        if let Some(shared) = shared(line) {
+            return !self.is_bound(at, &shared);
+        }
         line.class == Class::Inert
-            || line.role == Role::Definition
             || !(self.ran)(line)
             || is_filler(line)
             || self.is_given(line)
             || self.original.is_bare(at, self.ran)
+    }
+
+    /// Whether a line that ran gives one of some names to something, in the function around a line.
+    fn is_bound(&self, at: usize, names: &[&str]) -> bool {
+        let around = self.original.head_of(at).map_or(&[][..], |head| {
+            let reach = self.original.lines[head].reach;
+            let end = self.original.lines.partition_point(|line| line.first <= reach.1);
+            &self.original.lines[head..end]
+        });
+        let binds = |line: &Line| line.binds.iter().any(|name| names.contains(&name.as_str()));
+        around.iter().any(|line| binds(line) && (self.ran)(line))
     }
 
     /// Whether a line gives a name that the original imports.
@@ -204,7 +232,15 @@ impl<'a> Pairing<'a> {
 
 const SUITES: [Suite; 4] = [Suite::Body, Suite::Handlers, Suite::Otherwise, Suite::Finally];
 
-fn is_filler(line: &Line) -> bool {
+/// The names that a line says to be others'.
+fn shared(line: &Line) -> Option<Vec<&str>> {
+    let names =
+        ["global ", "nonlocal "].into_iter().find_map(|word| line.text.strip_prefix(word))?;
+    Some(names.split(',').map(str::trim).collect())
+}
+
+/// Whether a line does nothing, or nothing but fail.
+pub fn is_filler(line: &Line) -> bool {
     matches!(line.text.as_str(), "pass" | "...") || is_guard(line)
 }
 

@@ -111,3 +111,20 @@ fn what_python_never_tells_is_no_reason_for_a_guard() {
     let gist = "def f(items):\n    for item in items:\n        if item:\n            pass\n        use(item)\n";
     check(original, gist, gist);
 }
+
+#[test]
+fn what_was_defined_and_ran_stays_as_what_shares_a_name_does() {
+    let inner =
+        "def near(a, b):\n    def check(value): #\n        assert value #\n    check(a == b) #\n";
+    check(inner, inner, inner);
+    check(inner, "def near(a, b):\n    check(a == b)\n", "nothing");
+    let idle =
+        "def near(a, b):\n    def check(value): #\n        assert value\n    use(a == b) #\n";
+    check(idle, "def near(a, b):\n    use(a == b)\n", "def near(a, b):\n    use(a == b)\n");
+    for word in ["global", "nonlocal"] {
+        let shares = format!("def near(a, b):\n    {word} fine\n    fine = a == b #\n");
+        check(&shares, "def near(a, b):\n    fine = a == b\n", "nothing");
+        let reads = format!("def near(a, b):\n    {word} fine\n    use(fine) #\n");
+        check(&reads, "def near(a, b):\n    use(fine)\n", "def near(a, b):\n    use(fine)\n");
+    }
+}

@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 15;
+    const VERSION: u32 = 16;
 }
 
 impl Reference {

@@ -9,14 +9,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Places, Rule, TestModules, replaced, without_aliases},
+    integrity::{Finding, Places, Rule, TestModules, imports, replaced, without_aliases},
+    kept::lost,
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
+    reserved::reached,
     scorers::{Executed, within},
 };
 
@@ -87,7 +89,14 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         findings.extend(suspects);
     }
     findings.extend(taken(support, &given, &modules));
+    let plain =
+        plain.unwrap_or_else(|| under_original_names(support.text, support.files, Places::Names));
+    findings.extend(lost(support, &files, &plain));
     findings.extend(by_modules(support, &modules));
+    let is_known = |new: &Finding| findings.iter().any(|known: &Finding| known.line == new.line);
+    let mut new = reached(support, &files, &modules);
+    new.retain(|finding| !is_known(finding));
+    findings.extend(new);
     findings.sort_by(|a, b| (a.line, &a.evidence).cmp(&(b.line, &b.evidence)));
     findings
 }
@@ -338,11 +347,14 @@ fn compare(
         *left.entry(line.key).or_default() += 1;
     }
     let mut findings = Vec::new();
+    let known = if strict { imports(&file.text) } else { BTreeMap::new() };
     for (_, line) in lines {
         let count = left.entry(line.key).or_default();
         *count -= 1;
-        let adjusted = line.role == Role::Import
-            || line.alias && line.binds.iter().all(|name| imported.contains(name.as_str()))
+        let adjusted = line.role == Role::Import && (!strict || gives_same(support, line, &known))
+            || line.alias
+                && line.binds.iter().all(|name| imported.contains(name.as_str()))
+                && (!strict || is_another_name(support, line, &known))
             || line.class == Class::Potential && line.role == Role::Simple;
         if *count < 0 && !adjusted {
             findings.push(Finding {
@@ -372,6 +384,36 @@ fn compare(
         }
     }
     findings
+}
+
+/// What names stand for that a file imports.
+type Imported = BTreeMap<String, FxHashSet<String>>;
+
+/// Whether an import of a gist's helper gives what the gist has, or what the original's file imports.
+fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
+    let given = imports(&support.text[line.range.0..line.range.1]);
+    let mut given = given.iter().filter(|(name, _)| line.binds.contains(name));
+    given.all(|(name, full)| {
+        full.iter().all(|full| {
+            full.starts_with('.')
+                || (support.is_internal)(full)
+                || known.get(name).is_some_and(|known| known.contains(full))
+        })
+    })
+}
+
+/// Whether a line of a gist's helper gives a name that the original imports to what that is, or to a module.
+fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
+    let Some((_, value)) = line.text.rsplit_once('=') else { return true };
+    let value = value.trim();
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_same = |name: &String| {
+        known.get(name).is_some_and(|full| full.iter().any(|full| last(full) == last(value)))
+    };
+    value.contains('(')
+        || value.contains('[')
+        || line.binds.iter().all(is_same)
+        || support.codebase.block(value).iter().any(|(file, _)| !support.files.contains(&file.path))
 }
 
 /// The gist with every [alias](without_aliases) of its top level replaced by what it stands for, and the

@@ -72,8 +72,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn inside(&mut self, local: Locals<'a>, walk: impl FnOnce(&mut Self)) {
-        self.local.push(local.own.difference(&local.shared).copied().collect());
+    fn inside(&mut self, local: &Locals<'a>, walk: impl FnOnce(&mut Self)) {
+        self.local.push(local.names());
         walk(self);
         self.local.pop();
     }
@@ -85,7 +85,7 @@ impl<'a> Finder<'a> {
         if let Some(first) = loops.first() {
             self.visit_expr(&first.iter);
         }
-        self.inside(local, |this| {
+        self.inside(&local, |this| {
             parts.iter().for_each(|part| this.visit_expr(part));
             for (number, each) in loops.iter().enumerate() {
                 this.visit_expr(&each.target);
@@ -105,7 +105,7 @@ impl<'a> Visitor<'a> for Finder<'a> {
         node.returns.iter().for_each(|annotation| self.visit_annotation(annotation));
         let mut local = Locals::of(Some(&node.parameters));
         local.visit_body(&node.body);
-        self.inside(local, |this| this.visit_body(&node.body));
+        self.inside(&local, |this| this.visit_body(&node.body));
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
@@ -117,7 +117,7 @@ impl<'a> Visitor<'a> for Finder<'a> {
             Expr::Lambda(node) => {
                 node.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let local = Locals::of(node.parameters.as_deref());
-                return self.inside(local, |this| this.visit_expr(&node.body));
+                return self.inside(&local, |this| this.visit_expr(&node.body));
             }
             Expr::ListComp(node) => return self.comprehension(&[&node.elt], &node.generators),
             Expr::SetComp(node) => return self.comprehension(&[&node.elt], &node.generators),
@@ -134,17 +134,23 @@ impl<'a> Visitor<'a> for Finder<'a> {
 
 /// Names that a function gives to things of its own, those of functions and classes within it left out.
 #[derive(Default)]
-struct Locals<'a> {
+pub(super) struct Locals<'a> {
     own: FxHashSet<&'a str>,
     /// Those that are not its own.
     shared: FxHashSet<&'a str>,
 }
 
 impl<'a> Locals<'a> {
-    fn of(parameters: Option<&'a Parameters>) -> Self {
+    /// Those of its parameters.
+    pub(super) fn of(parameters: Option<&'a Parameters>) -> Self {
         let names = parameters.into_iter().flat_map(Parameters::iter);
         let own = names.map(|parameter| parameter.name().as_str()).collect();
         Locals { own, shared: FxHashSet::default() }
+    }
+
+    /// Those that are its own.
+    pub(super) fn names(&self) -> FxHashSet<&'a str> {
+        self.own.difference(&self.shared).copied().collect()
     }
 }
 

@@ -454,3 +454,17 @@ fn a_line_may_name_what_a_collision_renamed() {
     ];
     check_beside(original, classes, &rows);
 }
+
+#[test]
+fn tables_and_registers_of_others_are_left_alone() {
+    for line in [
+        "import re; re._cache[str, '^2$', 0] = re.compile('')",
+        "import re\ndel re._cache[1]",
+        "import re\nre._cache.update({1: 2})",
+        "from collections.abc import Mapping\nMapping.register(int)",
+        "import numbers as n\nn.Number.register(str)",
+    ] {
+        check_tampering(line);
+    }
+    check("here = {}\nhere[1] = 2\nhere.update({})\nhere.register(print)\n", &[], &[]);
+}

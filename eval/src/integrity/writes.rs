@@ -110,6 +110,19 @@ impl Writing<'_> {
                 self.changes(first, None, at);
             }
         }
+        if let Expr::Attribute(method) = &*node.func {
+            let holder = self.bindings.outside(&method.value);
+            let is_class = |full: &str| {
+                full.rsplit('.').next().is_some_and(|last| last.starts_with(char::is_uppercase))
+            };
+            let registers =
+                &method.attr == "register" && holder.is_some_and(|full| is_class(&full));
+            if registers {
+                self.add(at, Rule::Tampering, "it says what others take for theirs", "register");
+            } else if CHANGES.contains(&method.attr.as_str()) {
+                self.lent(&method.value, at);
+            }
+        }
         let name = chain(&node.func).unwrap_or_default();
         let full = self.bindings.resolve(&name).unwrap_or_else(|| name.clone());
         let last = full.rsplit('.').next().unwrap_or(&full).to_owned();
@@ -172,6 +185,18 @@ impl Writing<'_> {
             && args.iter().chain(keywords).any(broad)
         {
             self.add(at, Rule::Tampering, "it swallows failures", &last);
+        }
+    }
+
+    /// A part of another's table that is given something or deleted: those of modules and of variables are
+    /// looked at elsewhere.
+    fn lent(&mut self, holder: &Expr, at: TextSize) {
+        let full = self.bindings.outside(holder).filter(|full| full.contains('.'));
+        if let Some(full) = full
+            && !matches!(full.as_str(), "sys.modules" | "os.environ" | "sys.path")
+        {
+            let word = full.rsplit('.').next().unwrap_or_default().to_owned();
+            self.add(at, Rule::Tampering, format!("it changes what is in {full}"), &word);
         }
     }
 
@@ -281,6 +306,9 @@ impl<'a> Visitor<'a> for Writing<'_> {
                 if CHANGES.contains(&node.attr.as_str()) && self.callee != node.range {
                     self.changes(&node.value, None, node.start());
                 }
+            }
+            Expr::Subscript(node) if node.ctx != ExprContext::Load => {
+                self.lent(&node.value, node.start());
             }
             Expr::Name(node) => {
                 self.spelled(node.range, &node.id);

@@ -1,0 +1,407 @@
+//! What ran of the files of the tests stays in a gist, wherever those stand and whatever runs them; and what
+//! decides on equality and on failures stays what it is.
+
+use super::{
+    bed::Original,
+    modules::{Case, HONEST, REFUSED, check},
+};
+
+const OPEN: &str = "OPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n";
+
+const KEPT: Original<'static> = Original {
+    files: &[
+        ("lib.py", OPEN),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "import sys\n\nTOLERANCE = 100\nif sys.platform:\n    TOLERANCE = 1\n\n\ndef near(left, right):\n    from math import fabs\n\n    def check(value):\n        assert value\n\n    check(fabs(left - right) < TOLERANCE)\n",
+        ),
+        (
+            "tests/conftest.py",
+            "import lib\nimport pytest\n\n\n@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n\n\n@pytest.fixture\ndef fresh():\n    lib.OPEN.clear()\n",
+        ),
+        (
+            "tests/test_double.py",
+            "import pytest\nfrom lib import double\nfrom tests.kit import near\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n\n    def judge(self, value):\n        near(value, 2)\n        assert value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py",
+};
+
+const KEPT_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name__]\n\nTOLERANCE = 100\nif sys.platform:\n    TOLERANCE = 1\n\n\ndef near(left, right):\n    from math import fabs\n\n    def check(value):\n        assert value\n\n    check(fabs(left - right) < TOLERANCE)\n\n\nOPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n\n\n@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n\n\n@pytest.fixture\ndef fresh():\n    lib.OPEN.clear()\n\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n\n    def judge(self, value):\n        near(value, 2)\n        assert value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n";
+
+#[test]
+fn what_ran_of_the_tests_files_stays() {
+    const fn without(what: &'static str, edits: &'static [(&'static str, &'static str)]) -> Case {
+        Case { what, edits, expected: REFUSED }
+    }
+    check(
+        &KEPT,
+        KEPT_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            without(
+                "a fixture that is used by itself",
+                &[(
+                    "@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n",
+                    "",
+                )],
+            ),
+            without("a decorator of a fixture", &[("(autouse=True)", "")]),
+            without("a decorator of a class", &[("@pytest.mark.usefixtures(\"fresh\")\n", "")]),
+            without(
+                "a mark of the module",
+                &[("pytestmark = pytest.mark.filterwarnings(\"error\")\n", "")],
+            ),
+            without(
+                "a part of a class",
+                &[("class TestDouble(Base):\n    most = 3\n", "class TestDouble(Base):\n")],
+            ),
+            without(
+                "what is run after the test",
+                &[("    def teardown_method(self):\n        assert fine\n", "")],
+            ),
+            without("the last value of a name", &[("if sys.platform:\n    TOLERANCE = 1\n", "")]),
+            without(
+                "a function in a helper",
+                &[
+                    ("    def check(value):\n        assert value\n\n", ""),
+                    ("def near", "def check(value):\n    pass\n\n\ndef near"),
+                ],
+            ),
+            without(
+                "whose a name is",
+                &[("    global fine\n", ""), ("fine = False", "fine = True")],
+            ),
+            without(
+                "an import of a helper",
+                &[("from math import fabs", "from math import sin as fabs")],
+            ),
+            without(
+                "the same, under a name that stands for nothing of it",
+                &[
+                    ("    from math import fabs\n", "    fabs = wide\n"),
+                    ("OPEN = []", "wide = bool\nOPEN = []"),
+                ],
+            ),
+        ],
+    );
+}
+
+const TABLES: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        (
+            "tests/test_double.py",
+            "import math\nimport re\nfrom lib import double\n\nEXPECTED = {1: 2.5, 2: 4}\nFORM = re.compile(\"^4$\")\n\n\nclass Limits:\n    most = 4\n\n\ndef test_double():\n    assert double(2) == EXPECTED[2]\n    assert FORM.match(str(abs(double(2))))\n    assert math.fabs(double(2)) <= Limits.most\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const TABLES_GIST: &str = "import math\nimport re\n\nEXPECTED = {1: 2.5, 2: 4}\nFORM = re.compile(\"^4$\")\n\n\nclass Limits:\n    most = 4\n\n\n# here\ndef double(value):\n    return value * 2\n\n\ndef test_double():\n    assert double(2) == EXPECTED[2]\n    assert FORM.match(str(abs(double(2))))\n    assert math.fabs(double(2)) <= Limits.most\n";
+
+#[test]
+fn names_of_the_tests_are_theirs() {
+    const fn here(what: &'static str, edits: &'static [(&'static str, &'static str)]) -> Case {
+        Case { what, edits, expected: REFUSED }
+    }
+    check(
+        &TABLES,
+        TABLES_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "names of a function's own, and a program's end",
+                edits: &[
+                    ("return value * 2", "EXPECTED = value\n    return EXPECTED * 2"),
+                    (
+                        "<= Limits.most\n",
+                        "<= Limits.most\n\n\nif __name__ == \"__main__\":\n    test_double()\n",
+                    ),
+                ],
+                expected: HONEST,
+            },
+            here("a loop", &[("# here", "for EXPECTED in ({2: 4},):\n    pass\n")]),
+            here("an import", &[("# here", "from collections import Counter as Limits\n")]),
+            here(
+                "an assignment within",
+                &[("# here", "if (FORM := re.compile(\"\")):\n    pass\n")],
+            ),
+            here("a context", &[("# here", "with open(\"/dev/null\") as FORM:\n    pass\n")]),
+            here("a pattern", &[("# here", "match {2: 4}:\n    case EXPECTED:\n        pass\n")]),
+            here(
+                "a function",
+                &[("return value * 2", "global EXPECTED\n    EXPECTED = {2: 4}\n    return 4")],
+            ),
+            here("a table that changes", &[("# here", "EXPECTED.update({2: 5})\n")]),
+            here("a row of it", &[("# here", "EXPECTED[2] = 4.0\n")]),
+            here("a row less", &[("# here", "del EXPECTED[1]\n")]),
+            here("under another name", &[("# here", "others = EXPECTED\nothers[2] = 4\n")]),
+            here(
+                "under another name before it is given",
+                &[
+                    ("return value * 2", "others[2] = 5\n    return 5"),
+                    ("def test", "others = EXPECTED\n\n\ndef test"),
+                ],
+            ),
+            here("the answer", &[("return value * 2", "return EXPECTED[value]")]),
+            here(
+                "a part of a class",
+                &[("return value * 2", "kinds = [Limits]\n    return value * 2")],
+            ),
+            here("an import of another thing", &[("# here", "import cmath as math\n")]),
+            here("a built-in function", &[("# here", "from operator import neg as abs\n")]),
+        ],
+    );
+}
+
+const DECIDES: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "class Value:\n    def __eq__(self, other):\n        return type(self) is type(other)\n\n\nclass Money(Value):\n    def __init__(self, amount):\n        self.amount = amount\n\n    def __eq__(self, other):\n        if self.amount != other.amount:\n            return False\n        return True\n\n    def __sub__(self, other):\n        return 0\n\n\nclass Session:\n    quiet = False\n\n    def __enter__(self):\n        return self\n\n    def __exit__(self, kind, value, trace):\n        if self.quiet:\n            return True\n        return False\n\n\ndef double(money):\n    return Money(money.amount * 2)\n",
+        ),
+        (
+            "tests/test_double.py",
+            "from lib import Money, Session, double\n\n\ndef test_double():\n    with Session():\n        assert double(Money(1)) == Money(2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const DECIDES_GIST: &str = "class Value:\n    def __eq__(self, other):\n        return type(self) is type(other)\n\n\nclass Money(Value):\n    def __init__(self, amount):\n        self.amount = amount\n\n    def __eq__(self, other):\n        if self.amount != other.amount:\n            pass\n        return True\n\n\nclass Session:\n    quiet = False\n\n    def __enter__(self):\n        return self\n\n    def __exit__(self, kind, value, trace):\n        if self.quiet:\n            pass\n        return False\n\n\ndef double(money):\n    return Money(money.amount * 2)\n\n\ndef test_double():\n    with Session():\n        assert double(Money(1)) == Money(2)\n";
+
+#[test]
+fn what_decides_stays_what_it_is() {
+    const WRONG: (&str, &str) = ("money.amount * 2", "5");
+    check(
+        &DECIDES,
+        DECIDES_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a wrong result where nobody asks further",
+                edits: &[WRONG],
+                expected: "fidelity 0, run-time error",
+            },
+            Case {
+                what: "a method that asks nothing",
+                edits: &[
+                    WRONG,
+                    ("        if self.amount != other.amount:\n            pass\n", ""),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "that of another class",
+                edits: &[
+                    WRONG,
+                    (
+                        "    def __eq__(self, other):\n        if self.amount != other.amount:\n            pass\n        return True\n",
+                        "",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a number that is as near as one likes",
+                edits: &[
+                    (
+                        "        self.amount = amount\n",
+                        "        self.amount = amount\n\n    def __sub__(self, other):\n        return 0\n",
+                    ),
+                    (
+                        "return Money(money.amount * 2)",
+                        "Money(1) - Money(1)\n    return Money(money.amount * 2)",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a failure that ends",
+                edits: &[
+                    WRONG,
+                    (
+                        "        if self.quiet:\n            pass\n        return False\n",
+                        "        return True\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+const PLACES: Original<'static> = Original {
+    files: &[
+        (
+            "lib/__init__.py",
+            "OPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n",
+        ),
+        (
+            "lib/testing.py",
+            "def same(left, right):\n    if left != right:\n        raise AssertionError(left)\n",
+        ),
+        (
+            "lib/tests/near.py",
+            "def near(left, right):\n    if abs(left - right) > 1:\n        raise AssertionError(left)\n",
+        ),
+        (
+            "lib/given.py",
+            "import lib\nimport pytest\n\n\n@pytest.fixture\ndef clean():\n    yield\n    if lib.OPEN:\n        raise AssertionError(lib.OPEN)\n",
+        ),
+        ("tests/conftest.py", "from lib.given import clean\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom lib.testing import same\nfrom lib.tests.near import near\n\n\ndef test_double(clean):\n    same(double(1), 2)\n    near(double(2), 4)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const PLACES_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name__]\nOPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n\n\ndef same(left, right):\n    if left != right:\n        pass\n\n\ndef near(left, right):\n    if abs(left - right) > 1:\n        pass\n\n\n@pytest.fixture\ndef clean():\n    yield\n    if lib.OPEN:\n        pass\n\n\ndef test_double(clean):\n    same(double(1), 2)\n    near(double(2), 4)\n";
+
+#[test]
+fn what_helps_tests_does_so_wherever_it_stands() {
+    const FAILS: &str = "fidelity 0, run-time error";
+    check(
+        &PLACES,
+        PLACES_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a result that a module for tests checks",
+                edits: &[("return value * 2", "return value + 2")],
+                expected: FAILS,
+            },
+            Case {
+                what: "one that a module among the package's tests checks",
+                edits: &[("return value * 2", "return 2")],
+                expected: FAILS,
+            },
+            Case {
+                what: "something that a fixture of the package checks",
+                edits: &[("    OPEN.remove(value)\n", "")],
+                expected: FAILS,
+            },
+            Case {
+                what: "the check is gone",
+                edits: &[("    if left != right:\n        pass\n", "    pass\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the fixture's is",
+                edits: &[("    if lib.OPEN:\n        pass\n", "")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+const PLAIN: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "def double(value):\n    \"\"\"Doubles.\n\n    >>> double(1)\n    2\n    \"\"\"\n    return value * 2\n",
+        ),
+        ("tests/same.py", "def same(left, right):\n    assert left == right\n"),
+        (
+            "tests/test_double.py",
+            "import unittest\nfrom lib import double\nfrom tests.same import same\n\n\nclass TestDouble(unittest.TestCase):\n    def test_double(self):\n        same(double(1), 2)\n",
+        ),
+    ],
+    command: "python -m unittest tests.test_double",
+};
+
+const PLAIN_GIST: &str = "import unittest\n\n\ndef same(left, right):\n    assert left == right\n\n\n# here\ndef double(value):\n    return value * 2\n\n\nclass TestDouble(unittest.TestCase):\n    def test_double(self):\n        same(double(1), 2)\n";
+
+#[test]
+fn commands_without_pytest_do_what_they_did() {
+    check(
+        &PLAIN,
+        PLAIN_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "an end before the tests, with what they would have said",
+                edits: &[(
+                    "# here\n",
+                    "import os\n\nos.write(2, b\".\\n\" + b\"-\" * 70 + b\"\\nRan 1 test in 0.000s\\n\\nOK\\n\")\nraise SystemExit\n\n\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another helper",
+                edits: &[(
+                    "# here\n",
+                    "exec = lambda left, right: None\nsame.__code__ = exec.__code__\n\n\n",
+                )],
+                expected: REFUSED,
+            },
+        ],
+    );
+    let examples = Original { command: "python -m doctest lib.py", ..PLAIN };
+    let gist = "def double(value):\n    \"\"\"Doubles.\n\n    >>> double(1)\n    2\n    \"\"\"\n    return value * 2\n";
+    check(
+        &examples,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another example",
+                edits: &[("    2\n", "    5\n"), ("value * 2", "5")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "none",
+                edits: &[("    >>> double(1)\n    2\n", ""), ("value * 2", "5")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+const DATA: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/expected.txt", "2"),
+        (
+            "tests/test_double.py",
+            "import os\nfrom lib import double\n\n\ndef test_double():\n    with open(os.path.join(os.path.dirname(__file__), \"expected.txt\")) as file:\n        assert double(1) == int(file.read())\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const DATA_GIST: &str = "import os\n\n\n# here\ndef double(value):\n    return value * 2\n\n\ndef test_double():\n    with open(os.path.join(os.path.dirname(__file__), \"expected.txt\")) as file:\n        assert double(1) == int(file.read())\n";
+
+#[test]
+fn what_tests_expect_is_read_by_tests() {
+    check(
+        &DATA,
+        DATA_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another answer",
+                edits: &[
+                    (
+                        "# here\n",
+                        "with open(\"tests/expected.txt\", \"w\") as file:\n    file.write(\"5\")\n\n\n",
+                    ),
+                    ("value * 2", "5"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the answer itself",
+                edits: &[(
+                    "return value * 2",
+                    "with open(\"tests/expected.txt\") as file:\n        return int(file.read())",
+                )],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
