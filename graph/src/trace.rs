@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::slice::Place;
+
 /// Version of the persisted form; a reader refuses any other.
 pub const TRACE_VERSION: u32 = 1;
 
@@ -73,6 +75,10 @@ pub struct FileTrace {
     pub modules: Vec<String>,
     /// Phase in which its module code first ran.
     pub phase: Phase,
+    /// The line of the repository that asked for that, by an import of any kind; none where something from outside
+    /// did, or where it only came on the way to a module that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importer: Option<Place>,
     /// Lines executed before the first test began (collection, imports), sorted. Of a function whose trace was
     /// given up because it ran so often, all that were not seen count as well.
     pub import_lines: Vec<u32>,

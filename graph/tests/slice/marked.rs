@@ -109,6 +109,7 @@ impl Marked {
             path: self.path.clone(),
             modules: vec![name.to_owned()],
             phase: Phase::Import,
+            importer: None,
             import_lines: lines(|mark| mark.import),
             test_lines: lines(|mark| mark.test),
             functions: functions.collect(),

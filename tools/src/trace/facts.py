@@ -38,6 +38,7 @@ _EXTENDED_ARG, _IMPORT_NAME = opmap["EXTENDED_ARG"], opmap["IMPORT_NAME"]
 _RESUME = opmap.get("RESUME")
 _STDLIB = os.path.dirname(os.__file__) + "/"
 _SITE = _STDLIB + "site-packages/"
+_IMPORTS = ("<frozen importlib", _STDLIB + "importlib/")
 _EXTENSIONS = tuple(EXTENSION_SUFFIXES)
 _WORD = re.compile(r"[^\W\d]\w*")
 # Longer constants and larger tables hold data, not code.

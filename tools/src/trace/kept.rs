@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{execute::Execution, snapshot::Snapshot};
 
 /// Version of the kept form; any other is ignored and replaced.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What a run can only see by reading it: changes of others may matter otherwise, as settings do.
 const READ: [&str; 5] = ["py", "pyi", "md", "rst", "txt"];

@@ -11,8 +11,8 @@ use std::{
 };
 
 use graph::{
-    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, TRACE_VERSION,
-    Trace,
+    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, Place,
+    TRACE_VERSION, Trace,
 };
 use serde::Deserialize;
 
@@ -103,6 +103,7 @@ struct FileLog {
     path: String,
     modules: Vec<String>,
     phase: Option<Phase>,
+    importer: Option<Place>,
     import_lines: BTreeSet<u32>,
     test_lines: BTreeSet<u32>,
     /// (line, name) to whether it was entered in the import phase and in the test phase.
@@ -157,6 +158,13 @@ impl Log {
                 let number = number.parse().ok()?;
                 if kind == 'F' {
                     self.files.entry(number).or_default().path = rest.to_string();
+                    return Some(());
+                }
+                if kind == 'i' {
+                    let (by, line) = rest.split_once(' ')?;
+                    let by = self.files.get(&by.parse().ok()?)?.path.clone();
+                    let importer = Place { path: by, line: line.parse().ok()? };
+                    self.files.get_mut(&number)?.importer.get_or_insert(importer);
                     return Some(());
                 }
                 let file = self.files.get_mut(&number)?;
@@ -235,6 +243,7 @@ impl FileLog {
             path: self.path,
             modules: self.modules,
             phase: self.phase.unwrap_or_default(),
+            importer: self.importer,
             import_lines: self.import_lines.into_iter().collect(),
             test_lines: self.test_lines.into_iter().collect(),
             functions: self
@@ -296,7 +305,9 @@ impl Merged {
                 }
             }
             known.path = file.path;
-            known.phase = known.phase.or(file.phase);
+            if known.phase.is_none() {
+                (known.phase, known.importer) = (file.phase, file.importer);
+            }
             for module in file.modules {
                 if !known.modules.contains(&module) {
                     known.modules.push(module);
@@ -455,6 +466,30 @@ mod tests {
         let trace = merged(&[("1-p.000", &log)]);
         assert_eq!(trace.generated.names, ["f"]);
         assert_eq!(trace.generated.imports, ["a"]);
+    }
+
+    #[test]
+    fn the_first_run_of_a_module_says_who_asked_for_it() {
+        let parent = format!(
+            "{HEADER}\nF0 a.py\nN0 0 a\nl0 1\nF1 b.py\nN1 1 b\ni1 0 7\nL1 1\nF2 c.py\nN2 0 c\nl2 1\n\
+             i2 9 1\ni2 0 x\n"
+        );
+        // The child numbers its files anew, and runs one that its parent ran without being asked by a file.
+        let child = format!(
+            "{CHILD}\nF0 b.py\nF1 d.py\nN1 1 d\ni1 0 4\nL1 1\nF2 c.py\nN2 1 c\ni2 0 5\nL2 1\n"
+        );
+        let trace = merged(&[("1-p.000", &parent), ("2-c.000", &child)]);
+        let importers: Vec<_> = trace
+            .files
+            .iter()
+            .map(|file| file.importer.as_ref().map(|place| (place.path.as_str(), place.line)))
+            .collect();
+        assert_eq!(importers, [None, Some(("a.py", 7)), None, Some(("b.py", 4))]);
+        // Traces of earlier versions do not tell.
+        let mut old = serde_json::to_value(&trace.files[1]).unwrap();
+        old.as_object_mut().unwrap().remove("importer");
+        let old: FileTrace = serde_json::from_value(old).unwrap();
+        assert_eq!(old, FileTrace { importer: None, ..trace.files[1].clone() });
     }
 
     #[test]

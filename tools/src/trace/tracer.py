@@ -13,6 +13,7 @@ The log is text, a record a line, its first byte the kind:
     m file clock line      first start of a module-level line
     e file line:clock ...  last ends of the module-level lines of one module execution
     N file phase name      module code began, under this __name__
+    i file file line       that module was itself what this line of the second file asked for
     b file line line       a jump from a condition to a target
     p file line line       one that was no longer watched for: taken if its target was executed
     d path                 a data file
@@ -239,10 +240,28 @@ class Tracer:
             file.modules.add(key)
             encoded = name.encode("utf-8", "backslashreplace").replace(b"\n", b"?")
             self.log.write(b"N%d %d %s\n" % (file.number, self.test, encoded))
+            asked = self.importer(frame) if len(file.modules) == 1 else None
+            if asked is not None:
+                self.log.write(b"i%d %d %d\n" % (file.number, *asked))
         stack = self.stacks.setdefault(_get_ident(), [])
         module = Module(file, frame)
         stack.append(module)
         return module
+
+    def importer(self, frame):
+        """Number and line of the repository's file that asked for a module, None where that is no file's of it.
+
+        A package that is only imported on the way to one of its modules was not asked for: the search for it
+        runs inside of another."""
+        searches, frame = 0, frame.f_back
+        while frame is not None and frame.f_code.co_filename.startswith(_IMPORTS):
+            searches += frame.f_code.co_name == "_find_and_load"
+            frame = frame.f_back
+        if frame is None or searches != 1:
+            return None
+        code = frame.f_code
+        file = self.files[code.co_filename] if code.co_filename in self.files else self.classify(code)
+        return (file.number, frame.f_lineno) if file else None
 
     def module_at(self, frame):
         """The execution that a frame is; what is above it on its stack was left by an exception."""

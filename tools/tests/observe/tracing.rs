@@ -554,6 +554,72 @@ fn check_facts(trace: &Trace) {
 }
 
 #[test]
+fn a_module_is_known_with_the_line_that_asked_for_it() {
+    let project = Project::new(
+        "#- pkg/__init__.py\n\
+         #- pkg/load.py\n\
+         import importlib\n\
+         load = __import__\n\
+         def one():\n\
+         \x20   return load(\n\
+         \x20       'pkg.' + 'one'\n\
+         \x20   )\n\
+         def inner():\n\
+         \x20   return importlib.import_module('.inner.two', 'pkg')\n\
+         def others():\n\
+         \x20   from . import three, four\n\
+         \x20   import json, pkg.five\n\
+         def spec():\n\
+         \x20   from importlib import util\n\
+         \x20   spec = util.find_spec('pkg.six')\n\
+         \x20   spec.loader.exec_module(util.module_from_spec(spec))\n\
+         #- pkg/one.py\n1\n\
+         #- pkg/inner/__init__.py\n1\n\
+         #- pkg/inner/two.py\nfrom .three import *\n\
+         #- pkg/inner/three.py\n1\n\
+         #- pkg/three.py\n1\n#- pkg/four.py\n1\n#- pkg/five.py\n1\n#- pkg/six.py\n1\n\
+         #- test_load.py\n\
+         import pytest\n\
+         from pkg import load\n\
+         def test_load():\n\
+         \x20   load.one(), load.inner(), load.others(), load.spec()\n\
+         \x20   exec('import pkg.generated')\n\
+         \x20   pytest.importorskip('pkg.foreign')\n\
+         #- pkg/generated.py\n1\n#- pkg/foreign.py\n1\n",
+    );
+    for (minor, _) in pythons::VERSIONS {
+        let Some(environment) = pythons::environment(*minor) else { continue };
+        for observer in [Observer::Fastest, Observer::Settrace] {
+            let (run, trace) =
+                project.trace(&environment, "python -m pytest test_load.py", observer);
+            assert_eq!(run.status, Status::Exited(0), "3.{minor}: {}{}", run.stdout, run.stderr);
+            let shown: Vec<String> = trace
+                .files
+                .iter()
+                .filter_map(|file| {
+                    let asked = file.importer.as_ref()?;
+                    Some(format!("{} {:?} {}:{}", file.path, file.phase, asked.path, asked.line))
+                })
+                .collect();
+            assert_eq!(
+                shown,
+                [
+                    "pkg/__init__.py Import test_load.py:2",
+                    "pkg/five.py Test pkg/load.py:11",
+                    "pkg/four.py Test pkg/load.py:10",
+                    "pkg/inner/three.py Test pkg/inner/two.py:1",
+                    "pkg/inner/two.py Test pkg/load.py:8",
+                    "pkg/load.py Import test_load.py:2",
+                    "pkg/one.py Test pkg/load.py:4",
+                    "pkg/three.py Test pkg/load.py:10",
+                ],
+                "3.{minor} {observer:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn names_of_test_modules_lead_to_their_helpers() {
     let project = Project::new(
         "#- pytest.ini\n[pytest]\naddopts = --import-mode=importlib\n\
