@@ -339,6 +339,37 @@ fn a_module_can_be_made_an_object_of_its_own() {
 }
 
 #[test]
+fn a_module_that_is_imported_by_its_name_is_there_though_nothing_is_asked_of_it() {
+    check(
+        r#"
+--- adjustments
+{"namespaces": ["pkg.mod"], "register": ["pkg.mod"]}
+--- pkg/__init__.py
+--- pkg/mod.py
++LIMIT = 1
+--- pkg/user.py
++def user(name):
+*    __import__(name)
+--- test_a.py
++from pkg.user import user
++def test_f():
+*    user('pkg' + '.mod')
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++mod = sys.modules["pkg.mod"] = types.ModuleType("pkg.mod")
+ def user(name):
+     __import__(name)
+ def test_f():
+     user('pkg' + '.mod')
+"#,
+    );
+}
+
+#[test]
 fn an_object_of_its_own_takes_no_name_of_the_tests() {
     check(
         "

@@ -131,6 +131,10 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             through: Some(module.clone()),
         });
     }
+    // Whoever imports one by its name may ask nothing of it.
+    for module in namespaces.iter().filter(|module| selection.registered.contains(*module)) {
+        book.namespaces.entry(module.clone()).or_default();
+    }
     for (module, name) in &selection.asked {
         if namespaces.contains(module)
             && let Some(target) = program.resolver.attribute(module, name)
