@@ -555,6 +555,17 @@ mod advice {
         (kind, message, line, function): (&str, &str, u32, &str),
         request: &SliceRequest,
     ) -> SliceRequest {
+        raised_after(&Plan::default(), text, trace, (kind, message, line, function), request)
+    }
+
+    /// The same, of the gist of a plan.
+    fn raised_after(
+        plan: &Plan,
+        text: &str,
+        trace: &Trace,
+        (kind, message, line, function): (&str, &str, u32, &str),
+        request: &SliceRequest,
+    ) -> SliceRequest {
         let found = Difference {
             what: What::Outcome,
             case: None,
@@ -567,7 +578,7 @@ mod advice {
                 ..Raised::default()
             }),
         };
-        let (plan, gist) = (&Plan::default(), &gist(text));
+        let gist = &gist(text);
         let (gist_path, early) = (GIST, &[][..]);
         let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
         let next = advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
@@ -609,6 +620,22 @@ mod advice {
         let package = after("pkg", &SliceRequest::default());
         let inner = after("pkg.b", &package).adjustments.namespaces;
         assert_eq!(inner, ["pkg", "pkg.a", "pkg.c", "pkg.b"]);
+        // Those that were there from the start count as asked for.
+        let imported = vec!["pkg.a".to_owned(), "pkg.b".to_owned()];
+        let plan = Plan { imported, ..Plan::default() };
+        let raised = ("ModuleNotFoundError", "No module named 'pkg.early'", 2, "load");
+        let next = raised_after(&plan, text, &trace, raised, &SliceRequest::default());
+        let all = ["pkg.a", "pkg.b", "pkg.c", "pkg.before", "pkg.early"];
+        assert_eq!(next.adjustments.namespaces, all);
+        // So do their packages, where somebody goes from one to the next.
+        let deep = vec!["pkg.deep.d".to_owned(), "pkg.deeper.e".to_owned()];
+        let plan = Plan { imported: deep, ..plan };
+        for (asked, packages) in [("deep", vec!["pkg"]), ("d", vec!["pkg.deep"]), ("dee", vec![])] {
+            let message = format!("module 'concise' has no attribute '{asked}'");
+            let raised = ("AttributeError", message.as_str(), 2, "load");
+            let next = raised_after(&plan, text, &trace, raised, &SliceRequest::default());
+            assert_eq!(next.adjustments.namespaces, packages);
+        }
     }
 
     #[test]

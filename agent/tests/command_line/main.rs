@@ -12,6 +12,7 @@ mod collecting;
 mod confined;
 mod exchanges;
 mod externals;
+mod importing;
 mod interchange;
 mod interrupt;
 mod outside;

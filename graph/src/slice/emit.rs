@@ -442,6 +442,7 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         stubs,
         dropped_stubs,
         collisions: naming.collisions.clone(),
+        imported: Vec::new(),
         notes,
     }
 }

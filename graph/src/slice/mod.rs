@@ -5,6 +5,7 @@
 //! byte range and only re-indented, never re-printed; every line that stands nowhere in the original
 //! is marked as glue. Running things (the trace, probes, verification) belongs to the `tools` crate.
 
+mod by_name;
 mod changes;
 mod emit;
 mod inner;
@@ -271,6 +272,12 @@ impl Sliceable {
                 None => Ran::default(),
             })
             .collect();
+        let imported = by_name::imported_by_name(&self.modules, trace, &ran);
+        let mut adjustments = adjustments.clone();
+        for list in [&mut adjustments.namespaces, &mut adjustments.register] {
+            list.extend(imported.iter().cloned());
+        }
+        let adjustments = &adjustments;
         let resolver = Resolver::new(&self.modules, Some(trace), |id, stmt| {
             let source = self.modules.get(id).syntax.source();
             let ran = &ran[id.0 as usize];
@@ -288,6 +295,7 @@ impl Sliceable {
         );
         let selection = select::select(program, tests, &self.data, adjustments);
         let naming = name::name(&selection, adjustments);
-        emit::emit(&selection, &naming, gist_path, adjustments)
+        let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
+        (Plan { imported, ..plan }, gist)
     }
 }

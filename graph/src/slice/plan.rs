@@ -27,6 +27,9 @@ pub struct Plan {
     pub dropped_stubs: Vec<(Place, String)>,
     /// Names that stand for several things: what keeps the name, and what the others are called.
     pub collisions: BTreeMap<String, Vec<(String, String)>>,
+    /// Modules that are objects of their own because a function that runs imports them by a computed name.
+    #[serde(default)]
+    pub imported: Vec<String>,
     /// What could not be decided, in words.
     pub notes: Vec<String>,
 }

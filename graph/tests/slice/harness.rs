@@ -7,8 +7,8 @@
 //! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
-    Adjustments, Entry, Gist, GistLine, ModuleSnapshot, Origin, Sliceable, Source, Syntax,
-    TRACE_VERSION, Trace, Value,
+    Adjustments, Entry, Gist, GistLine, ModuleSnapshot, Origin, Phase, Place, Sliceable, Source,
+    Syntax, TRACE_VERSION, Trace, Value,
 };
 
 use super::marked::{Marked, module_lines};
@@ -19,8 +19,8 @@ use super::marked::{Marked, module_lines};
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
 /// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`,
 /// `entry SCRIPT MODULE ATTRIBUTE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
-/// `holds MODULE NAME module|other NAME` `runs PATH MODULE` and `helps PATH`. `tests` are node ids, separated by
-/// spaces.
+/// `holds MODULE NAME module|other NAME`, `runs PATH MODULE`, `loads PATH LINE PATH...` for files that this line
+/// asked for in the tests, and `helps PATH`. `tests` are node ids, separated by spaces.
 #[track_caller]
 pub fn check(files: &str, tests: &str, expected: &str) {
     let case = Case::parse(files);
@@ -138,6 +138,13 @@ impl Case {
             }
         }
         trace.files.sort_by(|left, right| left.path.cmp(&right.path));
+        for fact in self.facts("loads") {
+            let line = fact[1].parse().expect("a line");
+            let importer = Place { path: fact[0].clone(), line };
+            for file in trace.files.iter_mut().filter(|file| fact[2..].contains(&file.path)) {
+                (file.phase, file.importer) = (Phase::Test, Some(importer.clone()));
+            }
+        }
         for file in &self.sources {
             for module in file.imported() {
                 if names.iter().all(|name| module.split('.').next() != name.split('.').next()) {

@@ -7,6 +7,7 @@ mod adjustments;
 mod annotations;
 mod blocks;
 mod branches;
+mod by_name;
 mod collisions;
 mod decorators;
 mod dynamic;

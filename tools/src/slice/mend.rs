@@ -1,5 +1,7 @@
 //! What an error of a gist asks of the next slice: by its text, or by the place where it was raised.
 
+use std::collections::BTreeSet;
+
 use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Phase, Place, Reason};
 
 use super::{SliceRequest, advise::Attempt};
@@ -27,7 +29,13 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                     let module = quoted(message, "module ").unwrap_or_default();
                     add(&mut adjustments.demands, (module, attribute));
                 }
-                Some(_) => keep_binders(attempt, &attribute, adjustments),
+                Some(_) => {
+                    keep_binders(attempt, &attribute, adjustments);
+                    for package in on_the_way(&attribute, attempt) {
+                        add(&mut adjustments.namespaces, package.clone());
+                        add(&mut adjustments.register, package);
+                    }
+                }
                 // A module's own words: the gist has the `__getattr__` of one, and answers for all.
                 None if ends_in_module_getattr(raised, attempt) => {
                     let name = message.rsplit(' ').next().unwrap_or_default().trim_matches('\'');
@@ -163,15 +171,29 @@ fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
     let own = package(module);
     let beside =
         |other: &&String| own.is_some() && package(other) == own && other.as_str() != module;
-    let namespaces = &attempt.request.adjustments.namespaces;
-    let asked = namespaces.iter().filter(beside).count();
-    if asked == 0 && !own.as_ref().is_some_and(|own| namespaces.contains(own)) {
+    let namespaces = || attempt.request.adjustments.namespaces.iter().chain(&attempt.plan.imported);
+    let asked = namespaces().filter(beside).count();
+    if asked == 0 && !namespaces().any(|module| own.as_ref() == Some(module)) {
         return Vec::new();
     }
     let files = attempt.trace.files.iter();
     let files = files.filter(|file| file.phase == Phase::Test || asked > 1);
     let loaded = |other: &&String| attempt.trace.modules.contains_key(*other);
     files.flat_map(|file| &file.modules).filter(beside).filter(loaded).cloned().collect()
+}
+
+/// Packages of modules that are imported by computed names, where what follows in such a name is this: the gist
+/// stands for them until somebody goes by attributes from one to the next.
+fn on_the_way(name: &str, attempt: &Attempt<'_>) -> BTreeSet<String> {
+    let dotted = format!(".{name}");
+    let packages = attempt.plan.imported.iter().flat_map(|module| {
+        let ends = module.match_indices(&dotted).filter(|(at, _)| {
+            let rest = &module[at + dotted.len()..];
+            rest.is_empty() || rest.starts_with('.')
+        });
+        ends.map(|(at, _)| module[..at].to_owned())
+    });
+    packages.collect()
 }
 
 fn imports_by_name(text: &str) -> bool {
