@@ -152,7 +152,9 @@ fn is_taken(mention: &Mention, owner: Option<&Owner>) -> bool {
         Some(Owner::Outside(known)) => known.contains(full),
         _ => full.rsplit('.').next() == Some(&mention.name),
     };
-    let is_known = owner.is_some() || graph::is_builtin(&mention.name);
+    // What is deleted gives Python's own back.
+    let is_given = mention.usage != Usage::Deleted;
+    let is_known = owner.is_some() || is_given && graph::is_builtin(&mention.name);
     is_known && !matches!(&mention.usage, Usage::Imported(full) if is_same(full))
 }
 

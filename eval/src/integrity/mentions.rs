@@ -19,8 +19,9 @@ use super::{
 /// What happens to a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// It is given to something, or deleted.
+    /// It is given to something.
     Bound,
+    Deleted,
     /// An import gives it, with the full name of what that leads to.
     Imported(String),
     /// It is asked for, as a name, a part of the file itself or of what is imported.
@@ -95,6 +96,14 @@ fn imported(stmt: &Stmt) -> Vec<(TextSize, String, String, Option<&Identifier>)>
         _ => {}
     }
     found
+}
+
+fn usage_of(context: ExprContext) -> Use {
+    match context {
+        ExprContext::Load => Use::Asked,
+        ExprContext::Del => Use::Deleted,
+        ExprContext::Store | ExprContext::Invalid => Use::Bound,
+    }
 }
 
 /// The names that something has of its own.
@@ -213,16 +222,13 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(node) => {
-                let is_asked = node.ctx == ExprContext::Load;
-                self.add(node.start(), &node.id, if is_asked { Use::Asked } else { Use::Bound });
+                self.add(node.start(), &node.id, usage_of(node.ctx));
             }
             Expr::Attribute(node) => {
                 let root = node.value.as_name_expr().map(|name| name.id.as_str());
                 if root.is_some_and(|root| !self.is_local(root) && self.is_itself(root)) {
-                    let is_asked = node.ctx == ExprContext::Load;
-                    let usage = if is_asked { Use::Asked } else { Use::Bound };
                     let (at, name) = (node.attr.start().to_usize(), node.attr.to_string());
-                    self.found.push(Mention { at, name, usage });
+                    self.found.push(Mention { at, name, usage: usage_of(node.ctx) });
                 }
                 walk_expr(self, expr);
             }
@@ -282,7 +288,6 @@ mod tests {
             "try: pass\nexcept E as a: pass",
             "def a(): pass",
             "class a: pass",
-            "del a",
             "def f():\n    global a\n    a = 1",
             "def f():\n    global a\n    for a in b: pass",
             "class C:\n    global a\n    a = 1",
@@ -290,6 +295,8 @@ mod tests {
         ] {
             check(text, "a", &[Use::Bound]);
         }
+        check("del a", "a", &[Use::Deleted]);
+        check("import sys\nm = sys.modules[__name__]\ndel m.a", "a", &[Use::Deleted]);
         check("import a", "a", &[Use::Imported("a".to_owned())]);
         check("import a.b", "a", &[Use::Imported("a".to_owned())]);
         check("from m.n import b as a", "a", &[Use::Imported("m.n.b".to_owned())]);

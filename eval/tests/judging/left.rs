@@ -40,6 +40,11 @@ fn what_ran_of_the_tests_files_stays() {
         KEPT_GIST,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a name of Python's is given back",
+                edits: &[("OPEN = []\n", "from operator import abs\ndel abs\n\nOPEN = []\n")],
+                expected: HONEST,
+            },
             without(
                 "a fixture that is used by itself",
                 &[(
