@@ -80,6 +80,16 @@ def values():
 ",
         (2, 4),
     );
+    // A table tells of those that were there before.
+    check(
+        "
+import importlib, pkg.parts.two
+TABLE = ['pkg.parts.one', 'pkg.parts.two', 'pkg.parts.three']
+def values():
+    return [importlib.import_module(name).value() for name in TABLE]
+",
+        (2, 3),
+    );
     // What they are imported for is that they run.
     check(
         "

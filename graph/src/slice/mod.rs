@@ -275,7 +275,8 @@ impl Sliceable {
         let imported = by_name::imported_by_name(&self.modules, trace, &ran);
         let mut adjustments = adjustments.clone();
         for list in [&mut adjustments.namespaces, &mut adjustments.register] {
-            list.extend(imported.iter().cloned());
+            let more: Vec<_> = imported.iter().filter(|name| !list.contains(name)).collect();
+            list.extend(more.into_iter().cloned());
         }
         let adjustments = &adjustments;
         let resolver = Resolver::new(&self.modules, Some(trace), |id, stmt| {

@@ -124,6 +124,7 @@ pub(crate) fn select<'a>(
             waiting: FxHashMap::default(),
             attributes: FxHashSet::default(),
             strings: FxHashSet::default(),
+            dotted_strings: FxHashSet::default(),
             generated: FxHashSet::default(),
             class_locals: FxHashSet::default(),
             asking: FxHashSet::default(),
@@ -206,6 +207,8 @@ struct Search<'a, 's> {
     waiting: FxHashMap<(ModuleId, Name), Vec<UnitId>>,
     attributes: FxHashSet<Name>,
     strings: FxHashSet<String>,
+    /// Dotted names in strings that begin in the repository.
+    dotted_strings: FxHashSet<String>,
     /// Names in code that comes from no file.
     generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
@@ -240,6 +243,7 @@ impl<'a> Search<'a, '_> {
                 self.process(id);
             }
             let escaped = self.selection.escaped.len();
+            self.gone_through();
             self.asked_by_name();
             if self.work.is_empty() && self.selection.escaped.len() == escaped {
                 return;

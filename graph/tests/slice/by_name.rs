@@ -4,6 +4,7 @@ const MODULES: &str = "
 --- trace
 loads pkg/load.py 3 pkg/one.py pkg/three.py pkg/two.py
 loads pkg/one.py 1 pkg/base.py
+holds pkg.base NAME other str
 holds pkg.one NAME other str
 holds pkg.two NAME other str
 --- pkg/__init__.py
@@ -60,6 +61,47 @@ fn what_a_function_imports_by_computed_names_is_there_from_the_start() {
 +vars(two).update(NAME=NAME)
 "#,
     );
+}
+
+#[test]
+fn what_a_table_names_is_there_where_all_of_it_was_loaded() {
+    for (absent, there) in [("", true), (", 'pkg.absent'", false)] {
+        let early = if there {
+            "base = sys.modules[\"pkg.base\"] = types.ModuleType(\"pkg.base\")\n+"
+        } else {
+            ""
+        };
+        let filled = if there { "+vars(base).update(NAME=NAME_base)\n" } else { "" };
+        check(
+            &format!(
+                "
++TABLE = ['pkg.base', 'pkg.one'{absent}]
++def load(names):
+*    return [__import__(name, fromlist=['NAME']).NAME for name in TABLE]
+"
+            ),
+            &format!(
+                r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++{early}one = sys.modules["pkg.one"] = types.ModuleType("pkg.one")
++three = sys.modules["pkg.three"] = types.ModuleType("pkg.three")
++two = sys.modules["pkg.two"] = types.ModuleType("pkg.two")
+ TABLE = ['pkg.base', 'pkg.one'{absent}]
+ def load(names):
+     return [__import__(name, fromlist=['NAME']).NAME for name in TABLE]
+ def test_f():
+     assert load(['one', 'two'])
+ NAME = 'base'
++NAME_base = NAME
+{filled}+vars(one).update(NAME=NAME_base)
+ NAME = 'two'
++vars(two).update(NAME=NAME)
+"#
+            ),
+        );
+    }
 }
 
 #[test]

@@ -55,6 +55,7 @@ impl Search<'_, '_> {
         if !self.program().modules.is_internal(parts[0]) {
             return;
         }
+        self.dotted_strings.insert(text.to_owned());
         // The name of a module is often only compared or shown; where it is imported, the error tells.
         let support = self.program().is_support(self.program().get(id).module);
         if self.program().modules.find(text).is_some() {
@@ -83,6 +84,34 @@ impl Search<'_, '_> {
                     }
                 }
                 return;
+            }
+        }
+    }
+
+    /// Modules of a table of names: where several of a package are imported by computed names and all that strings
+    /// name were loaded, code goes through them all, also through those that were there before.
+    pub(super) fn gone_through(&mut self) {
+        let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
+        let imported = self.adjustments.namespaces.iter();
+        let imported = imported.filter(|module| self.adjustments.register.contains(module));
+        for (package, _) in imported.filter_map(|module| module.rsplit_once('.')) {
+            *counts.entry(package).or_default() += 1;
+        }
+        for (package, _) in counts.into_iter().filter(|(_, count)| *count > 1) {
+            let inside = |text: &&String| {
+                let name = text.strip_prefix(package).and_then(|rest| rest.strip_prefix('.'));
+                name.is_some_and(is_identifier)
+            };
+            let named: Vec<String> = self.dotted_strings.iter().filter(inside).cloned().collect();
+            let program = self.program();
+            if named.iter().all(|module| program.modules.find(module).is_some()) {
+                for set in [
+                    &mut self.selection.named,
+                    &mut self.selection.registered,
+                    &mut self.selection.escaped,
+                ] {
+                    set.extend(named.iter().cloned());
+                }
             }
         }
     }
