@@ -85,17 +85,64 @@ def test_work():
     assert work(helper(2)) == 3
 ";
     let Some(python) = python() else { return };
+    minimized(&python, NEEDLESS, &[("learned", false), ("full", true)], MINIMAL);
+}
+
+#[test]
+fn what_runs_of_the_tests_goes_on_running_in_a_gist_that_was_minimized() {
+    // The test passes without what its loop goes through and without who calls its check, but then it says nothing.
+    const GONE_THROUGH: &str = "\
+#- pkg/__init__.py
+#- pkg/work.py
+def values():
+    found = []
+    found.append(2)
+    return found
+def each(values, then):
+    for value in values:
+        then(value)
+#- tests/test_work.py
+from pkg.work import each, values
+def check(value):
+    assert value
+def test_work():
+    for value in values():
+        assert value == 2
+    each([1], check)
+";
+    const MINIMAL: &str = "\
+def values():
+    found = []
+    found.append(2)
+    return found
+def each(values, then):
+    for value in values:
+        then(value)
+def check(value):
+    assert value
+def test_work():
+    for value in values():
+        assert value == 2
+    each([1], check)
+";
+    let Some(python) = python() else { return };
+    minimized(&python, GONE_THROUGH, &[("full", true)], MINIMAL);
+}
+
+/// Writes gists of a repository, made small in several ways: whether what each comes to is the shortest.
+#[track_caller]
+fn minimized(python: &str, files: &str, ways: &[(&str, bool)], shortest: &str) {
     let user = User::new();
-    user.repository("needless", NEEDLESS);
+    user.repository("needless", files);
     let lines = |text: &str| {
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    for (minimize, minimal) in [("learned", false), ("full", true)] {
-        let args = ["run", "needless", "--force", "--minimize", minimize, "--python", &python];
+    for (minimize, minimal) in ways {
+        let args = ["run", "needless", "--force", "--minimize", minimize, "--python", python];
         let ran = user.gistify(&[&args[..], &["--", "pytest", "tests/test_work.py"]].concat());
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         let gist = read(&user.here().join("concise.py"));
-        assert_eq!(lines(&gist) == lines(MINIMAL), minimal, "{gist}");
+        assert_eq!(lines(&gist) == lines(shortest), *minimal, "{gist}");
     }
 }
 

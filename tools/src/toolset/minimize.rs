@@ -1,8 +1,9 @@
 //! The tool that takes out of a gist whatever changes nothing, one statement after the other.
 //!
-//! Tests and their support are not its business: functions of theirs stay, and so do their values.
+//! Tests and their support are not its business: functions of theirs stay, and so do their values, and whatever of
+//! them runs goes on running.
 
-use std::{cell::Cell, time::Instant};
+use std::{cell::Cell, collections::BTreeSet, time::Instant};
 
 use graph::{Gist, GistLine, Origin, Reduction};
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use serde_json::Value;
 
 use super::schema;
 use crate::{
-    session::Session,
-    slice::difference,
+    session::{GistRun, Session},
+    slice::{Probed, difference},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
 };
 
@@ -64,16 +65,33 @@ impl Tool for MinimizeTool {
         let again = session.findings.again.clone();
         let pristine = session.pristine(&trace)?;
         let runs = Cell::new(0);
-        let same = |gist: &Gist| -> Result<bool, ToolError> {
+        let run = |gist: &Gist, probed: Option<Probed>| -> Result<Option<GistRun>, ToolError> {
             runs.set(runs.get() + 1);
-            let run = session.run_on(&pristine, gist, None)?;
-            Ok(difference(&original, again.as_deref(), &run.execution, &run.raw).is_none())
+            let run = session.run_on(&pristine, gist, probed)?;
+            let agrees =
+                difference(&original, again.as_deref(), &run.execution, &run.raw).is_none();
+            Ok(agrees.then_some(run))
         };
-        if !same(&gist)? {
+        let support = &pristine.internal.support;
+        let traced = |gist: &Gist| -> Result<Option<Places>, ToolError> {
+            let run = run(gist, Some(Probed::without(gist)))?;
+            Ok(run.map(|run| places(&run, support)))
+        };
+        let (Some(once), Some(twice)) = (traced(&gist)?, traced(&gist)?) else {
             return Err(Problem::Failed.because("the gist does not do what the original does"));
-        }
+        };
+        // What of the tests runs now and then is no measure.
+        let (always, ever): (Places, Places) = (&once & &twice, &once | &twice);
+        let same = |gist: &Gist| -> Result<bool, ToolError> {
+            // What agrees by chance once may not again.
+            if run(gist, None)?.is_none() {
+                return Ok(false);
+            }
+            let ran = traced(gist)?;
+            Ok(ran.is_some_and(|ran| always.is_subset(&ran) && ran.is_subset(&ever)))
+        };
         let is_support = |line: &GistLine| match &line.origin {
-            Origin::Source(place) => pristine.internal.support.contains(&place.path),
+            Origin::Source(place) => support.contains(&place.path),
             Origin::Glue(_) => false,
         };
         let before = gist.lines.len();
@@ -84,8 +102,7 @@ impl Tool for MinimizeTool {
                 complete = false;
                 break;
             }
-            // What agrees by chance once may not again.
-            if same(&proposal)? && same(&proposal)? {
+            if same(&proposal)? {
                 reduction.accept(proposal);
             } else {
                 reduction.reject();
@@ -98,4 +115,14 @@ impl Tool for MinimizeTool {
         session.findings.gist = Some(gist);
         reply
     }
+}
+
+/// Lines of the original, by file.
+type Places = BTreeSet<(String, u32)>;
+
+/// What a traced run of a gist executed of the tests and of what helps them.
+fn places(run: &GistRun, support: &BTreeSet<String>) -> Places {
+    let executed = run.learned.iter().flat_map(|learned| &learned.executed);
+    let files = executed.filter(|file| support.contains(&file.path));
+    files.flat_map(|file| file.lines.iter().map(|line| (file.path.clone(), *line))).collect()
 }
