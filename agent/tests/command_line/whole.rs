@@ -147,6 +147,33 @@ fn minimized(python: &str, files: &str, ways: &[(&str, bool)], shortest: &str) {
 }
 
 #[test]
+fn modules_that_the_run_writes_are_none_of_the_repository() {
+    const WRITING: &str = "\
+#- pkg/__init__.py
+def double(value):
+    return value * 2
+#- tests/test_made.py
+import importlib.util
+import os
+from pkg import double
+def test_made():
+    path = os.path.join(os.path.dirname(__file__), 'made.py')
+    with open(path, 'w') as file:
+        file.write('def value():\\n    return 2\\n')
+    spec = importlib.util.spec_from_file_location('made', path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert double(1) == made.value()
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("writing", WRITING);
+    let command = ["--", "pytest", "tests/test_made.py"];
+    let ran = user.gistify(&[&["run", "writing", "--python", &python][..], &command].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn modules_that_are_found_by_listing_their_directory_are_out_of_reach() {
     // One file has no directory of modules to list, and a table in its place would be a fake.
     const LISTING: &str = "\

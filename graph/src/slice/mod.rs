@@ -259,10 +259,10 @@ impl Sliceable {
                     }
                     if let Some(executed) = &adjustments.executed {
                         let one = executed.iter().find(|one| one.path == module.path());
-                        // What of a hook stays is what the original ran, for other tests too.
-                        let support = self.support.contains(&id);
-                        let keeps = |name: &str| support && prune::is_hook(name);
-                        ran.narrow(&module.syntax, one, &keeps);
+                        // What of the tests' support stays is what the original ran, for other tests too.
+                        if !self.helpers.contains(&id) && !self.support.contains(&id) {
+                            ran.narrow(&module.syntax, one);
+                        }
                         if threads {
                             ran.thread_jumps(&module.syntax);
                         }

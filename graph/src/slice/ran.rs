@@ -55,34 +55,15 @@ impl Ran {
     }
 
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
-    /// class bodies and imports keep what the original run says: a gist leaves imports out. So do functions
-    /// for whose name `keeps` holds.
-    pub(crate) fn narrow(
-        &mut self,
-        syntax: &Syntax,
-        executed: Option<&Executed>,
-        keeps: &dyn Fn(&str) -> bool,
-    ) {
+    /// class bodies and imports keep what the original run says: a gist leaves imports out.
+    pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
-        let mut kept: Vec<TextRange> = Vec::new();
+        self.functions.retain(|line, _| functions.contains(line));
         each_function(syntax.body(), &mut |function| {
-            if keeps(&function.name) {
-                kept.push(function.range());
-            }
-        });
-        let spans: Vec<_> = kept.iter().map(|&range| syntax.source().line_span(range)).collect();
-        self.functions.retain(|line, _| {
-            let is_kept = spans.iter().any(|(first, last)| (first..=last).contains(&line));
-            is_kept || functions.contains(line)
-        });
-        each_function(syntax.body(), &mut |function| {
-            if kept.iter().any(|range| range.contains_range(function.range())) {
-                return;
-            }
             scope::for_each_statement(&function.body, &mut |stmt| {
                 let range = match stmt {
                     Stmt::Import(_) | Stmt::ImportFrom(_) => return,

@@ -249,6 +249,49 @@ fn of_a_hook_that_makes_parameters_stays_what_the_original_ran() {
 }
 
 #[test]
+fn what_support_did_for_other_tests_stays_in_a_class_that_stays() {
+    check(
+        r#"
+--- conftest.py
++class Kit:
++    def cases(self):
++        return self.those('a')
++    def others(self):
++        return self.those('b')
++    def those(self, name):
++        return [name]
+--- test_a.py
++from conftest import Kit
++KIT = Kit()
++CASES = KIT.cases()
++OTHERS = KIT.others()
++def test_f():
+*    assert CASES
++def test_g():
+-    assert OTHERS
+--- adjustments
+{"executed": [{"path": "conftest.py", "lines": [1, 2, 3, 4, 6, 7], "functions": [2, 6]},
+              {"path": "test_a.py", "lines": [1, 2, 3, 5, 6], "functions": [5]}],
+ "stubs": []}
+"#,
+        "test_a.py::test_f",
+        "
+ class Kit:
+     def cases(self):
+         return self.those('a')
+     def others(self):
+         return self.those('b')
+     def those(self, name):
+         return [name]
+ KIT = Kit()
+ CASES = KIT.cases()
+ def test_f():
+     assert CASES
+",
+    );
+}
+
+#[test]
 fn a_test_class_keeps_its_base() {
     check(
         "

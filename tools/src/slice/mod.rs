@@ -83,9 +83,12 @@ impl Slicer {
         let mut sources = Vec::with_capacity(trace.files.len());
         for file in &trace.files {
             let path = original.join(&file.path);
-            let bytes =
-                std::fs::read(&path).map_err(|source| SlicerError::Read { path, source })?;
-            sources.push(Source::decode(file.path.as_str(), &bytes)?);
+            match std::fs::read(&path) {
+                Ok(bytes) => sources.push(Source::decode(file.path.as_str(), &bytes)?),
+                // The run wrote it itself, as that of the gist will.
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(SlicerError::Read { path, source }),
+            }
         }
         let sliceable = Sliceable::parse(&trace, sources, &tests, helpers)?;
         Ok(Self {
