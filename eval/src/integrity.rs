@@ -191,9 +191,15 @@ impl Examiner<'_> {
         }
     }
 
-    /// An adapted line may do what its block does in the original.
+    /// An adapted line may do what its block does in the original, where a module may have another name.
     fn excused(&self, line: &Line, word: &str) -> bool {
-        !line.block.is_empty() && self.codebase.block_mentions(&line.block, word)
+        let of_module = || {
+            let (module, rest) = word.split_once('.')?;
+            let full = self.bindings.resolve(module)?;
+            Some(format!("{}.{rest}", full.rsplit('.').next()?))
+        };
+        let does = |word: &str| self.codebase.block_mentions(&line.block, word);
+        !line.block.is_empty() && (does(word) || of_module().is_some_and(|word| does(&word)))
     }
 
     fn line(&mut self, line: &Line) {
