@@ -7,7 +7,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Executed;
+use super::{Executed, prune::decides};
 use crate::{
     scope,
     source::Source,
@@ -55,7 +55,8 @@ impl Ran {
     }
 
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
-    /// class bodies and imports keep what the original run says: a gist leaves imports out.
+    /// class bodies and imports keep what the original run says: a gist leaves imports out. So do methods that
+    /// [decide](decides), as long as they are called.
     pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
@@ -64,6 +65,9 @@ impl Ran {
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
         self.functions.retain(|line, _| functions.contains(line));
         each_function(syntax.body(), &mut |function| {
+            if decides(&function.name) {
+                return;
+            }
             scope::for_each_statement(&function.body, &mut |stmt| {
                 let range = match stmt {
                     Stmt::Import(_) | Stmt::ImportFrom(_) => return,

@@ -526,3 +526,41 @@ fn what_decides_on_equality_and_on_failures_keeps_what_it_asked() {
 ",
     );
 }
+
+#[test]
+fn what_decides_keeps_what_it_did_for_others() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/bag.py
++class Bag:
++    items = {1}
++    def __contains__(self, item):
+*        try:
+*            return item in self.items
+*        except TypeError:
+*            return False
+--- test_a.py
++from pkg.bag import Bag
++def test_f():
+*    assert 1 in Bag()
++def test_g():
+-    assert [] not in Bag()
+--- adjustments
+{"executed": [{"path": "pkg/bag.py", "lines": [1, 2, 3, 4, 5], "functions": [3]},
+              {"path": "test_a.py", "lines": [1, 2, 3], "functions": [2]}]}
+"#,
+        "test_a.py::test_f",
+        "
+ class Bag:
+     items = {1}
+     def __contains__(self, item):
+         try:
+             return item in self.items
+         except TypeError:
+             return False
+ def test_f():
+     assert 1 in Bag()
+",
+    );
+}
