@@ -252,8 +252,6 @@ fn judge(
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
     let support = Supported { codebase: &codebase, executed: &executed, tests: &blocks };
-    let helpers = run.helpers(("", text, &outline), &support);
-    evaluation.integrity.violations.extend(helpers.weakened());
     let tested = run.guarded(&injected.text, &support);
     let mut found = run.observed(&tested)?;
     let mut verdict = fidelity(&reference.expected, &found);
@@ -295,6 +293,7 @@ fn judge(
         let parts = (candidate.gist.as_str(), text, &outline);
         let own = Helpers::of(parts, &internal.support, &codebase, &executed, &[]);
         evaluation.integrity.violations.extend(own.asked_anew(&codebase, &hits));
+        evaluation.integrity.violations.extend(own.weakened(&hits));
         // Where nobody looks at cases, what was done is all that tells them.
         if !original.command.is_pytest() {
             let lost = untold(text, original.command, &codebase);

@@ -117,8 +117,9 @@ impl<'a> Helpers<'a> {
         Self { gist, text, outline, trees, executed, found, deciding }
     }
 
-    /// Methods of a gist that decide otherwise than the original's: something that ran is left out of them.
-    pub fn weakened(&self) -> Vec<Finding> {
+    /// Methods of a gist that run and decide otherwise than the original's: something that ran is left out of them.
+    /// The gist's executed lines are given.
+    pub fn weakened(&self, hits: &[u32]) -> Vec<Finding> {
         let own = Tree::of(self.outline);
         let known: BTreeSet<&str> = self.deciding.iter().map(|helper| helper.block).collect();
         let same: BTreeSet<usize> = self
@@ -129,6 +130,7 @@ impl<'a> Helpers<'a> {
         let heads = own.functions().map(|at| (at, own.line(at)));
         heads
             .filter(|(at, line)| known.contains(&*line.block) && !same.contains(at))
+            .filter(|(_, line)| is_entered(line, hits))
             .map(|(_, line)| Finding {
                 rule: Rule::Tampering,
                 line: line.first,
@@ -224,17 +226,14 @@ impl<'a> Helpers<'a> {
     /// Methods that answer for numbers or comparisons where the original never asks them; the gist's executed lines
     /// are given.
     pub fn asked_anew(&self, codebase: &Codebase, hits: &[u32]) -> Vec<Finding> {
-        let runs = |line: &Line, hits: &[u32]| {
-            let head = line.last.min(line.reach.1.saturating_sub(1));
-            hits.iter().any(|hit| head < *hit && *hit <= line.reach.1)
-        };
         let is_new = |line: &&Line| {
             let mut places = codebase.places(line).peekable();
-            let ran = |place| runs(codebase.line(place), self.executed.lines(codebase.path(place)));
+            let ran =
+                |place| is_entered(codebase.line(place), self.executed.lines(codebase.path(place)));
             line.role == Role::Definition
                 && answers(line.block.rsplit('.').next().unwrap_or_default())
                 && line.block.contains('.')
-                && runs(line, hits)
+                && is_entered(line, hits)
                 && places.peek().is_some()
                 && !places.any(ran)
         };
@@ -251,6 +250,14 @@ impl<'a> Helpers<'a> {
         self.found.iter().find_map(|helper| {
             let tree = &self.trees[helper.path];
             let original = self.executed.lines(helper.path);
+            // What makes classes and objects has nothing to do where those that it made are not there.
+            let is_implied = helper.block.ends_with("__") && helper.block.contains(".__");
+            let entered = |own: &Pairs| {
+                own.first().is_some_and(|(at, _)| is_entered(&self.outline.lines[*at], hits))
+            };
+            if is_implied && !helper.own.iter().any(entered) {
+                return None;
+            }
             let is_idle = |&&(own, at): &&(usize, usize)| {
                 let line = tree.line(at);
                 let counts = is_told(line) && was_hit(original, line);
@@ -309,6 +316,12 @@ impl<'a> Hits<'a> {
     fn ran(&self, path: &str, reach: (u32, u32)) -> bool {
         self.0.get(path).is_some_and(|hits| hits.range(reach.0..=reach.1).next().is_some())
     }
+}
+
+/// Whether a function that begins with a line did more than to be defined.
+fn is_entered(line: &Line, hits: &[u32]) -> bool {
+    let head = line.last.min(line.reach.1.saturating_sub(1));
+    hits.iter().any(|hit| head < *hit && *hit <= line.reach.1)
 }
 
 /// Whether a line fails where something is not as it should be.

@@ -1,5 +1,6 @@
 //! What ran of the files of the tests beside the bodies of their functions, and what a gist may not lack of it:
-//! decorators of what it keeps, marks, parts of classes that tests ask for, and the last value of a name.
+//! decorators of what it keeps, marks, parts of classes that tests ask for, methods that are called where classes
+//! and objects are made, and the last value of a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +62,7 @@ impl Kept<'_> {
         self.gist.lines.iter().any(same) || self.plain.lines.iter().any(same)
     }
 
-    fn has_class(&self, block: &str) -> bool {
+    fn defines(&self, block: &str) -> bool {
         self.gist.lines.iter().any(|line| line.role == Role::Definition && line.block == block)
     }
 
@@ -183,14 +184,23 @@ fn missing<'a>(
         })
         .map(|line| line.block.as_str())
         .collect();
-    let mut found = Vec::new();
+    // Methods that nobody calls by name, but where classes and objects are made.
+    let is_lost = |line: &&Line| {
+        let is_inside = |hit: &u32| line.last < *hit && *hit <= line.reach.1;
+        line.block.rsplit_once('.').is_some_and(|(class, name)| {
+            let is_implied = name.starts_with("__") && name.ends_with("__");
+            is_implied && classes.contains(class) && own.defines(class) && !own.defines(&line.block)
+        }) && line.role == Role::Definition
+            && hits.iter().any(is_inside)
+    };
+    let mut found: Vec<&Line> = file.outline.lines.iter().filter(is_lost).collect();
     let mut last: BTreeMap<&String, (usize, &Line)> = BTreeMap::new();
     for line in file.outline.lines.iter().filter(ran) {
         if within(&line.block, support.tests) {
             continue;
         }
         if line.binds.iter().any(|name| name == MARKS) {
-            let is_kept = line.block.is_empty() || own.has_class(&line.block);
+            let is_kept = line.block.is_empty() || own.defines(&line.block);
             found.extend((is_kept && !own.has(line)).then_some(line));
         } else if line.block.is_empty() {
             for name in &line.binds {
@@ -199,7 +209,7 @@ fn missing<'a>(
             }
         } else if classes.contains(&*line.block) {
             let is_asked = line.binds.iter().any(|name| asked.parts.contains(name.as_str()));
-            let is_lost = is_asked && own.has_class(&line.block) && !own.has(line);
+            let is_lost = is_asked && own.defines(&line.block) && !own.has(line);
             found.extend(is_lost.then_some(line));
         }
     }

@@ -307,8 +307,12 @@ impl<'a> Visitor<'a> for Writing<'_> {
                     self.changes(&node.value, None, node.start());
                 }
             }
+            // The name of the program is what a console script is called.
             Expr::Subscript(node) if node.ctx != ExprContext::Load => {
-                self.lent(&node.value, node.start());
+                let is_first = matches!(&*node.slice, Expr::NumberLiteral(number) if number.value.as_int().is_some_and(|int| *int == 0));
+                if !is_first || chain(&node.value).is_none_or(|name| name != "sys.argv") {
+                    self.lent(&node.value, node.start());
+                }
             }
             Expr::Name(node) => {
                 self.spelled(node.range, &node.id);

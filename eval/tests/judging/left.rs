@@ -22,13 +22,13 @@ const KEPT: Original<'static> = Original {
         ),
         (
             "tests/test_double.py",
-            "import pytest\nfrom lib import double\nfrom tests.kit import near\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n\n    def judge(self, value):\n        near(value, 2)\n        assert value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n",
+            "import pytest\nfrom lib import double\nfrom tests.kit import near\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n    least = 0\n\n    def __init_subclass__(cls):\n        cls.least = 2\n\n    def judge(self, value):\n        near(value, 2)\n        assert self.least <= value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n",
         ),
     ],
     command: "pytest tests/test_double.py",
 };
 
-const KEPT_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name__]\n\nTOLERANCE = 100\nif sys.platform:\n    TOLERANCE = 1\n\n\ndef near(left, right):\n    from math import fabs\n\n    def check(value):\n        assert value\n\n    check(fabs(left - right) < TOLERANCE)\n\n\nOPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n\n\n@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n\n\n@pytest.fixture\ndef fresh():\n    lib.OPEN.clear()\n\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n\n    def judge(self, value):\n        near(value, 2)\n        assert value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n";
+const KEPT_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name__]\n\nTOLERANCE = 100\nif sys.platform:\n    TOLERANCE = 1\n\n\ndef near(left, right):\n    from math import fabs\n\n    def check(value):\n        assert value\n\n    check(fabs(left - right) < TOLERANCE)\n\n\nOPEN = []\n\n\ndef double(value):\n    OPEN.append(value)\n    OPEN.remove(value)\n    return value * 2\n\n\n@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n\n\n@pytest.fixture\ndef fresh():\n    lib.OPEN.clear()\n\n\npytestmark = pytest.mark.filterwarnings(\"error\")\nfine = False\n\n\ndef note(value):\n    global fine\n    fine = value\n\n\nclass Base:\n    most = 100\n    least = 0\n\n    def __init_subclass__(cls):\n        cls.least = 2\n\n    def judge(self, value):\n        near(value, 2)\n        assert self.least <= value < self.most\n\n\n@pytest.mark.usefixtures(\"fresh\")\nclass TestDouble(Base):\n    most = 3\n\n    def teardown_method(self):\n        assert fine\n\n    def test_double(self):\n        self.judge(double(1))\n        note(True)\n";
 
 #[test]
 fn what_ran_of_the_tests_files_stays() {
@@ -57,6 +57,10 @@ fn what_ran_of_the_tests_files_stays() {
             without(
                 "a mark of the module",
                 &[("pytestmark = pytest.mark.filterwarnings(\"error\")\n", "")],
+            ),
+            without(
+                "a method that is called where classes are made",
+                &[("    def __init_subclass__(cls):\n        cls.least = 2\n\n", "")],
             ),
             without(
                 "a part of a class",
@@ -165,7 +169,7 @@ const DECIDES: Original<'static> = Original {
     files: &[
         (
             "lib.py",
-            "class Value:\n    def __eq__(self, other):\n        return type(self) is type(other)\n\n\nclass Money(Value):\n    def __init__(self, amount):\n        self.amount = amount\n\n    def __eq__(self, other):\n        if self.amount != other.amount:\n            return False\n        return True\n\n    def __sub__(self, other):\n        return 0\n\n\nclass Session:\n    quiet = False\n\n    def __enter__(self):\n        return self\n\n    def __exit__(self, kind, value, trace):\n        if self.quiet:\n            return True\n        return False\n\n\ndef double(money):\n    return Money(money.amount * 2)\n",
+            "class Value:\n    def __eq__(self, other):\n        return type(self) is type(other)\n\n\nclass Money(Value):\n    def __init__(self, amount):\n        self.amount = amount\n\n    def __eq__(self, other):\n        if self.amount != other.amount:\n            return False\n        return True\n\n    def __sub__(self, other):\n        return 0\n\n\nclass Session:\n    quiet = False\n\n    def __enter__(self):\n        return self\n\n    def __exit__(self, kind, value, trace):\n        if self.quiet:\n            return True\n        return False\n\n\nclass Rank:\n    def __lt__(self, other):\n        if self is other:\n            return False\n        return False\n\n\nRANKS = sorted([Rank(), Rank()])\n\n\ndef double(money):\n    return Money(money.amount * 2)\n",
         ),
         (
             "tests/test_double.py",
@@ -185,6 +189,14 @@ fn what_decides_stays_what_it_is() {
         DECIDES_GIST,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a method that nobody asks any more, left out in part",
+                edits: &[(
+                    "class Session:\n",
+                    "class Rank:\n    def __lt__(self, other):\n        return False\n\n\nclass Session:\n",
+                )],
+                expected: HONEST,
+            },
             Case {
                 what: "a wrong result where nobody asks further",
                 edits: &[WRONG],
@@ -328,6 +340,14 @@ fn commands_without_pytest_do_what_they_did() {
         PLAIN_GIST,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "the name of a program",
+                edits: &[(
+                    "# here\n",
+                    "import sys\n\nif __name__ == \"__main__\":\n    sys.argv[0] = \"same\"\n\n\n",
+                )],
+                expected: HONEST,
+            },
             Case {
                 what: "an end before the tests, with what they would have said",
                 edits: &[(
