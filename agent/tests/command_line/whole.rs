@@ -147,6 +147,40 @@ fn minimized(python: &str, files: &str, ways: &[(&str, bool)], shortest: &str) {
 }
 
 #[test]
+fn what_only_ran_for_what_went_goes_in_a_third_gist() {
+    // The first gist calls `register`, for that may have an effect; the second does not, and shows that nobody else
+    // does.
+    const REGISTERING: &str = "\
+#- pkg/__init__.py
+#- pkg/work.py
+def register(value):
+    total = 0
+    for each in range(value):
+        total += each
+    return total
+register(3)
+HANDLERS = {'r': register}
+def work(value):
+    return value + len(HANDLERS)
+#- tests/test_work.py
+from pkg.work import work
+def test_work():
+    assert work(1) == 2
+";
+    const SHORTEST: &str = "\
+def register(value):
+    pass
+HANDLERS = {'r': register}
+def work(value):
+    return value + len(HANDLERS)
+def test_work():
+    assert work(1) == 2
+";
+    let Some(python) = python() else { return };
+    minimized(&python, REGISTERING, &[("learned", true)], SHORTEST);
+}
+
+#[test]
 fn modules_that_the_run_writes_are_none_of_the_repository() {
     // Nor is what loads them a cheat, though two modules are called `util`.
     const WRITING: &str = "\

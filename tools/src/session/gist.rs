@@ -76,8 +76,8 @@ impl Session {
             return Err(Problem::NoGist.because("there is no gist to run"));
         };
         let probed = match (&self.findings.slicer, &self.findings.plan) {
-            (Some(slicer), Some(plan)) if !slicer.has_learned() => {
-                Some(if self.findings.request.unprobed {
+            (Some(slicer), Some(plan)) if slicer.has_to_learn(&self.findings.request, &gist) => {
+                Some(if self.findings.request.unprobed || slicer.has_learned() {
                     Probed::without(&gist)
                 } else {
                     Probed::new(&gist, plan)

@@ -11,13 +11,13 @@ mod printed;
 mod probe;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use graph::{Adjustments, Gist, Plan, SliceError, Sliceable, Source, SourceError, Trace};
+use graph::{Adjustments, Gist, Origin, Plan, SliceError, Sliceable, Source, SourceError, Trace};
 use serde::{Deserialize, Serialize};
 
 pub use advise::{Attempt, advise};
@@ -30,6 +30,8 @@ pub use probe::{Learned, PROBE_VARIABLE, Probed};
 pub struct SliceRequest {
     /// Use what a run of the last gist taught: cut what did not run, drop stubs nobody asked for.
     pub refine: bool,
+    /// Use what a run of a gist that was refined taught besides: what ran for the sake of what went is gone, too.
+    pub again: bool,
     /// Run the gist without probes in its stubs: something minds them.
     pub unprobed: bool,
     /// How the slice deviates from the default.
@@ -43,7 +45,8 @@ pub struct Slicer {
     trace: Arc<Trace>,
     tests: Vec<(String, Vec<String>)>,
     gist_path: String,
-    learned: Option<Learned>,
+    /// By a run of a gist, and by one of that which came of it.
+    learned: Vec<Learned>,
     /// What compiled extensions ask of modules: a name, or the module itself where that is empty.
     needs: Vec<(String, String)>,
 }
@@ -96,7 +99,7 @@ impl Slicer {
             trace,
             tests,
             gist_path: gist_path.into(),
-            learned: None,
+            learned: Vec::new(),
             needs: Vec::new(),
         })
     }
@@ -111,10 +114,11 @@ impl Slicer {
             }
         }
         if request.refine
-            && let Some(learned) = &self.learned
+            && let Some(first) = self.learned.first()
         {
+            let learned = self.learned.last().filter(|_| request.again).unwrap_or(first);
             adjustments.executed = Some(learned.executed.clone());
-            adjustments.stubs = (!request.unprobed).then(|| learned.asked.clone());
+            adjustments.stubs = (!request.unprobed).then(|| first.asked.clone());
         }
         self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, &adjustments)
     }
@@ -126,7 +130,7 @@ impl Slicer {
 
     /// Takes in what a run of a gist taught.
     pub fn learn(&mut self, learned: Learned) {
-        self.learned = Some(learned);
+        self.learned.push(learned);
     }
 
     /// Modules that the original imports before its tests, among those that a gist loaded late.
@@ -145,6 +149,40 @@ impl Slicer {
 
     /// Whether a run of a gist taught something yet.
     pub fn has_learned(&self) -> bool {
-        self.learned.is_some()
+        !self.learned.is_empty()
     }
+
+    /// Whether a run of a gist has something to teach: the first one, and that of a refined gist which lacks
+    /// lines that the first executed, since what those called may not run any more.
+    pub(crate) fn has_to_learn(&self, request: &SliceRequest, gist: &Gist) -> bool {
+        match &self.learned[..] {
+            [] => true,
+            [first] if request.refine && !self.trace.busy => {
+                let kept: HashSet<(&str, u32)> = places(gist).collect();
+                first.lines().any(|line| !kept.contains(&line))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether enough of what the first run executed does nothing in a gist that came of it, as its run shows, for
+    /// another run to pay.
+    pub(crate) fn has_idle(&self, gist: &Gist, learned: &Learned) -> bool {
+        let [first] = &self.learned[..] else { return false };
+        let ran: HashSet<(&str, u32)> = first.lines().collect();
+        let runs: HashSet<(&str, u32)> = learned.lines().collect();
+        let idle = places(gist).filter(|line| ran.contains(line) && !runs.contains(line)).count();
+        idle * PAYS >= gist.lines.len()
+    }
+}
+
+/// One line of so many that is idle pays for a run.
+const PAYS: usize = 50;
+
+/// Lines of the original in a gist.
+fn places(gist: &Gist) -> impl Iterator<Item = (&str, u32)> {
+    gist.lines.iter().filter_map(|line| match &line.origin {
+        Origin::Source(place) => Some((place.path.as_str(), place.line)),
+        Origin::Glue(_) => None,
+    })
 }

@@ -32,6 +32,11 @@ pub struct Learned {
 }
 
 impl Learned {
+    /// Executed lines, each with its file.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.executed.iter().flat_map(|one| one.lines.iter().map(|line| (one.path.as_str(), *line)))
+    }
+
     /// Takes whatever the original executed for executed, in the place of what was seen.
     pub fn assume(&mut self, original: &Trace) {
         let executed = |file: &FileTrace| {

@@ -70,18 +70,25 @@ impl Tool for ExecuteTool {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),
             _ => Vec::new(),
         };
-        let advice = advice(
+        let is_first = session.findings.slicer.as_ref().is_some_and(|slicer| !slicer.has_learned());
+        let mut advice = advice(
             session,
             &trace,
             difference.as_ref(),
             execution.status,
-            run.probed.as_ref(),
+            run.probed.as_ref().filter(|_| is_first),
             &early,
         )?;
-        if let (None, Some(slicer), Some(learned)) =
-            (&difference, &mut session.findings.slicer, run.learned)
+        let Findings { slicer, gist, request, .. } = &mut session.findings;
+        if let (None, Some(slicer), Some(learned), Some(gist)) =
+            (&difference, slicer, run.learned, gist)
         {
-            slicer.learn(learned);
+            if is_first {
+                slicer.learn(learned);
+            } else if slicer.has_idle(gist, &learned) {
+                slicer.learn(learned);
+                advice = Some(SliceRequest { again: true, ..request.clone() });
+            }
         }
         Reply::of(&Report {
             same: difference.is_none(),
