@@ -16,7 +16,7 @@ pub struct Writing {
     /// Tools besides the scaffold's, such as trace,slice,execute.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     with: Vec<String>,
-    /// How small a gist of the slicer is made: `learned`, as one run of it teaches, or `full`, until no
+    /// How small a gist of the slicer is made: `learned`, as its own runs teach, or `full`, until no
     /// statement can go by itself, at a run for each one.
     #[arg(long, value_name = "HOW")]
     minimize: Option<String>,

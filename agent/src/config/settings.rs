@@ -74,7 +74,7 @@ impl WriterSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Minimize {
-    /// As small as one run of it teaches.
+    /// As small as its own runs teach.
     Learned,
     /// Until no statement of it can go by itself, at a run for each that is tried.
     Full,
