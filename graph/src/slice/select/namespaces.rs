@@ -1,0 +1,104 @@
+//! Names asked of modules whose objects are passed around: by strings, `globals()` or code from no file.
+
+use super::*;
+
+impl Search<'_, '_> {
+    /// Something goes through all names of a module, which then is an object of its own that has them all.
+    pub(super) fn listed(&mut self, module: &str) {
+        for modules in
+            [&mut self.selection.escaped, &mut self.selection.named, &mut self.selection.listed]
+        {
+            modules.insert(module.to_owned());
+        }
+    }
+
+    /// What a module that is an object of its own has to hold: every name of its that kept code mentions,
+    /// and what its own code puts there by `globals()`.
+    fn fill_namespace(&mut self, id: ModuleId, module: &str) {
+        let held = self.program().trace.modules.get(module);
+        let all = self.selection.listed.contains(module);
+        let names: Vec<Name> = held
+            .iter()
+            .flat_map(|held| held.names.keys())
+            .map(Name::new)
+            .filter(|name| all || self.attributes.contains(name) || self.mentions(id, name))
+            .collect();
+        for name in names {
+            match self.program().resolver.attribute(module, &name) {
+                Some(Target::Own(home, own)) => {
+                    let reason = Reason::Demanded(module.to_owned(), name.to_string());
+                    self.selection.asked.insert((module.to_owned(), name.clone()));
+                    self.require(home, &own, reason);
+                }
+                Some(Target::Module(inner)) => {
+                    // Nothing tells what is asked of it through such an object, either.
+                    self.selection.named.insert(inner.clone());
+                    self.selection.escaped.insert(inner);
+                }
+                Some(Target::External(from, _)) if from == COMPILER => continue,
+                Some(Target::External(..)) => {
+                    // Without a statement that binds it, its own code put it there.
+                    if self.program().resolver.home(id, &name).is_none() {
+                        continue;
+                    }
+                    self.require_import(id, &name, true);
+                }
+                Some(Target::Builtin(_)) | None => continue,
+            }
+            self.selection.asked.insert((module.to_owned(), name));
+        }
+        for unit in self.program().units_of(id).to_vec() {
+            let stmt = self.program().get(unit).stmt;
+            if !is_definition(stmt) && calls_globals(stmt) {
+                self.keep(unit, Reason::Demanded(module.to_owned(), "globals()".to_owned()));
+            }
+        }
+    }
+
+    /// Whether a string of kept code is this name of a module, or code from no file says it: then a function
+    /// that never ran is none of it, but something else is called so, a method say.
+    fn mentions(&self, module: ModuleId, name: &Name) -> bool {
+        let target = || self.program().resolver.resolve(module, name);
+        self.strings.contains(name.as_str())
+            || self.generated.contains(name.as_str())
+                && !target().is_some_and(|target| self.is_idle_function(&target))
+    }
+
+    /// Names that kept code asks of a module whose object it holds: strings it mentions.
+    pub(super) fn asked_by_name(&mut self) {
+        let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
+        let held = escaped.iter().filter_map(|module| self.program().modules.find(module));
+        let asking: FxHashSet<ModuleId> = held.chain(self.asking.iter().copied()).collect();
+        for id in asking {
+            let module = self.program().modules.get(id).name.clone();
+            if self.shows_exports(id) {
+                self.selection.named.insert(module.clone());
+            }
+            if self.selection.is_namespace(&module) {
+                self.fill_namespace(id, &module);
+                continue;
+            }
+            let mut asked: Vec<Name> = self
+                .program()
+                .resolver
+                .names(id)
+                .into_iter()
+                .filter(|name| !name.starts_with("__") && self.mentions(id, name))
+                .cloned()
+                .collect();
+            // What a module held without a statement that binds it may be asked for as an attribute.
+            if let Some(held) = self.program().trace.modules.get(&module) {
+                let dynamic =
+                    held.names.iter().filter(|(_, value)| !matches!(value, Value::Module(_)));
+                asked.extend(
+                    dynamic.map(|(name, _)| Name::new(name)).filter(|name| self.mentions(id, name)),
+                );
+            }
+            for name in asked {
+                if let Some(Target::Own(home, own)) = self.program().resolver.resolve(id, &name) {
+                    self.require(home, &own, Reason::Demanded(module.clone(), name.to_string()));
+                }
+            }
+        }
+    }
+}

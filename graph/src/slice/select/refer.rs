@@ -1,0 +1,258 @@
+//! What a reference or an import of kept code needs: units of other modules, modules, imports from outside.
+
+use super::*;
+
+impl Search<'_, '_> {
+    pub(super) fn refer(&mut self, id: UnitId, reference: &Reference) {
+        let program = self.program();
+        let unit = program.get(id);
+        let module = unit.module;
+        if reference.name == EXPORTS
+            && reference.usage != Usage::Load
+            && !self.exports_asked(module)
+        {
+            return;
+        }
+        if reference.usage == Usage::Store && !reference.late {
+            return;
+        }
+        let Some(target) = program.target(id, &reference.name, reference.late) else {
+            // A name that only an external star import can bring.
+            let stars = program.resolver.bindings(module, &reference.name).is_none()
+                && !scope::is_builtin(&reference.name);
+            if stars {
+                self.external_stars(module, &reference.name);
+            }
+            return;
+        };
+        let place = self.place(id);
+        match target {
+            Target::Builtin(_) => {}
+            Target::Module(name) => {
+                self.keep_nested_import(module, &reference.name);
+                self.module_chain(id, &name, reference);
+            }
+            Target::External(loaded, attribute) => {
+                self.require_import(module, &reference.name, reference.late);
+                let mut dotted = loaded;
+                let chain = attribute.iter().chain(reference.chain.iter().map(|(name, _)| name));
+                for name in chain {
+                    dotted = format!("{dotted}.{name}");
+                    if !self.program().trace.external.contains_key(&dotted) {
+                        break;
+                    }
+                    self.selection.external_submodules.insert(dotted.clone());
+                }
+            }
+            Target::Own(home, own) => {
+                self.keep_nested_import(module, &reference.name);
+                self.ask_exports(home, &own);
+                self.require(home, &own, Reason::Referenced(place, reference.name.to_string()));
+            }
+        }
+    }
+
+    /// An import nested in a kept block is part of that block; the block is kept with it.
+    fn keep_nested_import(&mut self, module: ModuleId, name: &Name) {
+        for binder in self.program().binders(module, name) {
+            let stmt = self.program().get(binder).stmt;
+            if !matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
+                && !is_definition(stmt)
+                && self.program().resolver.bindings(module, name).is_some_and(|all| {
+                    all.iter()
+                        .any(|one| !matches!(one.kind, BindingKind::Own) && one.at != stmt.start())
+                })
+            {
+                let place = self.place(binder);
+                self.keep(binder, Reason::Referenced(place, name.to_string()));
+            }
+        }
+    }
+
+    /// Follows attributes of an internal module to what they name.
+    pub(super) fn module_chain(&mut self, id: UnitId, module: &str, reference: &Reference) {
+        let mut current = module.to_owned();
+        let place = self.place(id);
+        for (attribute, _) in &reference.chain {
+            match self.program().resolver.attribute(&current, attribute) {
+                Some(Target::Module(inner)) => current = inner,
+                Some(Target::Own(home, own)) => {
+                    self.ask_exports(home, &own);
+                    self.require(home, &own, Reason::Referenced(place, attribute.to_string()));
+                    return;
+                }
+                Some(Target::External(..)) => {
+                    if let Some(home) = self.program().modules.find(&current) {
+                        self.require_import(home, attribute, true);
+                    }
+                    return;
+                }
+                Some(Target::Builtin(_)) => return,
+                None if attribute == "__dict__" => {
+                    self.listed(&current);
+                    return;
+                }
+                None if matches!(attribute.as_str(), "__file__" | "__path__") => {
+                    // The gist has a place of its own.
+                    self.selection.named.insert(current.clone());
+                    self.selection.placed.insert(current.clone());
+                    break;
+                }
+                None => {
+                    // A module's own `__getattr__` may answer.
+                    let getattr = Name::new_static("__getattr__");
+                    if let Some(home) = self.program().modules.find(&current)
+                        && self.program().resolver.bindings(home, &getattr).is_some()
+                    {
+                        self.require(
+                            home,
+                            &getattr,
+                            Reason::Referenced(place, attribute.to_string()),
+                        );
+                    }
+                    return;
+                }
+            }
+        }
+        if reference.listed {
+            self.listed(&current);
+        }
+        self.selection.escaped.insert(current);
+    }
+
+    /// Needs an import from outside, by the local name that a module gives it.
+    pub(super) fn require_import(&mut self, module: ModuleId, name: &Name, late: bool) {
+        let Some((home, name)) = self.program().resolver.home(module, name) else {
+            return self.external_stars(module, name);
+        };
+        let binders = self.program().binders(home, &name);
+        let chosen: Vec<UnitId> =
+            if late { binders.last().copied().into_iter().collect() } else { binders };
+        for unit in chosen {
+            if matches!(self.program().get(unit).stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
+                self.selection.imports.insert((unit, name.clone()));
+            } else {
+                let place = self.place(unit);
+                self.keep(unit, Reason::Import(place, name.to_string()));
+            }
+        }
+    }
+
+    /// Star imports from outside that may bring a name, also through stars of internal modules.
+    fn external_stars(&mut self, module: ModuleId, name: &Name) {
+        let program = self.program();
+        let (mut seen, mut open) = (FxHashSet::default(), vec![module]);
+        let mut found = Vec::new();
+        while let Some(module) = open.pop() {
+            let held = program.trace.modules.get(&program.modules.get(module).name);
+            let holds = held.is_some_and(|held| held.names.contains_key(name.as_str()));
+            if !holds || !seen.insert(module) {
+                continue;
+            }
+            for &unit in program.units_of(module) {
+                let Stmt::ImportFrom(import) = program.get(unit).stmt else { continue };
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let from = program.modules.absolute(module, import.level, from);
+                let star = import.names.iter().any(|alias| &alias.name == "*");
+                match from.filter(|_| star) {
+                    Some(from) if !program.modules.is_internal(&from) => found.push(unit),
+                    Some(from) => open.extend(program.modules.find(&from)),
+                    None => {}
+                }
+            }
+        }
+        self.selection.imports.extend(found.into_iter().map(|unit| (unit, Name::new_static("*"))));
+    }
+
+    pub(super) fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {
+        let module = self.program().get(id).module;
+        match stmt {
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let Some(from) = self.program().modules.absolute(module, import.level, from) else {
+                    return;
+                };
+                if !self.program().modules.is_internal(&from) {
+                    return;
+                }
+                for alias in &import.names {
+                    self.demand_from(id, &from, &alias.name.id);
+                }
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    if !self.program().modules.is_internal(&alias.name) {
+                        continue;
+                    }
+                    if alias.asname.is_some() {
+                        self.selection.escaped.insert(alias.name.to_string());
+                    } else {
+                        self.inner_path(id, &alias.name);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// After `import a.b` in a block the code says `a.b.name`.
+    fn inner_path(&mut self, id: UnitId, path: &str) {
+        for (at, _) in path.match_indices('.') {
+            let rest = path[at + 1..].split('.').next().unwrap_or_default();
+            self.selection.dotted.insert((path[..at].to_owned(), Name::new(rest)));
+        }
+        let program = self.program();
+        let unit = program.get(id);
+        let text = program.modules.get(unit.module).syntax.source().slice(unit.stmt);
+        let names = text.match_indices(path).filter_map(|(at, _)| {
+            let rest = text[at + path.len()..].strip_prefix('.')?;
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+        });
+        let names: FxHashSet<Name> = names.map(Name::new).collect();
+        for name in names {
+            self.demand(path, &name);
+        }
+    }
+
+    fn demand_from(&mut self, id: UnitId, from: &str, name: &Name) {
+        let place = self.place(id);
+        match self.program().resolver.attribute(from, name) {
+            Some(Target::Own(home, own)) => {
+                self.ask_exports(home, &own);
+                self.require(home, &own, Reason::Referenced(place, name.to_string()));
+            }
+            Some(Target::External(..)) => {
+                if let Some(home) = self.program().modules.find(from) {
+                    self.require_import(home, name, true);
+                }
+            }
+            Some(Target::Module(inner)) => {
+                self.selection.escaped.insert(inner);
+            }
+            Some(Target::Builtin(_)) | None => {}
+        }
+    }
+
+    /// Something outside the gist asks a registered module for a name.
+    pub(super) fn demand(&mut self, module: &str, name: &Name) {
+        match self.program().resolver.attribute(module, name) {
+            Some(Target::Own(home, own)) => {
+                self.ask_exports(home, &own);
+                self.require(home, &own, Reason::Demanded(module.to_owned(), name.to_string()));
+                self.selection.dotted.insert((module.to_owned(), name.clone()));
+            }
+            Some(Target::External(from, _)) if from == COMPILER => {}
+            Some(Target::External(..)) => {
+                if let Some(home) = self.program().modules.find(module)
+                    && let Some((home, name)) = self.program().resolver.home(home, name)
+                {
+                    for unit in self.program().binders(home, &name) {
+                        self.selection.imports.insert((unit, name.clone()));
+                    }
+                }
+                self.selection.dotted.insert((module.to_owned(), name.clone()));
+            }
+            _ => {}
+        }
+    }
+}
