@@ -3,7 +3,18 @@
 //! It owns the grammar of commands and their mapping onto a gist. It reads no file, expands no
 //! variable and runs nothing.
 
+mod id;
+mod options;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
+
+pub use self::id::TestId;
+use self::{
+    id::{example_of, node_id, unittest_id, whole},
+    options::{DISCOVERY, DOCTEST_VALUED, PYTEST_VALUED, UNITTEST_VALUED},
+};
 
 /// A command that runs tests or a program of a repository.
 ///
@@ -36,17 +47,6 @@ pub enum Program {
     Script(String),
     /// A program that an installation puts beside the interpreter.
     Console(String),
-}
-
-/// A test, or the file that a command names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TestId {
-    /// Path as it was given, without a leading `./`; for a module, the file that its name suggests.
-    pub path: String,
-    /// Classes and the function, outermost first; empty for a whole file.
-    pub names: Vec<String>,
-    /// What stands between the brackets of a parametrised case.
-    pub param: Option<String>,
 }
 
 /// Why a text is no command.
@@ -366,106 +366,7 @@ impl fmt::Display for Command {
     }
 }
 
-impl TestId {
-    /// Reads a node id: `path::Class::function[param]`. A parameter may hold anything.
-    pub fn parse(text: &str) -> TestId {
-        node_id(text, false)
-    }
-}
-
-impl fmt::Display for TestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path)?;
-        for name in &self.names {
-            write!(f, "::{name}")?;
-        }
-        match &self.param {
-            Some(param) => write!(f, "[{param}]"),
-            None => Ok(()),
-        }
-    }
-}
-
 const SHELL_OPERATORS: &[&str] = &["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
-
-/// Options of pytest that take the next word as their value.
-const PYTEST_VALUED: &[&str] = &[
-    "-k",
-    "-m",
-    "-c",
-    "-p",
-    "-o",
-    "-W",
-    "-r",
-    "-n",
-    "--config-file",
-    "--rootdir",
-    "--confcutdir",
-    "--basetemp",
-    "--maxfail",
-    "--deselect",
-    "--ignore",
-    "--ignore-glob",
-    "--tb",
-    "--capture",
-    "--color",
-    "--code-highlight",
-    "--durations",
-    "--durations-min",
-    "--junitxml",
-    "--junit-xml",
-    "--junit-prefix",
-    "--junitprefix",
-    "--import-mode",
-    "--log-level",
-    "--log-format",
-    "--log-date-format",
-    "--log-cli-level",
-    "--log-cli-format",
-    "--log-cli-date-format",
-    "--log-file",
-    "--log-file-mode",
-    "--log-file-level",
-    "--log-file-format",
-    "--log-file-date-format",
-    "--log-auto-indent",
-    "--log-disable",
-    "--override-ini",
-    "--pythonwarnings",
-    "--assert",
-    "--pastebin",
-    "--show-capture",
-    "--verbosity",
-    "--debug",
-    "--doctest-report",
-    "--doctest-glob",
-    "--last-failed-no-failures",
-    "--lfnf",
-    "--cache-show",
-    "--pdbcls",
-    "--dist",
-    "--numprocesses",
-    "--timeout",
-    "--timeout-method",
-    "--cov-report",
-    "--cov-config",
-    "--reruns",
-    "--count",
-];
-const UNITTEST_VALUED: &[&str] = &[
-    "-k",
-    "-s",
-    "-p",
-    "-t",
-    "--start-directory",
-    "--pattern",
-    "--top-level-directory",
-    "--durations",
-];
-const DOCTEST_VALUED: &[&str] = &["-o", "--option"];
-/// Options that only `unittest discover` knows.
-const DISCOVERY: &[&str] =
-    &["-s", "-p", "-t", "--start-directory", "--pattern", "--top-level-directory"];
 
 /// Reads the interpreter's options up to `-m NAME` or a script.
 fn interpreted(
@@ -517,41 +418,6 @@ fn assignment(word: &str) -> Option<(String, String)> {
     is_name.then(|| (name.to_string(), value.to_string()))
 }
 
-fn node_id(text: &str, dotted: bool) -> TestId {
-    let (path, rest) = text.split_once("::").unwrap_or((text, ""));
-    let (names, param) = match rest.split_once('[') {
-        Some((names, param)) => (names, Some(param.strip_suffix(']').unwrap_or(param).to_string())),
-        None => (rest, None),
-    };
-    let mut path = path.strip_prefix("./").unwrap_or(path).to_string();
-    if dotted && !path.contains('/') && !path.ends_with(".py") {
-        path = format!("{}.py", path.replace('.', "/"));
-    }
-    let names = names.split("::").filter(|name| !name.is_empty()).map(str::to_string).collect();
-    TestId { path, names, param }
-}
-
-/// `pkg.mod.Class.method`: modules are lower case up to the first class, which the convention of the
-/// language tells apart; a path is a whole file.
-fn unittest_id(text: &str) -> TestId {
-    if text.ends_with(".py") || text.contains('/') {
-        return whole(text);
-    }
-    let parts: Vec<&str> = text.split('.').collect();
-    let is_class = |part: &&str| part.trim_start_matches('_').starts_with(char::is_uppercase);
-    let at = parts.iter().position(is_class).filter(|at| *at > 0).unwrap_or(parts.len());
-    TestId {
-        path: format!("{}.py", parts[..at].join("/")),
-        names: parts[at..].iter().map(|part| part.to_string()).collect(),
-        param: None,
-    }
-}
-
-fn whole(path: &str) -> TestId {
-    let path = path.strip_prefix("./").unwrap_or(path).to_string();
-    TestId { path, names: Vec::new(), param: None }
-}
-
 fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
@@ -563,168 +429,4 @@ fn quote(word: &str) -> String {
         return word.to_string();
     }
     format!("'{}'", word.replace('\'', r#"'"'"'"#))
-}
-
-/// The name of a docstring's examples in a gist: they begin with the name of the module.
-fn example_of(gist: &str, path: &str, name: &str) -> String {
-    let dotted = path.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', ".");
-    let starts = dotted.match_indices('.').map(|(at, _)| at + 1);
-    for module in std::iter::once(0).chain(starts).map(|at| &dotted[at..]) {
-        if let Some(rest) = name.strip_prefix(module)
-            && (rest.starts_with('.') || rest.is_empty() && module.contains('.'))
-        {
-            let stem = gist.rsplit('/').next().unwrap_or(gist).trim_end_matches(".py");
-            return format!("{stem}{rest}");
-        }
-    }
-    name.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each row: a command, the tests that it names, and the same command for `t/concise.py`.
-    const UNDERSTOOD: &[[&str; 3]] = &[
-        ["pytest t/a.py::f", "t/a.py::f", "pytest t/concise.py::f"],
-        ["pytest ./t/a.py::A::f", "t/a.py::A::f", "pytest t/concise.py::A::f"],
-        ["/venv/bin/pytest t/a.py", "t/a.py", "pytest t/concise.py"],
-        ["py.test 't/a.py::f[a b]'", "t/a.py::f[a b]", "pytest 't/concise.py::f[a b]'"],
-        ["pytest t/a.py::f[x::y]", "t/a.py::f[x::y]", "pytest 't/concise.py::f[x::y]'"],
-        [
-            "pytest 't/a.py::f[[1]-a[b]]'",
-            "t/a.py::f[[1]-a[b]]",
-            "pytest 't/concise.py::f[[1]-a[b]]'",
-        ],
-        ["pytest t/a.py::f[]", "t/a.py::f[]", "pytest 't/concise.py::f[]'"],
-        [r#"pytest "t/a.py::f[it's]""#, "t/a.py::f[it's]", r#"pytest 't/concise.py::f[it'"'"'s]'"#],
-        [
-            "pytest t/a.py::f t/a.py::g",
-            "t/a.py::f t/a.py::g",
-            "pytest t/concise.py::f t/concise.py::g",
-        ],
-        ["pytest t/a.py t/b.py -q", "t/a.py t/b.py", "pytest t/concise.py -q"],
-        ["pytest t/a.py::f t/b.py", "t/a.py::f t/b.py", "pytest t/concise.py"],
-        ["pytest -k 'a or b' t/a.py", "t/a.py", "pytest -k 'a or b' t/concise.py"],
-        ["pytest -kname t", "t", "pytest -kname t/concise.py"],
-        ["pytest -k name", "", "pytest -k name t/concise.py"],
-        ["pytest -m slow -q", "", "pytest -m slow -q t/concise.py"],
-        [
-            "pytest -p no:randomly -o x=1 t/a.py",
-            "t/a.py",
-            "pytest -p no:randomly -o x=1 t/concise.py",
-        ],
-        ["pytest --tb short -x t/a.py::f", "t/a.py::f", "pytest --tb short -x t/concise.py::f"],
-        ["pytest --tb=short t/a.py -- -x.py", "t/a.py -x.py", "pytest --tb=short t/concise.py --"],
-        [
-            "pytest t/a.py --deselect t/a.py::f --deselect=t/a.py::g",
-            "t/a.py",
-            "pytest t/concise.py --deselect t/concise.py::f --deselect=t/concise.py::g",
-        ],
-        ["pytest --pyargs pkg.t.test_a::f", "pkg/t/test_a.py::f", "pytest t/concise.py::f"],
-        ["pytest --doctest-modules pkg/a.py", "pkg/a.py", "pytest --doctest-modules t/concise.py"],
-        [
-            "pytest --doctest-modules src/pkg/a.py::pkg.a.C.f",
-            "src/pkg/a.py::pkg.a.C.f",
-            "pytest --doctest-modules t/concise.py::concise.C.f",
-        ],
-        ["python -m pytest t/a.py::f", "t/a.py::f", "python -m pytest t/concise.py::f"],
-        [
-            "python3.11 -W error -m pytest t/a.py",
-            "t/a.py",
-            "python -W error -m pytest t/concise.py",
-        ],
-        [".venv/bin/python -mpytest t/a.py", "t/a.py", "python -m pytest t/concise.py"],
-        ["A=1 B='x y' pytest t/a.py", "t/a.py", "A=1 B='x y' pytest t/concise.py"],
-        ["python -m unittest t/test_a.py", "t/test_a.py", "python -m unittest t/concise.py"],
-        ["python -m unittest t.test_a", "t/test_a.py", "python -m unittest t/concise.py"],
-        [
-            "python -m unittest -v t.test_a.TestA.test_b",
-            "t/test_a.py::TestA::test_b",
-            "python -m unittest -v t.concise.TestA.test_b",
-        ],
-        ["python -m unittest -k x t.a.A", "t/a.py::A", "python -m unittest -k x t.concise.A"],
-        ["python -m unittest discover -s t -v", "", "python -m unittest -v t/concise.py"],
-        [
-            "python -m doctest -o ELLIPSIS -v a.py",
-            "a.py",
-            "python -m doctest -o ELLIPSIS -v t/concise.py",
-        ],
-        ["python -m pkg.mod --flag x", "pkg/mod.py", "python t/concise.py --flag x"],
-        ["python ./run.py -m 3", "run.py", "python t/concise.py -m 3"],
-        ["./run.py a", "run.py", "python t/concise.py a"],
-        ["tool sub --x=1", "", "python t/concise.py sub --x=1"],
-    ];
-
-    #[test]
-    fn joins_commands() {
-        for (first, other, both) in [
-            ("pytest a.py::f", "pytest b.py::g a.py::f", Ok("pytest a.py::f b.py::g")),
-            ("pytest -q a.py", "pytest b.py -q", Ok("pytest -q a.py b.py")),
-            (
-                "python -m unittest a.A",
-                "python -m unittest b.B.g",
-                Ok("python -m unittest a.A b.B.g"),
-            ),
-            ("pytest a.py", "pytest b.py -x", Err(())),
-            ("pytest a.py", "python -m pytest b.py", Err(())),
-            ("pytest a.py", "pytest -k name", Err(())),
-            ("python a.py", "python b.py", Err(())),
-            ("A=1 pytest a.py", "pytest b.py", Err(())),
-        ] {
-            let parse = |text| Command::parse(text).unwrap();
-            let found = parse(first).and(&parse(other));
-            let found = found.map(|command| command.to_string()).map_err(|error| {
-                assert!(matches!(error, CommandError::Apart { .. }), "{error}");
-            });
-            assert_eq!(found, both.map(str::to_owned), "{first} and {other}");
-        }
-    }
-
-    #[test]
-    fn understands_commands() {
-        for [text, tests, gist] in UNDERSTOOD {
-            let command = Command::parse(text).unwrap();
-            let named: Vec<String> = command.tests().iter().map(TestId::to_string).collect();
-            assert_eq!(named.join(" "), *tests, "tests of {text}");
-            assert_eq!(command.for_gist("t/concise.py").to_string(), *gist, "gist of {text}");
-            let again = Command::parse(&command.to_string()).unwrap();
-            // An installed script has no other form; everything else survives being printed.
-            assert_eq!(again.to_string(), command.to_string());
-            assert_eq!(again.tests(), command.tests());
-        }
-    }
-
-    #[test]
-    fn says_what_is_missing() {
-        let rows = [
-            ("", "the command is empty"),
-            ("   ", "the command is empty"),
-            ("A=1", "the command is empty"),
-            ("''", "the command is empty"),
-            ("pytest 't/a.py", "ends within a quotation"),
-            ("pytest t/a.py | tail", "shell operator `|`"),
-            ("cd x && pytest t/a.py", "shell operator `&&`"),
-            ("pytest", "names no test"),
-            ("pytest -q --tb short", "names no test"),
-            ("python", "names no module and no script"),
-            ("python -m", "names no module and no script"),
-            ("python -X", "names no module and no script"),
-            ("python -c 'import x'", "`python -c`"),
-        ];
-        for (text, expected) in rows {
-            let error = Command::parse(text).unwrap_err().to_string();
-            assert!(error.contains(expected), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn keeps_what_it_does_not_understand() {
-        let command = Command::parse("pytest --plugin-option value t/a.py::f").unwrap();
-        // Without knowing the plugin, `value` may be a directory of tests.
-        assert_eq!(command.tests().len(), 2);
-        assert_eq!(command.args()[0], "--plugin-option");
-        let id = TestId::parse("t/a.py::A::f[x]");
-        assert_eq!((id.names.len(), id.param.as_deref()), (2, Some("x")));
-    }
 }

@@ -3,16 +3,17 @@
 //! A condition that was never true goes when its test is pure; an impure test keeps its header and
 //! one original statement. Nothing is rewritten here, and no name is looked up.
 
+mod control;
 mod node;
 
-use node::{missed, node_holds};
-use ruff_python_ast::{
-    ExceptHandler, ExceptHandlerExceptHandler, Expr, MatchCase, Stmt, StmtClassDef, StmtFor,
-    StmtFunctionDef, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith,
-};
+use ruff_python_ast::{ExceptHandler, Expr, Stmt, StmtClassDef, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 pub(crate) use self::node::{Called, Clause, Head, Node, Role, bound_by, leaf};
+use self::{
+    control::shortest,
+    node::{missed, node_holds},
+};
 use super::ran::{Ran, counts_lines, is_docstring};
 use crate::{scope, syntax::Syntax};
 
@@ -144,229 +145,6 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let first = source.line(start);
         let last = body.first().map_or(first, |stmt| source.line(stmt.start()).saturating_sub(1));
         self.ran.any(first, last.max(first))
-    }
-
-    fn branch(&self, stmt: &'a Stmt, branch: &'a StmtIf) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
-            return Vec::new();
-        }
-        let mut clauses: Vec<Clause<'a>> = Vec::new();
-        let mut open: Option<Vec<Node<'a>>> = None;
-        let heads =
-            std::iter::once((Head::If(branch), Some(branch.test.as_ref()), branch.body.as_slice()))
-                .chain(branch.elif_else_clauses.iter().map(|clause| match &clause.test {
-                    Some(test) => (Head::Elif(clause), Some(test), clause.body.as_slice()),
-                    None => (Head::Else(&clause.body), None, clause.body.as_slice()),
-                }));
-        let entered = heads.clone().any(|(_, _, body)| self.any_ran(body));
-        let mut reached = true;
-        for (head, test, body) in heads {
-            let ran = self.any_ran(body);
-            let must = self.holds_must(body);
-            match test {
-                Some(test) => {
-                    let evaluated =
-                        reached && (ran || self.ran.range(self.syntax.source(), test.range()));
-                    if !evaluated && !ran && !must {
-                        // The tests after one that was never evaluated were not evaluated either.
-                        reached = false;
-                        continue;
-                    }
-                    let kept = if ran || must { self.block(body) } else { Vec::new() };
-                    if !ran && !must && (self.pure)(test) && !self.stopped(test.range(), entered) {
-                        continue;
-                    }
-                    clauses.push(self.clause(head, kept, body));
-                }
-                None if ran || must => {
-                    if clauses.is_empty() {
-                        open = Some(self.block(body));
-                    } else {
-                        let kept = self.block(body);
-                        if !kept.is_empty() {
-                            clauses.push(self.clause(head, kept, body));
-                        }
-                    }
-                }
-                None => {}
-            }
-        }
-        match open {
-            Some(flat) => flat,
-            None => self.compound(stmt, clauses),
-        }
-    }
-
-    fn for_loop(&self, stmt: &'a Stmt, each: &'a StmtFor) -> Vec<Node<'a>> {
-        let ran = self.any_ran(&each.body);
-        let must = self.is_around_must(stmt);
-        if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
-            return Vec::new();
-        }
-        let after = if self.any_ran(&each.orelse) { self.block(&each.orelse) } else { Vec::new() };
-        if !ran
-            && !must
-            && !each.is_async
-            && (self.pure)(&each.iter)
-            && !self.stopped(each.iter.range(), !after.is_empty())
-        {
-            return after;
-        }
-        let mut clauses =
-            vec![self.clause(Head::For(each), self.closed_block(&each.body), &each.body)];
-        if !after.is_empty() {
-            clauses.push(self.clause(Head::Else(&each.orelse), after, &each.orelse));
-        }
-        self.compound(stmt, clauses)
-    }
-
-    fn while_loop(&self, stmt: &'a Stmt, repeat: &'a StmtWhile) -> Vec<Node<'a>> {
-        let ran = self.any_ran(&repeat.body);
-        let must = self.is_around_must(stmt);
-        if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
-            return Vec::new();
-        }
-        let after =
-            if self.any_ran(&repeat.orelse) { self.block(&repeat.orelse) } else { Vec::new() };
-        if !ran
-            && !must
-            && (self.pure)(&repeat.test)
-            && !self.stopped(repeat.test.range(), !after.is_empty())
-        {
-            return after;
-        }
-        let mut clauses =
-            vec![self.clause(Head::While(repeat), self.closed_block(&repeat.body), &repeat.body)];
-        if !after.is_empty() {
-            clauses.push(self.clause(Head::Else(&repeat.orelse), after, &repeat.orelse));
-        }
-        self.compound(stmt, clauses)
-    }
-
-    fn with(&self, stmt: &'a Stmt, with: &'a StmtWith) -> Vec<Node<'a>> {
-        if !self.header_ran(stmt.start(), &with.body)
-            && !self.any_ran(&with.body)
-            && !self.is_around_must(stmt)
-        {
-            return Vec::new();
-        }
-        let clause = self.clause(Head::With(with), self.block(&with.body), &with.body);
-        self.compound(stmt, vec![clause])
-    }
-
-    fn attempt(&self, stmt: &'a Stmt, attempt: &'a StmtTry) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
-            return Vec::new();
-        }
-        let failed = self.failed_import(attempt);
-        if let Some((at, handler)) = failed
-            && is_only_handled(attempt, handler)
-        {
-            let mut flat = self.block(&attempt.body[..at]);
-            flat.extend(self.block(&handler.body));
-            return flat;
-        }
-        let body = match failed {
-            // A tuple cannot be raised, nor what a call gives.
-            Some((at, ExceptHandlerExceptHandler { type_: Some(kind), .. }))
-                if matches!(**kind, Expr::Name(_) | Expr::Attribute(_)) =>
-            {
-                let mut body = self.closed_block(&attempt.body[..at]);
-                body.push(leaf(&attempt.body[at], Role::Failed(kind.range())));
-                body
-            }
-            _ => self.closed_block(&attempt.body),
-        };
-        let handlers: Vec<&ExceptHandlerExceptHandler> = attempt
-            .handlers
-            .iter()
-            .map(|ExceptHandler::ExceptHandler(handler)| handler)
-            .filter(|handler| self.any_ran(&handler.body) || self.holds_must(&handler.body))
-            .collect();
-        let otherwise = self.block(&attempt.orelse);
-        let finally = self.block(&attempt.finalbody);
-        if handlers.is_empty() {
-            let mut flat = body;
-            flat.extend(otherwise);
-            if finally.is_empty() {
-                return flat;
-            }
-            if flat.is_empty() {
-                return finally;
-            }
-            let clauses = vec![
-                self.clause(Head::Try(attempt), flat, &attempt.body),
-                self.clause(Head::Finally(&attempt.finalbody), finally, &attempt.finalbody),
-            ];
-            return self.compound(stmt, clauses);
-        }
-        let mut clauses = vec![self.clause(Head::Try(attempt), body, &attempt.body)];
-        for handler in handlers {
-            clauses.push(self.clause(
-                Head::Except(handler),
-                self.block(&handler.body),
-                &handler.body,
-            ));
-        }
-        if !otherwise.is_empty() {
-            clauses.push(self.clause(Head::Else(&attempt.orelse), otherwise, &attempt.orelse));
-        }
-        if !finally.is_empty() {
-            clauses.push(self.clause(
-                Head::Finally(&attempt.finalbody),
-                finally,
-                &attempt.finalbody,
-            ));
-        }
-        self.compound(stmt, clauses)
-    }
-
-    /// The import of something internal that failed in a `try`, and the handler that ran for it.
-    fn failed_import(
-        &self,
-        attempt: &'a StmtTry,
-    ) -> Option<(usize, &'a ExceptHandlerExceptHandler)> {
-        let last = attempt.body.iter().rposition(|stmt| self.ran(stmt))?;
-        let mut handlers =
-            attempt.handlers.iter().filter_map(|ExceptHandler::ExceptHandler(handler)| {
-                self.any_ran(&handler.body).then_some(handler)
-            });
-        let handler = handlers.next()?;
-        let failed = handlers.next().is_none()
-            && !self.any_ran(&attempt.orelse)
-            && !self.holds_must(&attempt.body)
-            && (self.vanishes)(&attempt.body[last]);
-        failed.then_some((last, handler))
-    }
-
-    fn matching(&self, stmt: &'a Stmt, matching: &'a StmtMatch) -> Vec<Node<'a>> {
-        if !self.ran.range(self.syntax.source(), stmt.range()) && !self.is_around_must(stmt) {
-            return Vec::new();
-        }
-        let impure = |case: &MatchCase| {
-            case.guard.as_ref().is_some_and(|guard| {
-                self.ran.range(self.syntax.source(), guard.range()) && !(self.pure)(guard)
-            })
-        };
-        let cases: Vec<Clause<'a>> = matching
-            .cases
-            .iter()
-            .filter(|case| self.any_ran(&case.body) || self.holds_must(&case.body) || impure(case))
-            .map(|case| self.clause(Head::Case(case), self.block(&case.body), &case.body))
-            .collect();
-        if cases.is_empty() {
-            if (self.pure)(&matching.subject) && !self.stopped(matching.subject.range(), false) {
-                return Vec::new();
-            }
-            let Some(case) = matching.cases.first() else { return Vec::new() };
-            let filler = self.clause(Head::Case(case), Vec::new(), &case.body);
-            let head = Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false };
-            return self.compound(stmt, vec![head, filler]);
-        }
-        let mut clauses =
-            vec![Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false }];
-        clauses.extend(cases);
-        self.compound(stmt, clauses)
     }
 
     fn function(&self, stmt: &'a Stmt, function: &'a StmtFunctionDef) -> Vec<Node<'a>> {
@@ -553,50 +331,6 @@ impl<'a, 'p> Pruner<'a, 'p> {
             clause.needs_pass = true;
         }
     }
-
-    /// An `if` whose branch was never taken, or a loop that never went round, with one statement of it.
-    fn never_true(&self, stmt: &'a Stmt) -> Option<Node<'a>> {
-        let (head, body) = match stmt {
-            Stmt::If(branch) => (Head::If(branch), &branch.body),
-            Stmt::For(each) => (Head::For(each), &each.body),
-            Stmt::While(repeat) => (Head::While(repeat), &repeat.body),
-            _ => return None,
-        };
-        let source = self.syntax.source();
-        if !self.header_ran(stmt.start(), body) || self.ran.entered(source, body) {
-            return None;
-        }
-        let body = vec![leaf(shortest(body)?, Role::Filler)];
-        Some(Node {
-            stmt,
-            clauses: vec![Clause { head, body, needs_pass: false }],
-            role: Role::Ran,
-        })
-    }
-}
-
-/// The shortest simple statement of a block, nested ones included, that could stand for it.
-fn shortest(body: &[Stmt]) -> Option<&Stmt> {
-    let mut best: Option<&Stmt> = None;
-    scope::for_each_statement(body, &mut |stmt| {
-        let simple = matches!(
-            stmt,
-            Stmt::Return(_)
-                | Stmt::Raise(_)
-                | Stmt::Assert(_)
-                | Stmt::Expr(_)
-                | Stmt::Assign(_)
-                | Stmt::AugAssign(_)
-                | Stmt::Delete(_)
-        );
-        if simple
-            && !is_docstring(stmt)
-            && best.is_none_or(|best| stmt.range().len() < best.range().len())
-        {
-            best = Some(stmt);
-        }
-    });
-    best
 }
 
 /// Whether a definition only declares types: a later one of its block takes its place.
@@ -630,11 +364,6 @@ fn waits(body: &[Stmt]) -> bool {
         found |= matches!(stmt, Stmt::While(_) | Stmt::For(_) | Stmt::Try(_));
     });
     found
-}
-
-/// Whether the handler of a `try` can take the place of the whole.
-fn is_only_handled(attempt: &StmtTry, handler: &ExceptHandlerExceptHandler) -> bool {
-    handler.name.is_none() && attempt.finalbody.is_empty()
 }
 
 /// Whether a statement gives no sign of having run.
