@@ -3,12 +3,15 @@
 //! The text is measured as it was written; what is run for the verdict has the original test in it. The
 //! reference comes first, so that nothing about a candidate can bend what it is compared with.
 
+mod runs;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     time::Instant,
 };
 
+use self::runs::{Canary, Runs, Supported};
 use serde::{Deserialize, Serialize};
 use tools::{
     Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
@@ -335,183 +338,6 @@ fn judge(
     evaluation.fidelity = Some(verdict);
     original.workspace.discard(&pristine);
     Ok(())
-}
-
-/// Runs of a candidate.
-struct Runs<'a> {
-    spec: &'a EvaluateSpec<'a>,
-    pristine: &'a Path,
-    internal: &'a Internal,
-}
-
-impl Runs<'_> {
-    fn lay_out(&self, text: &str) -> Result<(Candidate, PathBuf), EvalError> {
-        let original = &self.spec.original;
-        let into = original.workspace.directory("candidate")?;
-        let scratch = original.workspace.directory("scratch")?;
-        let candidate = tools::lay_out(&CandidateSpec {
-            original: self.pristine,
-            internal: self.internal,
-            gist: text,
-            place: self.spec.place,
-            into: &into,
-            command: original.command,
-        })?;
-        Ok((candidate, scratch))
-    }
-
-    fn run_spec<'a>(&'a self, candidate: &'a Candidate, scratch: &'a Path) -> RunSpec<'a> {
-        let original = &self.spec.original;
-        RunSpec {
-            sandbox: original.sandbox,
-            environment: original.environment,
-            command: &candidate.command,
-            directory: &candidate.directory,
-            scratch,
-            limits: original.limits,
-            hash_seed: 0,
-            variables: original.variables,
-            absent: &candidate.absent,
-            max_failures: None,
-        }
-    }
-
-    /// What an untraced run shows.
-    fn observed(&self, text: &str) -> Result<Observation, EvalError> {
-        let (candidate, scratch) = self.lay_out(text)?;
-        // The reference ran with the same interpreter.
-        let run = tools::execute(&self.run_spec(&candidate, &scratch))
-            .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
-        if run.status == Status::Interrupted {
-            return Err(EvalError::Interrupted);
-        }
-        let original = &self.spec.original;
-        let found = observe(&candidate, &scratch, &run, self.internal, original.command);
-        original.workspace.discard(&candidate.directory);
-        Ok(found)
-    }
-
-    /// Whether another traced run does what is expected: what fails once may have failed by chance.
-    fn agrees_traced(&self, reference: &Reference, text: &str) -> Result<bool, EvalError> {
-        let (candidate, scratch, run, _) = self.traced(text)?;
-        let command = self.spec.original.command;
-        let found = observe(&candidate, &scratch, &run, self.internal, command);
-        self.spec.original.workspace.discard(&candidate.directory);
-        Ok(fidelity(&reference.expected, &found).score == 1)
-    }
-
-    /// The functions of test support in a gist, whose path and lines are known.
-    fn helpers<'a>(
-        &self,
-        gist: (&'a str, &'a str, &'a Outline),
-        support: &Supported<'a>,
-    ) -> Helpers<'a> {
-        let Supported { codebase, executed, tests } = *support;
-        Helpers::of(gist, &self.internal.support, codebase, executed, tests)
-    }
-
-    /// A gist whose helpers fail where they would do what the original never does.
-    fn guarded(&self, text: &str, support: &Supported<'_>) -> String {
-        self.helpers(("", text, &Outline::of(text)), support).guarded()
-    }
-
-    /// What a second account of the gist says against it.
-    fn witnessed(
-        &self,
-        reference: &Reference,
-        account: &Account,
-        text: &str,
-        support: &Supported<'_>,
-    ) -> Result<Vec<Finding>, EvalError> {
-        let outline = Outline::of(text);
-        let mut violations = Vec::new();
-        // What differs once may have differed by chance.
-        for _ in 0..2 {
-            let (candidate, scratch) = self.lay_out(text)?;
-            let helpers = self.helpers((&candidate.gist, text, &outline), support);
-            let stands: Vec<Stand> = support
-                .tests
-                .iter()
-                .filter_map(|block| Stand::of(block, &candidate.gist, &outline))
-                .collect();
-            let run = self.run_spec(&candidate, &scratch);
-            let watch = watch(&stands, helpers.spans(), account.shift, self.internal);
-            let (run, told) = tools::witness(&run, &watch).or_else(|error| {
-                let run = Execution::spoiled(&error).ok_or(error)?;
-                Ok::<_, ExecuteError>((run, Testimony::default()))
-            })?;
-            if run.status == Status::Interrupted {
-                return Err(EvalError::Interrupted);
-            }
-            let normalizer = Normalizer::of_run(
-                &candidate.directory,
-                &scratch,
-                self.internal,
-                Some(&candidate.gist),
-            );
-            self.spec.original.workspace.discard(&candidate.directory);
-            let told = normalized(told, &normalizer);
-            let Supported { codebase, executed, tests } = *support;
-            let gist = Gist::new(&candidate.gist, text, &outline, codebase, executed, tests);
-            violations = account.findings(&told, &gist);
-            let difference = account.difference(&told, &stands, &helpers, &reference.expected);
-            let unheard = account.unheard(&told);
-            let differs = difference.is_some() || !unheard.is_empty();
-            violations.extend(unheard);
-            violations.extend(difference.map(|evidence| Finding {
-                rule: Rule::Disagreement,
-                line: 0,
-                evidence,
-            }));
-            if !differs {
-                break;
-            }
-        }
-        Ok(violations)
-    }
-
-    fn traced(
-        &self,
-        text: &str,
-    ) -> Result<(Candidate, PathBuf, Execution, graph::Trace), EvalError> {
-        let (candidate, scratch) = self.lay_out(text)?;
-        let (run, trace) = tools::trace(&self.run_spec(&candidate, &scratch)).or_else(|error| {
-            let run = Execution::spoiled(&error).ok_or(error)?;
-            Ok::<_, ExecuteError>((run, graph::Trace::default()))
-        })?;
-        if run.status == Status::Interrupted {
-            return Err(EvalError::Interrupted);
-        }
-        Ok((candidate, scratch, run, trace))
-    }
-}
-
-/// What helps the tests of an original, and which those are.
-struct Supported<'a> {
-    codebase: &'a Codebase,
-    executed: &'a Executed,
-    /// Their blocks.
-    tests: &'a [String],
-}
-
-/// A gist with lines at its end that nothing executes: whoever claims them lies about others, too.
-struct Canary {
-    text: String,
-    /// The last line that may be executed.
-    last: u32,
-}
-
-impl Canary {
-    fn of(text: &str) -> Canary {
-        let lines = text.lines().count();
-        // A name that no gist can know.
-        let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
-        let name = &blake3::hash(seed.as_bytes()).to_hex()[..12];
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{text}{end}\n\ndef _{name}():\n    first = 1\n    return first\n");
-        // The definition itself is executed.
-        Canary { text, last: u32::try_from(lines + 3).unwrap_or(u32::MAX) }
-    }
 }
 
 fn observe(

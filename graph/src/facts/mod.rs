@@ -5,10 +5,13 @@
 //! memory flat and lets a file be cached by its content. They name nothing outside their file;
 //! connecting files is the business of the linker.
 
+mod annotation;
+mod assignment;
 mod definition;
 mod draw;
 mod environment;
 mod expression;
+mod scopes;
 mod statement;
 mod static_test;
 
