@@ -22,6 +22,10 @@ const WITNESS: &str = concat!(
     "\n\n",
     include_str!("found.py"),
     "\n\n",
+    include_str!("events.py"),
+    "\n\n",
+    include_str!("channel.py"),
+    "\n\n",
     include_str!("witness.py")
 );
 /// Largest text read of a stream, in bytes.

@@ -9,11 +9,9 @@ It watches, in the order in which it can: audited events that the repository's o
 the values that they are given. It judges nothing.
 """
 
-# This file follows clocks.py, watch.py and found.py, in one namespace.
+# This file follows clocks.py, watch.py, found.py, events.py and channel.py, in one namespace.
 
 import fcntl
-import hashlib
-import json
 import os
 import sys
 import threading
@@ -21,123 +19,12 @@ import time
 import types
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_MOST_RECORDS = 40_000
-_MOST_BYTES = 3 << 20
-_MOST_TEXT = 1 << 16
 _LOOKS = 200  # Looks at other modules before the end: their number, lest a slow machine sees less.
 
 _real, _is_there = os.path.realpath, os.path.lexists
-_get_ident, _getpid, _clock = threading.get_ident, os.getpid, time.monotonic
+_get_ident, _clock = threading.get_ident, time.monotonic
 _Code, _Module = types.CodeType, types.ModuleType
 _module_dict = _Module.__dict__["__dict__"].__get__
-
-# Events that count only where a line of the repository causes them itself.
-_DIRECT = {
-    "compile": "code",
-    "exec": "code",
-    "marshal.loads": "code",
-    "marshal.load": "code",
-    "code.__new__": "code",
-    "function.__new__": "code",
-    "sys.settrace": "tracing",
-    "sys.setprofile": "tracing",
-    "sys.addaudithook": "tracing",
-    "sys.monitoring.register_callback": "tracing",
-    "sys._getframe": "frames",
-    "sys._current_frames": "frames",
-    "sys._current_exceptions": "frames",
-    "gc.get_objects": "frames",
-    "gc.get_referrers": "frames",
-    "gc.get_referents": "frames",
-    "object.__getattr__": "attribute",
-    "object.__setattr__": "attribute",
-    "object.__delattr__": "attribute",
-    "os.kill": "process",
-    "os.killpg": "process",
-}
-# Events that count wherever on its way a line of the repository asked for them.
-_INDIRECT = {
-    "pickle.find_class": "code",
-    "os.exec": "process",
-    "os.fork": "process",
-    "os.forkpty": "process",
-    "os.spawn": "process",
-    "os.posix_spawn": "process",
-    "os.system": "process",
-    "subprocess.Popen": "process",
-    "ctypes.dlopen": "memory",
-    "ctypes.dlsym": "memory",
-    "ctypes.call_function": "memory",
-    "ctypes.cdata": "memory",
-    "socket.connect": "network",
-    "socket.sendto": "network",
-    "socket.sendmsg": "network",
-    "socket.getaddrinfo": "network",
-    "socket.gethostbyname": "network",
-}
-# Those by which an object leads to the machinery around it.
-_LEADS = {
-    "tb_frame", "f_code", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "__code__",
-}
-# Parts of the library that look at frames for reasons of their own, and those that make code for their users.
-_LOOKS_AT_FRAMES = ("traceback", "logging", "contextlib", "warnings", "unittest", "asyncio", "threading", "_pytest")
-_MAKES_CODE = ("dataclasses", "collections", "enum", "importlib", "_frozen_importlib", "_frozen_importlib_external")
-_LOADS_CODE = ("_pytest", "zipimport", "pkgutil", "runpy", "types")
-_PLACES = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.truncate", "os.link", "os.symlink"}
-# Parts of the standard library that run text which they are given.
-_RUNS_TEXT = ("timeit", "code", "codeop", "runpy", "pdb", "bdb", "profile", "cProfile", "trace", "doctest")
-_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "builtins")
-# Where any program can write, beside its own directories.
-_WRITABLE = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/")
-
-
-class _Channel:
-    """Signed lines over a descriptor that no redirection of the program reaches."""
-
-    def __init__(self, key, descriptor):
-        pid, write, sha256 = _getpid(), os.write, hashlib.sha256
-        dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
-        lock = threading.RLock()
-        told = [0, 0]
-
-        def send(record, **fields):
-            if _getpid() != pid:
-                return
-            fields["record"] = record
-            data = dumps(fields).encode("ascii")
-            with lock:
-                number, size = told
-                if record != "end" and (number > _MOST_RECORDS or size + len(data) > _MOST_BYTES):
-                    if told[1] <= _MOST_BYTES:
-                        told[1] = _MOST_BYTES + 1
-                        send_now(number, dumps({"record": "cut"}).encode("ascii"))
-                    return
-                send_now(number, data)
-
-        def send_now(number, data):
-            told[0], told[1] = number + 1, told[1] + len(data)
-            inner = sha256(key + b"%d " % number + data).digest()
-            mac = sha256(key + inner).hexdigest().encode("ascii")
-            line = b"\nwitness %d %s %s\n" % (number, mac, data)
-            while line:
-                line = line[write(descriptor, line) :]
-
-        self.send = send
-
-
-def _text(value):
-    if not isinstance(value, str):
-        value = repr(value)
-    return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
-
-
-def _raised(exception):
-    kind = type(exception)
-    try:
-        message = _text(str(exception))[:_MOST_TEXT]
-    except BaseException as error:
-        message = "<str() of the exception raised %s>" % type(error).__name__
-    return {"kind": _text(kind.__qualname__), "module": _text(kind.__module__), "message": message, "frames": []}
 
 
 class _Witness:
