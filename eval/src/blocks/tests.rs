@@ -1,3 +1,5 @@
+//! Lines of sources, as they are read.
+
 use super::*;
 
 fn show(text: &str) -> String {

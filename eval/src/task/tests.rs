@@ -1,3 +1,5 @@
+//! Suites, as they are read.
+
 use super::*;
 
 const TOP: &str = "repo = 'r'\nversion = '1'\nartifact = 'r-1.tar.gz'\nroot = 'r-1'\n\

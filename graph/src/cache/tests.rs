@@ -1,3 +1,5 @@
+//! What is done again when files change.
+
 use super::*;
 
 struct Case {

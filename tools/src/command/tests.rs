@@ -1,3 +1,5 @@
+//! Commands, as they are read and as they name a gist.
+
 use super::*;
 
 /// Each row: a command, the tests that it names, and the same command for `t/concise.py`.
