@@ -83,6 +83,8 @@ impl<'a> Helpers<'a> {
         let plain = under_original_names(text, files, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
+        // What looks like an alias may be the original's.
+        let written = Tree::of(outline);
         let mut found = Vec::new();
         for (path, tree) in &trees {
             let hits = executed.lines(path);
@@ -90,7 +92,11 @@ impl<'a> Helpers<'a> {
             for at in functions(tree, hits, tests) {
                 let block = &tree.line(at).block;
                 let same = own.functions().filter(|own_at| own.line(*own_at).block == *block);
-                let own = same.filter_map(|own_at| Pairing::of((&own, own_at), (tree, at), &ran));
+                let pairs = |own_at| {
+                    Pairing::of((&own, own_at), (tree, at), &ran)
+                        .or_else(|| Pairing::of((&written, own_at), (tree, at), &ran))
+                };
+                let own = same.filter_map(pairs);
                 found.push(Helper { path, block, at, own: own.collect() });
             }
         }

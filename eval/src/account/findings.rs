@@ -146,12 +146,19 @@ impl<'a> Gist<'a> {
         executed: &'a Executed,
         tests: &[String],
     ) -> Self {
+        // A name that the gist had to change because of a collision is changed back before judging.
+        let plain = Outline::of(&without_aliases(text, Places::Names)).lines;
+        let plain = Some(plain).filter(|plain| plain.len() == outline.lines.len());
+        let stands = |line: &Line| codebase.places(line).next().is_some();
         let invented = outline
             .lines
             .iter()
-            .filter(|line| !within(&line.block, tests) && !is_filler(line))
-            .filter(|line| codebase.places(line).next().is_none())
-            .map(|line| match line.role {
+            .enumerate()
+            .filter(|(_, line)| !within(&line.block, tests) && !is_filler(line))
+            .filter(|(at, line)| {
+                !stands(line) && !plain.as_ref().is_some_and(|plain| stands(&plain[*at]))
+            })
+            .map(|(_, line)| match line.role {
                 // Reading a definition's defaults and running its decorators is the header's doing.
                 Role::Definition => (line.reach.0, line.last),
                 _ => (line.first, line.last),

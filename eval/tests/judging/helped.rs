@@ -153,3 +153,56 @@ fn helpers_do_what_they_do_in_the_original() {
         ],
     );
 }
+
+const RENAMED: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "class Number:\n    def __init__(self, value):\n        self.value = value\n\n    def __eq__(self, other):\n        if not isinstance(other, Number):\n            return False\n        return self.value == other.value\n\n\ndef one():\n    return Number(1)\n\n\ndef double(number):\n    return Number(number.value * 2)\n",
+        ),
+        ("words.py", "class Number:\n    name = \"one\"\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "from lib import Number as Made\n\nKINDS = Made\n\n\ndef near(left, right):\n    assert isinstance(left, KINDS)\n    assert type(right) is Made\n    assert left == right\n",
+        ),
+        (
+            "tests/test_double.py",
+            "import lib\nimport words\nfrom tests.kit import near\n\n\ndef test_double():\n    near(lib.double(lib.one()), lib.double(lib.one()))\n    assert lib.double(lib.one()).value == 2\n    assert words.Number.name == \"one\"\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const RENAMED_GIST: &str = "import sys\nlib = words = sys.modules.get(__name__)\nclass Number:\n    def __init__(self, value):\n        self.value = value\n    def __eq__(self, other):\n        if not isinstance(other, Number_lib):\n            return False\n        return self.value == other.value\nNumber_lib = Number\ndef one():\n    return Number_lib(1)\ndef double(number):\n    return Number_lib(number.value * 2)\nMade = Number\nKINDS = Made\ndef near(left, right):\n    assert isinstance(left, KINDS)\n    assert type(right) is Made\n    assert left == right\nclass Number:\n    name = \"one\"\ndef test_double():\n    near(lib.double(lib.one()), lib.double(lib.one()))\n    assert lib.double(lib.one()).value == 2\n    assert words.Number.name == \"one\"\n";
+
+#[test]
+fn names_that_a_collision_changed_and_aliases_of_the_original_are_told_apart() {
+    check(
+        &RENAMED,
+        RENAMED_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "an alias of the tests that is another",
+                edits: &[("KINDS = Made\n", "KINDS = object\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a comparison that is another",
+                edits: &[("return self.value == other.value", "return self.value <= other.value")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a comparison under another name",
+                edits: &[
+                    ("if not isinstance(other, Number_lib)", "if not near_lib(other, Number_lib)"),
+                    ("Number_lib = Number\n", "Number_lib = Number\nnear_lib = isinstance\n"),
+                    ("    return self.value == other.value", "    return same_lib"),
+                    ("near_lib = isinstance\n", "near_lib = isinstance\nsame_lib = True\n"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
