@@ -14,6 +14,9 @@ use crate::{
 /// What a module is called that is the repository's, or that a gist made.
 const OWN_MODULE: &str = "own module";
 
+/// How functions are called that the repository made from a text.
+const MADE: &str = "made ";
+
 /// What a test finds by a name: key, what it is, path, line.
 type Found = (String, String, String, u32);
 
@@ -76,7 +79,7 @@ pub fn is_definition(what: &str) -> bool {
 /// Leaves of what cases find by their names what belongs to the tests, and of the data that was opened what others
 /// opened.
 pub fn keep_support(testimony: &mut Testimony, internal: &Internal, codebase: &Codebase) {
-    let is_ours = |what: &str| is_definition(what) || what == OWN_MODULE;
+    let is_ours = |what: &str| is_definition(what) || what == OWN_MODULE || what.starts_with(MADE);
     let files = codebase.files().iter().filter(|file| internal.support.contains(&file.path));
     let constants = constants(&files.collect::<Vec<_>>());
     testimony

@@ -206,3 +206,55 @@ fn names_that_a_collision_changed_and_aliases_of_the_original_are_told_apart() {
         ],
     );
 }
+
+/// A decorator of the package makes its functions anew from a text, whose names it counts.
+const MADE: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "count = [0]\n\n\ndef remade(function):\n    count[0] += 1\n    name = \"remade_%d\" % count[0]\n    space = dict(globals(), inner=function)\n    exec(compile(\"def %s(*args): return inner(*args)\" % name, \"<made %d>\" % count[0], \"exec\"), space)\n    return space[name]\n\n\n@remade\ndef half(value):\n    return value / 2\n\n\n@remade\ndef double(value):\n    return value * 2\n",
+        ),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "from lib import remade\n\n\n@remade\ndef near(left, right):\n    assert left == right\n",
+        ),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom tests.kit import near\n\n\ndef test_double():\n    near(double(1), 2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const MADE_GIST: &str = "count = [0]\ndef remade(function):\n    count[0] += 1\n    name = \"remade_%d\" % count[0]\n    space = dict(globals(), inner=function)\n    exec(compile(\"def %s(*args): return inner(*args)\" % name, \"<made %d>\" % count[0], \"exec\"), space)\n    return space[name]\n@remade\ndef double(value):\n    return value * 2\n@remade\ndef near(left, right):\n    assert left == right\ndef test_double():\n    near(double(1), 2)\n";
+
+#[test]
+fn functions_that_the_package_makes_from_texts_are_told_without_their_numbers() {
+    check(
+        &MADE,
+        MADE_GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a helper that is not made so",
+                edits: &[
+                    ("return value * 2", "return 5"),
+                    ("def test_double", "def near(left, right):\n    pass\ndef test_double"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a helper that is made of something else",
+                edits: &[
+                    ("return value * 2", "return 5"),
+                    (
+                        "def test_double",
+                        "def lax(left, right):\n    pass\nnear = remade(lax)\ndef test_double",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -455,7 +455,10 @@ impl Namer<'_, '_> {
                     let moment = self.selection.program.get(one.unit).moment;
                     match self.active(name, moment) {
                         Some(active) if active == &one.thing => text = name.clone(),
-                        None if matches!(one.thing, Thing::Own(..)) => text = name.clone(),
+                        // Nothing else has the name yet where its own statement gives it.
+                        None if matches!(&one.thing, Thing::Own(_, own) if own == name) => {
+                            text = name.clone();
+                        }
                         Some(_) if &flat == name => {
                             // The winner, before it was bound again: only its alias still leads there.
                             text = self.alias_of_winner(name, &one.thing);

@@ -134,6 +134,11 @@ impl<'a> Program<'a> {
         self.support.contains(&module)
     }
 
+    /// Whether a module helps the tests without being one of theirs.
+    pub(crate) fn is_helper(&self, module: ModuleId) -> bool {
+        self.helpers.contains(&module)
+    }
+
     /// The unit that holds the statement starting at an offset.
     pub(crate) fn unit_at(&self, module: ModuleId, at: TextSize) -> Option<UnitId> {
         let ids = self.units_of(module);
@@ -215,7 +220,7 @@ impl<'a> Program<'a> {
         }
         let whole = if self.is_support(module) {
             Whole::Support(&lines)
-        } else if self.helpers.contains(&module) {
+        } else if self.is_helper(module) {
             Whole::Helper(&lines)
         } else {
             Whole::Lines(&lines)

@@ -12,7 +12,7 @@ mod strings;
 mod stubs;
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
@@ -21,7 +21,7 @@ use strings::fills_templates;
 use super::{
     Adjustments,
     plan::{Place, Reason},
-    program::{Program, UnitId},
+    program::{Program, Unit, UnitId},
     prune::{Clause, Head, Node},
     scan::{Reference, Scan, Usage, scan},
 };
@@ -68,10 +68,34 @@ pub(crate) struct Selection<'a> {
     pub(crate) stubs: FxHashSet<Place>,
     pub(crate) dropped_stubs: FxHashMap<Place, String>,
     pub(crate) notes: Vec<String>,
+    /// Names of methods that are tests of the command, whether or not they were entered.
+    methods: FxHashSet<Name>,
     /// Whether what annotations name is needed.
     pub(crate) annotations: bool,
     /// Whether the gist needs `from __future__ import annotations`.
     pub(crate) future: bool,
+}
+
+impl Selection<'_> {
+    /// Tests in the classes of a unit that the command runs as those of a test module, which inherits them: they
+    /// are as unchangeable as if they stood there.
+    pub(crate) fn inherited_tests(&self, unit: &Unit<'_>) -> Vec<TextRange> {
+        let helps = self.program.is_helper(unit.module);
+        let is_test =
+            |name: &Name| self.methods.contains(name) || helps && name.starts_with("test");
+        let mut found = Vec::new();
+        let mut classes: Vec<&Stmt> = vec![unit.stmt];
+        while let Some(stmt) = classes.pop() {
+            let Stmt::ClassDef(class) = stmt else { continue };
+            for inner in &class.body {
+                match inner {
+                    Stmt::FunctionDef(def) if is_test(&def.name.id) => found.push(def.range()),
+                    _ => classes.push(inner),
+                }
+            }
+        }
+        found
+    }
 }
 
 pub(crate) fn select<'a>(
@@ -116,6 +140,7 @@ pub(crate) fn select<'a>(
                 stubs: stubs.clone(),
                 dropped_stubs: FxHashMap::default(),
                 notes: Vec::new(),
+                methods: methods.clone(),
                 annotations,
                 future,
             },
@@ -132,7 +157,6 @@ pub(crate) fn select<'a>(
             asking: FxHashSet::default(),
             exports_shown: false,
             imports_by_name,
-            methods: &methods,
         };
         search.roots(&named, &examples);
         search.foreign(data);
@@ -220,8 +244,6 @@ struct Search<'a, 's> {
     exports_shown: bool,
     /// Whether something imports modules by strings.
     imports_by_name: bool,
-    /// Names of methods that are tests of the command, whether or not they were entered.
-    methods: &'s FxHashSet<Name>,
 }
 
 impl<'a> Search<'a, '_> {

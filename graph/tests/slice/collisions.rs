@@ -408,3 +408,71 @@ fn an_import_under_another_name_keeps_both() {
 ",
     );
 }
+
+#[test]
+fn an_inherited_test_keeps_its_names() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/client.py
++class ClientError(Exception):
++    pass
++Error = ClientError
++def fetch():
+*    raise Error()
+--- pkg/web.py
++class Error(Exception):
++    pass
++def one():
+*    return Error
++def two():
+*    return Error()
+--- tests/base.py
++from pkg.client import Error, fetch
++class Base:
++    def test_fetch(self):
+*        try:
+*            fetch()
+*        except Error:
+*            pass
+--- tests/test_a.py
++from .base import Base
++from pkg import web
++class TestA(Base):
++    def setup_method(self):
+*        web.one()
+*        web.two()
+--- trace
+helps tests/base.py
+",
+        "tests/test_a.py::TestA::test_fetch",
+        "
++import sys
++web = sys.modules.get(__name__)
+ class ClientError(Exception):
+     pass
+ Error = ClientError
++Error_client = Error
+ def fetch():
+     raise Error()
+ class Base:
+     def test_fetch(self):
+         try:
+             fetch()
+         except Error:
+             pass
+ class Error(Exception):
+     pass
++Error_web = Error
++Error = Error_client
+ def one():
+~    return Error_web
+ def two():
+~    return Error_web()
+ class TestA(Base):
+     def setup_method(self):
+         web.one()
+         web.two()
+",
+    );
+}

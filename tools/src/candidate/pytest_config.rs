@@ -70,12 +70,21 @@ pub(super) struct Gone<'a> {
     pub options: BTreeSet<String>,
     /// Whether removed files define keys of the configuration.
     pub keys: bool,
+    /// Whether they define markers.
+    pub markers: bool,
 }
 
+/// What a marker that nobody defined brings about.
+const UNKNOWN_MARKER: &str = "ignore::pytest.PytestUnknownMarkWarning";
+
 impl Gone<'_> {
-    /// Notes the options and keys that the text of a removed file defines.
+    /// Notes the options, keys and markers that the text of a removed file defines.
     pub(super) fn note(&mut self, text: &str) {
         self.keys |= text.contains(".addini(");
+        self.markers |= text.match_indices("addinivalue_line(").any(|(at, call)| {
+            let rest = text[at + call.len()..].trim_start();
+            ["\"markers\"", "'markers'"].iter().any(|name| rest.starts_with(name))
+        });
         for (at, call) in text.match_indices("addoption(") {
             let mut rest = text[at + call.len()..].trim_start_matches([' ', '\t', '\r', '\n', ',']);
             while let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
@@ -126,24 +135,19 @@ impl Gone<'_> {
                 Some(toml::Value::Array(values)) => {
                     let before = values.len();
                     values.retain(|v| v.as_str().is_none_or(|filter| !self.is_filter_gone(filter)));
-                    changed |= values.len() != before;
+                    changed |= values.len() != before || self.markers;
+                    values.extend(self.markers.then(|| UNKNOWN_MARKER.into()));
                 }
                 Some(toml::Value::String(value)) => {
-                    let kept: Vec<&str> =
-                        value.lines().filter(|filter| !self.is_filter_gone(filter)).collect();
-                    if kept.len() != value.lines().count() {
+                    if let Some(kept) = self.filters_kept(value) {
                         *value = kept.join("\n");
                         changed = true;
                     }
                 }
                 _ => {}
             }
-            let strict = table.iter().filter(|(key, _)| is_strict(key)).map(|(key, _)| key.clone());
-            for key in strict.collect::<Vec<_>>() {
-                if self.keys {
-                    table.remove(&key);
-                    changed = true;
-                }
+            for key in self.strict_keys() {
+                changed |= table.remove(key).is_some();
             }
         }
         changed.then(|| document.to_string())
@@ -160,18 +164,13 @@ impl Gone<'_> {
             changed = true;
         }
         if let Some(value) = ini.value(section, "filterwarnings") {
-            let kept: Vec<String> = value
-                .lines()
-                .filter(|filter| !self.is_filter_gone(filter))
-                .map(str::to_owned)
-                .collect();
-            if kept.len() != value.lines().count() {
+            if let Some(kept) = self.filters_kept(&value) {
                 ini.replace(section, "filterwarnings", &kept);
                 changed = true;
             }
         }
-        for key in ["strict", "strict_config"] {
-            if self.keys && ini.value(section, key).is_some() {
+        for key in self.strict_keys() {
+            if ini.value(section, key).is_some() {
                 ini.replace(section, key, &["false".to_owned()]);
                 changed = true;
             }
@@ -201,7 +200,9 @@ impl Gone<'_> {
                 continue;
             }
             let joined = |short: &str| {
-                word.strip_prefix(short).filter(|value| !value.is_empty()).map(str::to_owned)
+                // A list may have option and value in one word, as pytest takes them.
+                let value = word.strip_prefix(short).map(str::trim);
+                value.filter(|value| !value.is_empty()).map(str::to_owned)
             };
             if word == "-p" || word == "-W" || word == "--pythonwarnings" {
                 let gone = next.is_some_and(|value| {
@@ -220,6 +221,7 @@ impl Gone<'_> {
                     || joined("-W").is_some_and(|value| self.is_filter_gone(&value)))
                 || name == "--pythonwarnings" && inline.is_some_and(|v| self.is_filter_gone(v))
                 || self.keys && word == "--strict-config"
+                || self.markers && matches!(word.as_str(), "--strict-markers" | "--strict")
             {
                 at += 1;
                 continue;
@@ -228,6 +230,22 @@ impl Gone<'_> {
             at += 1;
         }
         (kept.len() != words.len()).then_some(kept)
+    }
+
+    /// The filters of warnings that can stand, and what there is to add; nothing where nothing changes.
+    fn filters_kept(&self, value: &str) -> Option<Vec<String>> {
+        let kept = value.lines().filter(|filter| !self.is_filter_gone(filter));
+        let mut kept: Vec<String> = kept.map(str::to_owned).collect();
+        let changed = kept.len() != value.lines().count() || self.markers;
+        kept.extend(self.markers.then(|| UNKNOWN_MARKER.to_owned()));
+        changed.then_some(kept)
+    }
+
+    /// Keys that refuse what removed files defined.
+    fn strict_keys(&self) -> Vec<&'static str> {
+        let keys = self.keys.then_some(["strict", "strict_config"]);
+        let markers = self.markers.then_some(["strict", "strict_markers"]);
+        keys.into_iter().chain(markers).flatten().collect()
     }
 
     fn is_module_gone(&self, name: &str) -> bool {
@@ -240,10 +258,6 @@ impl Gone<'_> {
         let category = filter.split(':').nth(2).unwrap_or("").trim();
         category.contains('.') && self.is_module_gone(category)
     }
-}
-
-fn is_strict(key: &str) -> bool {
-    key == "strict" || key == "strict_config"
 }
 
 fn section(name: &str) -> &'static str {
@@ -461,11 +475,31 @@ mod tests {
         );
         check(
             "pyproject.toml",
-            "[tool.pytest.ini_options]\naddopts = [\"-ra\", \"-ppkg\", \"--slow\"]\n",
+            "[tool.pytest.ini_options]\naddopts = [\"-ra\", \"-ppkg\", \"-p pkg.plugin\", \"--slow\"]\n",
             Some("[tool.pytest.ini_options]\naddopts = [\"-ra\"]\n"),
         );
         check("pyproject.toml", "[tool.other]\naddopts = '--slow'\n", None);
         check("pyproject.toml", "not toml", None);
+    }
+
+    #[test]
+    fn markers_that_removed_files_define_are_not_asked_for() {
+        let mut gone = Gone::default();
+        gone.note("def pytest_configure(config):\n    config.addinivalue_line(\n        'markers', text)\n");
+        for (name, text, expected) in [
+            (
+                "pytest.ini",
+                "[pytest]\naddopts = -ra --strict-markers\nstrict_markers = true\nfilterwarnings =\n    error\n",
+                "[pytest]\naddopts =\n    -ra\nstrict_markers =\n    false\nfilterwarnings =\n    error\n    ignore::pytest.PytestUnknownMarkWarning\n",
+            ),
+            (
+                "pyproject.toml",
+                "[tool.pytest.ini_options]\naddopts = \"--strict-markers -q\"\nfilterwarnings = [\"error\"]\nstrict = true\n",
+                "[tool.pytest.ini_options]\naddopts = \"-q\"\nfilterwarnings = [\"error\", \"ignore::pytest.PytestUnknownMarkWarning\"]\n",
+            ),
+        ] {
+            assert_eq!(gone.cleaned(name, text).as_deref(), Some(expected), "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ mod blame;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
@@ -511,7 +512,7 @@ fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentE
 }
 
 /// How the compiled modules of a repository end, each once: those that say for which interpreter
-/// they are.
+/// they are, and that can be loaded. Tests of tools have empty ones as data.
 fn extension_suffixes(root: &Path) -> Vec<String> {
     let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
     let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
@@ -520,12 +521,19 @@ fn extension_suffixes(root: &Path) -> Vec<String> {
             let name = entry.path.file_name()?.to_str()?;
             let (_, suffix) = name.split_once('.')?;
             let own = suffix.starts_with("cpython-") && suffix.ends_with(".so");
-            own.then(|| format!(".{suffix}"))
+            (own && is_shared_object(&root.join(&entry.path))).then(|| format!(".{suffix}"))
         })
         .collect();
     found.sort();
     found.dedup();
     found
+}
+
+/// Whether a file begins as those of ELF do.
+fn is_shared_object(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"\x7fELF"
 }
 
 /// What is recorded of an environment, if its interpreter is still there.

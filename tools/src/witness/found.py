@@ -125,6 +125,11 @@ class _Found:
             if code.co_filename.startswith(self.root):
                 self.add(key, "function", code.co_filename[len(self.root) :], code.co_firstlineno)
                 return value
+            # Code made from text while it ran: its file has a made-up name, which may be counted, as its own.
+            home = _get(value.__globals__, "__file__")
+            if code.co_filename[:1] != "/" and type(home) is str and home.startswith(self.root):
+                self.add(key, "made " + _uncounted(code.co_name), home[len(self.root) :])
+                return None
             # What wraps a function has its name; where it was defined tells them apart.
             module = _get(value.__globals__, "__name__")
             self.add(key, ("outside %s/%s" % (module, code.co_name)).replace(".", "/"))
@@ -202,6 +207,10 @@ class _Found:
                             self.add(inner, _told(part, 0))
                         else:
                             self.insides(inner, part, deep + 1)
+
+
+def _uncounted(name):
+    return "".join([part for part in name if part not in "0123456789"])
 
 
 def _from(what, *parts):

@@ -19,7 +19,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
     for &id in &ids {
         let unit = program.get(id);
         let chosen = &selection.chosen[&id];
-        let pinned = program.is_support(unit.module);
+        let inherited = selection.inherited_tests(unit);
+        let is_pinned = |range: TextRange| {
+            program.is_support(unit.module)
+                || inherited.iter().any(|body| body.contains_range(range))
+        };
         for reference in &chosen.scan.references {
             book.taken.insert(reference.name.clone());
             if reference.dead || reference.class_local {
@@ -40,6 +44,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 None => continue,
             };
             let late = reference.late;
+            let pinned = is_pinned(reference.range);
             if let Thing::Own(home, own) = &thing
                 && reference.usage == Usage::Augment
                 && !late
@@ -78,10 +83,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             }
         }
         for import in chosen.scan.imports.iter() {
+            let pinned = is_pinned(import.stmt.range());
             inner(&mut book, selection, id, import, pinned, &module_thing, &thing_of);
         }
         for (module, local) in program.asked_modules(unit.module, &chosen.scan) {
-            let path = &local.chain;
+            let (path, pinned) = (&local.chain, is_pinned(local.range));
             chain(&mut book, selection, id, module, path, pinned, namespaces, &thing_of);
         }
         book.taken.extend(chosen.scan.attributes.iter().cloned());

@@ -132,7 +132,7 @@ impl Namer<'_, '_> {
         for (name, uses) in &self.book.uses {
             let wanted: BTreeSet<&Thing> = uses.iter().map(|one| &one.thing).collect();
             for thing in wanted {
-                self.provide_nested(name, thing);
+                self.provide_imported(name, thing);
                 if self.flat.get(&(name.clone(), thing.clone())) != Some(name) {
                     continue;
                 }
@@ -155,15 +155,28 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// Binds what an import inside a block brought in under another name.
-    fn provide_nested(&mut self, name: &Name, thing: &Thing) {
-        let Some((moment, own)) = self.book.nested.get(thing) else { return };
-        let flat = self.flat(name, thing);
-        if &flat == own || self.import_of(name, thing).is_some() {
+    /// Binds what an import of another module brought in under another name, in a block or not.
+    fn provide_imported(&mut self, name: &Name, thing: &Thing) {
+        if !matches!(thing, Thing::External(..)) || self.import_of(name, thing).is_some() {
             return;
         }
-        let text = format!("{flat} = {own}");
-        self.glue(moment.after(2), text, "imported under another name".to_owned());
+        let flat = self.flat(name, thing);
+        let (moment, own) = match self.book.nested.get(thing) {
+            Some((moment, own)) => (*moment, own.clone()),
+            None => {
+                let others = self.selection.imports.iter().filter(|(unit, local)| {
+                    local != name && self.import_thing(*unit, local).as_ref() == Some(thing)
+                });
+                let moment = |unit: &UnitId| self.selection.program.get(*unit).moment;
+                let first = others.min_by_key(|(unit, local)| (moment(unit), local.clone()));
+                let Some((unit, local)) = first else { return };
+                (moment(unit), self.flat(local, thing))
+            }
+        };
+        if flat != own {
+            let text = format!("{flat} = {own}");
+            self.glue(moment.after(2), text, "imported under another name".to_owned());
+        }
     }
 
     /// Gives packages that stay importable the names that are asked of them.
@@ -322,6 +335,9 @@ impl Namer<'_, '_> {
                 let imported =
                     self.import_of(name, thing).map(|unit| self.selection.program.get(unit).moment);
                 end = end.max(imported.unwrap_or(Moment::START));
+                // An import in a block binds it where that stands.
+                let nested = self.book.nested.get(thing).map(|(moment, _)| *moment);
+                end = end.max(nested.filter(|_| imported.is_none()).unwrap_or(Moment::START));
                 pairs.push(format!("{name}={value}"));
             }
             if !pairs.is_empty() {

@@ -114,7 +114,7 @@ impl<'a> Search<'a, '_> {
                     };
                     // pytest asks a test class for all of its tests; what is skipped, or fails before
                     // it is called, is none the less among those of the command.
-                    let test = self.methods.contains(&Name::new(name));
+                    let test = self.selection.methods.contains(&Name::new(name));
                     let asked = if self.program().is_support(module) { test } else { asked };
                     let asked = asked || self.adjustments.more_stubs.contains(&place);
                     if local || asked {
