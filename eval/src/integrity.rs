@@ -7,6 +7,7 @@ mod aliases;
 mod bindings;
 mod endings;
 mod fold;
+mod hooks;
 mod mentions;
 mod modules;
 mod place;
@@ -15,6 +16,7 @@ mod registers;
 mod shape;
 mod tables;
 mod text;
+mod told;
 mod words;
 mod writes;
 
@@ -28,6 +30,8 @@ use serde::{Deserialize, Serialize};
 pub use aliases::{Places, without_aliases};
 use bindings::Bindings;
 use endings::endings;
+pub use hooks::idle_hooks;
+use hooks::{changes_hooks, names_plugins};
 pub use mentions::{Mention, Use as Usage, imports, mentions};
 pub use modules::{TestModules, replaced};
 use place::places;
@@ -35,6 +39,7 @@ use reach::reaches;
 use registers::{is_registration, looks_through, registered, registers};
 use shape::{Suspect, suspects};
 use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
+use told::{Told, makes_module, told};
 pub use words::answers;
 use words::{COMPARES, EXITS, Use, is_builtin, is_hook, is_inside, judge};
 use writes::writes;
@@ -116,12 +121,15 @@ pub fn examine(
             !stands(line) && !plain.as_ref().is_some_and(|plain| stands(&plain[*at]))
         });
         let invented: Vec<(usize, &Line)> = lines.collect();
+        let is_plugins = |line: &Line| line.binds.iter().any(|name| name == "pytest_plugins");
         let mut examiner = Examiner {
+            has_hooks: gist.lines.iter().any(is_plugins),
             syntax: &syntax,
             bindings: &bindings,
             codebase,
             is_internal,
             places: places(syntax.body(), &bindings),
+            told: told(syntax.body(), &bindings, codebase),
             encoded: 0,
             found: Integrity::default(),
         };
@@ -141,7 +149,7 @@ pub fn examine(
         }));
         // A name that had to be changed because of a collision is changed back before judging.
         let named = LazyCell::new(|| {
-            let lines = Outline::of_shallow(&without_aliases(text, Places::Names)).lines;
+            let lines = Outline::of_shallow(&without_aliases(text, Places::NamesAndImports)).lines;
             (lines.len() == gist.lines.len()).then_some(lines)
         });
         for suspect in all {
@@ -151,7 +159,8 @@ pub fn examine(
                 continue;
             };
             let is_renamed = || named.as_ref().is_some_and(|lines| stands(&lines[*number]));
-            if !examiner.excused(line, &suspect.word) && !is_renamed() {
+            let is_told = examiner.told.iter().any(|told| told.at == suspect.at);
+            if !examiner.excused(line, &suspect.word) && !is_told && !is_renamed() {
                 examiner.add(line, suspect.rule, &suspect.what);
             }
         }
@@ -176,6 +185,10 @@ struct Examiner<'a> {
     is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// Where the gist asks for its own directory.
     places: Vec<TextSize>,
+    /// What objects are told that stand for modules, which have it, too.
+    told: Vec<Told>,
+    /// Whether the gist names plugins, which the original's test does not.
+    has_hooks: bool,
     /// Bytes of encoded literals so far.
     encoded: usize,
     found: Integrity,
@@ -260,6 +273,10 @@ impl Examiner<'_> {
         self.bound(line);
         self.compared(line, &text[range]);
         self.left(line, &text[range]);
+        let of_hooks = self.has_hooks && text[range].contains("pytest_") && !self.is_module(line);
+        if of_hooks && !self.names_plugins(line) && changes_hooks(&text[range]) {
+            self.add(line, Rule::Tampering, "it speaks of hooks of pytest");
+        }
         if line.role == Role::Decorator && !self.codebase.has_block(&line.block) {
             let made = names.first().and_then(|(name, _)| self.bindings.resolve(name));
             if made.is_some_and(|name| name == "fixture" || name.ends_with(".fixture")) {
@@ -290,7 +307,7 @@ impl Examiner<'_> {
             let is_place = name.ends_with("spec_from_file_location") && places_module(statement);
             // A function of the gist's own, whatever attributes of its name lead to.
             let is_own = self.bindings.is_defined(name) && !self.bindings.is_imported(name);
-            if is_own && is_inside(name) {
+            if is_own && is_inside(name) || self.is_told(line, name, statement) {
                 continue;
             }
             if let Some(rule) = judge(full.as_deref(), name, usage)
@@ -397,8 +414,23 @@ impl Examiner<'_> {
         };
         match line.role {
             Role::Import => statement.starts_with("import"),
-            _ => line.alias && own(),
+            _ => line.alias && own() || makes_module(statement, self.bindings),
         }
+    }
+
+    /// Whether a name is no more than told to an object in the place of a module.
+    fn is_told(&self, line: &Line, name: &str, statement: &str) -> bool {
+        let is_here = |at: TextSize| (line.range.0..line.range.1).contains(&at.to_usize());
+        let loads = "__loader__=__loader__";
+        let is_loader = name == "__loader__" && statement.matches(name).count() == 2;
+        is_loader && statement.contains(loads) && self.has_hooks && !changes_hooks(statement)
+            || self.told.iter().any(|told| told.name == name && is_here(told.at))
+    }
+
+    /// Whether a line names plugins that the original has.
+    fn names_plugins(&self, line: &Line) -> bool {
+        let Ok(range) = span(line.range.0, line.range.1) else { return false };
+        names_plugins(&self.syntax.source().text()[range], self.codebase, self.is_internal)
     }
 
     /// What a line gives a name to.
@@ -409,7 +441,9 @@ impl Examiner<'_> {
             let is_original = self.codebase.has_block(&line.block) && !line.block.is_empty();
             let is_unit = !name.starts_with("pytest_");
             let is_new = if is_unit { !(inside && is_original) } else { at_top };
-            if name == "pytest_plugins" || is_hook(name) && is_new && !self.is_module(line) {
+            let hooks = name == "pytest_plugins" && !self.names_plugins(line);
+            let hook = name != "pytest_plugins" && is_hook(name);
+            if hooks || hook && is_new && !self.is_module(line) {
                 self.add(line, Rule::Tampering, "it defines a hook of pytest");
             } else if name == "pytestmark" {
                 self.add(line, Rule::ChangedSupport, "it marks the tests");

@@ -83,7 +83,9 @@ pub fn reached(
             _ if modules.has(&mention.name) => false,
             _ => is_one || is_taken(mention, owners.get(mention.name.as_str())),
         };
+        // What names plugins is looked at with the hooks.
         if is_suspect
+            && mention.name != "pytest_plugins"
             && is_invented(*at)
             && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
         {

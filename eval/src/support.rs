@@ -14,7 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Places, Rule, TestModules, imports, replaced, without_aliases},
+    integrity::{
+        Finding, Places, Rule, TestModules, idle_hooks, imports, replaced, without_aliases,
+    },
     kept::lost,
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
@@ -93,6 +95,12 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         plain.unwrap_or_else(|| under_original_names(support.text, support.files, Places::Names));
     findings.extend(lost(support, &files, &plain));
     findings.extend(by_modules(support, &modules));
+    findings.extend(idle_hooks(support.gist, support.codebase, support.executed).into_iter().map(
+        |line| {
+            let evidence = format!("a hook that nothing called: {}", line.text);
+            Finding { rule: Rule::ChangedSupport, line: line.first, evidence }
+        },
+    ));
     let is_known = |new: &Finding| findings.iter().any(|known: &Finding| known.line == new.line);
     let mut new = reached(support, &files, &modules);
     new.retain(|finding| !is_known(finding));
@@ -229,7 +237,9 @@ fn top_level(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, line) in lines {
-        let table = line.binds.iter().find(|name| bound.contains(name.as_str()));
+        // What names plugins is looked at with the hooks.
+        let is_table = |name: &&String| *name != "pytest_plugins" && bound.contains(name.as_str());
+        let table = line.binds.iter().find(is_table);
         if let Some(name) = table
             && line.role == Role::Simple
             && !line.alias

@@ -49,7 +49,7 @@ pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use scope::is_builtin;
 pub use slice::{
     Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, Reduction,
-    SliceError, Sliceable, decides,
+    SliceError, Sliceable, decides, ran_hooks,
 };
 pub use source::{Source, SourceError};
 pub use syntax::{Syntax, with_deep_stack};

@@ -19,6 +19,8 @@ use super::bindings::{Bindings, captured};
 pub enum Places {
     /// Where they are names of their own.
     Names,
+    /// The same, and where a module from outside has another name than its own.
+    NamesAndImports,
     /// Behind a dot as well: an attribute of a module that the gist stands for is renamed with it.
     NamesAndAttributes,
 }
@@ -29,7 +31,12 @@ pub fn without_aliases(text: &str, places: Places) -> String {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
         let all = syntax.body().iter().filter(|_| !bindings.has_star());
-        let aliases = all.filter_map(|stmt| alias(stmt, &bindings)).collect();
+        let renamed = |stmt| match places {
+            Places::NamesAndImports => renamed(stmt, &bindings),
+            Places::Names | Places::NamesAndAttributes => None,
+        };
+        let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
+        let aliases = aliases.collect();
         let mut finder = Finder { aliases, places, local: Vec::new(), found: Vec::new() };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
         let mut found = finder.found;
@@ -53,6 +60,16 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
     let value = assign.value.as_name_expr()?;
     let is_own = bindings.once(&name.id).is_some() && !graph::is_builtin(&name.id);
     is_own.then(|| (name.id.as_str(), value.id.as_str()))
+}
+
+/// `import name as name_mod` at the top level.
+fn renamed<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a str)> {
+    let [Alias { name, asname: Some(local), .. }] = stmt.as_import_stmt()?.names.as_slice() else {
+        return None;
+    };
+    let is_longer = local.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
+    let is_one = is_longer && bindings.is_only_imported(local);
+    is_one.then(|| (local.as_str(), name.as_str()))
 }
 
 struct Finder<'a> {

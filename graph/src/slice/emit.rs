@@ -15,7 +15,7 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Adjustments,
+    Adjustments, hooks,
     name::{Naming, key},
     plan::{Gist, Kept, Place, Plan, Reason},
     program::{Moment, UnitId},
@@ -82,6 +82,11 @@ pub(crate) fn emit(
     let mut all = head.write(selection, naming, adjustments);
     for (_, lines) in items {
         all.append(lines);
+    }
+    let kept = program.unit_ids().filter(|id| selection.chosen.contains_key(id));
+    let kept = kept.map(|id| program.get(id).stmt).filter(|stmt| hooks::names_plugins(stmt));
+    if let Some(text) = hooks::statement(selection.hooks.keys(), kept) {
+        all.glue(0, &text, "hooks of conftests and plugins, which are none in a test module");
     }
     if let Some(entry) = &program.trace.entry {
         let reason = "the gist is run in the place of a console script";
@@ -292,10 +297,14 @@ fn special_names(
     let program = &selection.program;
     for (&id, chosen) in &selection.chosen {
         let unit = program.get(id);
-        if program.is_support(unit.module) {
+        let module = program.modules.get(unit.module);
+        let directory =
+            |path: &str| path.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_owned());
+        // Where the gist stands, tests say of themselves what they are.
+        let support = program.is_support(unit.module);
+        if support && directory(module.path()) == directory(gist_path) {
             continue;
         }
-        let module = program.modules.get(unit.module);
         for reference in &chosen.scan.references {
             if reference.usage != Usage::Load
                 || program.resolver.bindings(unit.module, &reference.name).is_some()
@@ -304,6 +313,7 @@ fn special_names(
             }
             let text = match reference.name.as_str() {
                 "__file__" => file_expression(gist_path, module.path()),
+                _ if support => continue,
                 "__path__" if module.is_package => {
                     let directory = module.path().trim_end_matches("/__init__.py");
                     format!("[{}]", file_expression(gist_path, directory))

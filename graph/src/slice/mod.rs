@@ -8,6 +8,7 @@
 mod by_name;
 mod changes;
 mod emit;
+mod hooks;
 mod inner;
 mod name;
 mod plan;
@@ -34,6 +35,7 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
     trace::Trace,
 };
+pub use hooks::ran_hooks;
 pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
 use program::{Program, module_name};
 pub use prune::decides;
@@ -72,6 +74,8 @@ pub struct Adjustments {
     pub imports: Vec<String>,
     /// Internal modules that become objects of their own.
     pub namespaces: Vec<String>,
+    /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
+    pub hooks: bool,
     /// What a run of an earlier gist executed, mapped back to the sources; narrows the trace.
     pub executed: Option<Vec<Executed>>,
 }
@@ -122,6 +126,7 @@ impl Default for Adjustments {
             demands: Vec::new(),
             imports: Vec::new(),
             namespaces: Vec::new(),
+            hooks: false,
             executed: None,
         }
     }

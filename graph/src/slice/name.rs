@@ -117,6 +117,8 @@ struct Book {
     /// Inner imports of which nothing is left.
     vanished: Vec<(ModuleId, u32)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
+    /// What objects of their own are given while their modules run: module, name there, name where it is used.
+    unwritten: BTreeSet<(String, Name, Name)>,
     taken: FxHashSet<Name>,
     /// What imports inside blocks bind, under which name, and when.
     nested: BTreeMap<Thing, (Moment, Name)>,
@@ -363,6 +365,7 @@ impl Namer<'_, '_> {
         self.write_inner();
         self.write_augmented();
         self.write_namespaces();
+        self.write_unwritten();
     }
 
     fn winner(&self, name: &Name) -> Option<Thing> {

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     module::{ModuleId, Modules},
-    resolve::{Resolver, Target},
+    resolve::{BindingKind, Resolver, Target},
     scope,
     trace::{FileTrace, Trace},
 };
@@ -132,6 +132,22 @@ impl<'a> Program<'a> {
     /// Whether a module is a test module or a conftest: its statements are never changed.
     pub(crate) fn is_support(&self, module: ModuleId) -> bool {
         self.support.contains(&module)
+    }
+
+    /// The module that a name is imported from, by whatever import of it comes last.
+    pub(crate) fn imported_from(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
+        let bindings = self.resolver.bindings(module, name)?;
+        bindings.iter().rev().find_map(|one| match &one.kind {
+            BindingKind::From { module, name } => Some((self.modules.find(module)?, name.clone())),
+            _ => None,
+        })
+    }
+
+    /// Whether a module held a name at the end that none of its statements binds: its code put it there.
+    pub(crate) fn is_unwritten(&self, module: ModuleId, name: &Name) -> bool {
+        let held = self.trace.modules.get(&self.modules.get(module).name);
+        held.is_some_and(|held| held.names.contains_key(name.as_str()))
+            && self.binders(module, name).is_empty()
     }
 
     /// Whether a module helps the tests without being one of theirs.
@@ -247,6 +263,7 @@ impl<'a> Program<'a> {
                 let from = self.modules.absolute(module, import.level, from);
                 from.is_some_and(|from| {
                     internal(&from)
+                        && !self.is_failed_import(module, stmt)
                         && import.names.iter().all(|alias| {
                             !self.trace.compiled.contains_key(&format!("{from}.{}", alias.name))
                         })
@@ -254,6 +271,37 @@ impl<'a> Program<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a function or a class imports what an internal module does not have.
+    pub(crate) fn is_failed_import(&self, module: ModuleId, stmt: &Stmt) -> bool {
+        let Stmt::ImportFrom(import) = stmt else { return false };
+        let from = import.module.as_ref().map(|name| name.as_str());
+        let Some(from) = self.modules.absolute(module, import.level, from) else { return false };
+        self.is_inside(module, stmt)
+            && import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
+    }
+
+    /// Whether a statement stands in a function or a class.
+    fn is_inside(&self, module: ModuleId, stmt: &Stmt) -> bool {
+        let body = self.modules.get(module).syntax.body();
+        let mut around = body.iter().filter(|one| one.range().contains_range(stmt.range()));
+        around.any(|one| matches!(one, Stmt::FunctionDef(_) | Stmt::ClassDef(_)))
+    }
+
+    /// Whether importing a name from an internal module failed: nothing there, and nothing at the end of the run,
+    /// has the name. A gist's own import of it fails as well.
+    fn fails(&self, from: &str, name: &Name) -> bool {
+        let Some(held) = self.trace.modules.get(from) else { return false };
+        let answers = Name::new_static("__getattr__");
+        let asked = |name: &Name| self.resolver.attribute(from, name).is_some();
+        name != "*"
+            && !held.path.is_empty()
+            && !held.names.contains_key(name.as_str())
+            && !self.trace.modules.contains_key(&format!("{from}.{name}"))
+            && !self.trace.compiled.contains_key(&format!("{from}.{name}"))
+            && !asked(name)
+            && !asked(&answers)
     }
 
     /// What functions ask of internal modules that they import, each with the module that the name stands for;

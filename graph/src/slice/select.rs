@@ -11,6 +11,8 @@ mod roots;
 mod strings;
 mod stubs;
 
+use std::collections::BTreeMap;
+
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +21,7 @@ use exports::EXPORTS;
 use strings::fills_templates;
 
 use super::{
-    Adjustments,
+    Adjustments, hooks,
     plan::{Place, Reason},
     program::{Program, Unit, UnitId},
     prune::{Clause, Head, Node},
@@ -68,6 +70,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) stubs: FxHashSet<Place>,
     pub(crate) dropped_stubs: FxHashMap<Place, String>,
     pub(crate) notes: Vec<String>,
+    /// Hooks of conftests and plugins that take part, by their module.
+    pub(crate) hooks: BTreeMap<String, Vec<Name>>,
     /// Names of methods that are tests of the command, whether or not they were entered.
     methods: FxHashSet<Name>,
     /// Whether what annotations name is needed.
@@ -122,6 +126,8 @@ pub(crate) fn select<'a>(
         let text = module.syntax.source().text();
         text.contains("import_module(") || text.contains("__import__(")
     });
+    let hooks = if adjustments.hooks { hooks::hooks(&program) } else { BTreeMap::new() };
+    let objects = || adjustments.namespaces.iter().chain(hooks.keys()).cloned();
     let mut stubs: FxHashSet<Place> = FxHashSet::default();
     loop {
         let mut search = Search {
@@ -129,10 +135,10 @@ pub(crate) fn select<'a>(
                 program,
                 chosen: FxHashMap::default(),
                 imports: FxHashSet::default(),
-                escaped: adjustments.namespaces.iter().cloned().collect(),
-                registered: adjustments.register.iter().cloned().collect(),
+                escaped: objects().collect(),
+                registered: adjustments.register.iter().chain(hooks.keys()).cloned().collect(),
                 dotted: FxHashSet::default(),
-                named: adjustments.namespaces.iter().cloned().collect(),
+                named: objects().collect(),
                 placed: FxHashSet::default(),
                 listed: FxHashSet::default(),
                 asked: FxHashSet::default(),
@@ -140,6 +146,7 @@ pub(crate) fn select<'a>(
                 stubs: stubs.clone(),
                 dropped_stubs: FxHashMap::default(),
                 notes: Vec::new(),
+                hooks: hooks.clone(),
                 methods: methods.clone(),
                 annotations,
                 future,

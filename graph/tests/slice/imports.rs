@@ -721,3 +721,40 @@ fn an_import_is_had_under_another_name() {
 ",
     );
 }
+
+#[test]
+fn an_import_that_failed_fails_again() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/fast/__init__.py
++NAME = 'fast'
+--- pkg/choice.py
++def load():
++    from .fast import parts
+-    return parts
++try:
++    load()
+-    FAST = True
++except ImportError:
++    FAST = False
+--- test_a.py
++from pkg.choice import FAST
++def test_f():
+*    assert not FAST
+--- trace
+holds pkg.fast NAME other str
+",
+        "test_a.py::test_f",
+        "
+ def load():
+     from .fast import parts
+ try:
+     load()
+ except ImportError:
+     FAST = False
+ def test_f():
+     assert not FAST
+",
+    );
+}

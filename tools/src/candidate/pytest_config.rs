@@ -18,9 +18,12 @@ const PYPROJECT: &str = "pyproject.toml";
 /// Tables of `pyproject.toml`: the second since pytest 9.
 const TABLES: [&[&str]; 2] = [&["tool", "pytest", "ini_options"], &["tool", "pytest"]];
 
-/// Whether a file name is one that pytest reads its configuration from.
+/// Where a distribution says which modules are plugins of pytest, and under which heading.
+const ENTRY_POINTS: (&str, &str) = ("entry_points.txt", "pytest11");
+
+/// Whether a file name is one that pytest reads its configuration or its plugins from.
 pub(super) fn is_config(name: &str) -> bool {
-    name == PYPROJECT || FILES.iter().any(|(file, _)| *file == name)
+    name == PYPROJECT || name == ENTRY_POINTS.0 || FILES.iter().any(|(file, _)| *file == name)
 }
 
 /// Patterns of test modules: pytest's own and those configured in a directory.
@@ -99,9 +102,26 @@ impl Gone<'_> {
     pub(super) fn cleaned(&self, name: &str, text: &str) -> Option<String> {
         if name.ends_with(".toml") {
             self.cleaned_toml(name, text)
+        } else if name == ENTRY_POINTS.0 {
+            self.cleaned_entry_points(text)
         } else {
             self.cleaned_ini(name, text)
         }
+    }
+
+    /// The entry points without plugins that are gone.
+    fn cleaned_entry_points(&self, text: &str) -> Option<String> {
+        let mut is_plugins = false;
+        let stays = |line: &&str| {
+            if let Some(rest) = line.trim().strip_prefix('[') {
+                is_plugins = rest.trim_end_matches(']').trim() == ENTRY_POINTS.1;
+            }
+            let module = line.split_once('=').map_or("", |(_, value)| value.trim());
+            let module = module.split([':', ' ', '[']).next().unwrap_or(module);
+            !(is_plugins && self.is_module_gone(module))
+        };
+        let kept: Vec<&str> = text.lines().filter(stays).collect();
+        (kept.len() != text.lines().count()).then(|| kept.join("\n") + "\n")
     }
 
     fn cleaned_toml(&self, name: &str, text: &str) -> Option<String> {
@@ -478,6 +498,12 @@ mod tests {
             "[tool.pytest.ini_options]\naddopts = [\"-ra\", \"-ppkg\", \"-p pkg.plugin\", \"--slow\"]\n",
             Some("[tool.pytest.ini_options]\naddopts = [\"-ra\"]\n"),
         );
+        check(
+            "entry_points.txt",
+            "[console_scripts]\npkg = pkg.cli:main\n\n[pytest11]\npkg = pkg.plugin\nother=others\n",
+            Some("[console_scripts]\npkg = pkg.cli:main\n\n[pytest11]\nother=others\n"),
+        );
+        check("entry_points.txt", "[console_scripts]\npkg = pkg.cli:main\n", None);
         check("pyproject.toml", "[tool.other]\naddopts = '--slow'\n", None);
         check("pyproject.toml", "not toml", None);
     }

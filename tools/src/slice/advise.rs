@@ -81,6 +81,8 @@ fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest
     if !adjustments.impure || !adjustments.side_effects {
         adjustments.impure = true;
         adjustments.side_effects = true;
+    } else if !adjustments.hooks && graph::ran_hooks(attempt.trace) {
+        adjustments.hooks = true;
     } else if shows && !adjustments.module_names {
         adjustments.module_names = true;
     } else if shows && !adjustments.docstrings {

@@ -37,11 +37,18 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 continue;
             }
             let thing = match target.clone() {
+                Some(Target::Own(home, own)) if program.is_unwritten(home, &own) => {
+                    unwritten(&mut book, selection, unit.module, &reference.name, namespaces);
+                    continue;
+                }
                 Some(target) => thing_of(target),
                 None if scope::is_builtin(&reference.name) => {
                     Thing::Builtin(reference.name.clone())
                 }
-                None => continue,
+                None => {
+                    unwritten(&mut book, selection, unit.module, &reference.name, namespaces);
+                    continue;
+                }
             };
             let late = reference.late;
             let pinned = is_pinned(reference.range);
@@ -153,6 +160,12 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             names.insert(name.clone(), thing);
         }
     }
+    for module in selection.hooks.keys() {
+        // pytest is told by this that it need not warn of a module that it did not load.
+        let loader = Name::new_static("__loader__");
+        let names = book.namespaces.entry(module.clone()).or_default();
+        names.insert(loader.clone(), Thing::Builtin(loader));
+    }
     imports(&mut book, selection);
     let inside: Vec<(Name, Thing)> = book
         .namespaces
@@ -175,6 +188,24 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         });
     }
     book
+}
+
+/// A name that the code of another module puts there while it runs: where that module is an object of its own,
+/// nothing else has it.
+fn unwritten(
+    book: &mut Book,
+    selection: &Selection<'_>,
+    module: ModuleId,
+    name: &Name,
+    namespaces: &BTreeSet<String>,
+) {
+    let program = &selection.program;
+    let Some((home, own)) = program.imported_from(module, name) else { return };
+    let from = program.modules.get(home).name.clone();
+    if program.is_unwritten(home, &own) && namespaces.contains(&from) {
+        book.namespaces.entry(from.clone()).or_default();
+        book.unwritten.insert((from, own, name.clone()));
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of a walk, called in one place")]
@@ -224,6 +255,9 @@ fn inner(
 ) {
     let program = &selection.program;
     let module = program.get(unit).module;
+    if program.is_failed_import(module, import.stmt) {
+        return;
+    }
     let start = import.stmt.start().to_u32();
     let mut internal = false;
     let mut found: Vec<(Name, Option<Thing>)> = Vec::new();

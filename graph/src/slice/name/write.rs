@@ -347,6 +347,23 @@ impl Namer<'_, '_> {
         }
     }
 
+    /// Names for what the code of such modules gives their objects.
+    pub(super) fn write_unwritten(&mut self) {
+        for (module, name, local) in &self.book.unwritten {
+            let program = &self.selection.program;
+            let (Some(flat), Some(home)) =
+                (self.naming.objects.get(module), program.modules.find(module))
+            else {
+                continue;
+            };
+            let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
+            let moment = chosen.filter(|unit| unit.module == home).map(|unit| unit.moment).max();
+            let text = format!("{local} = {flat}.{name}");
+            let reason = format!("what runs of `{module}` gives it this");
+            self.glue(moment.unwrap_or(Moment::START).after(5), text, reason);
+        }
+    }
+
     /// In the code of a module that is an object of its own, `globals()` means that object's.
     fn redirect_globals(&mut self, module: &str, flat: &Name) {
         let program = &self.selection.program;

@@ -74,6 +74,11 @@ impl Search<'_, '_> {
             if self.shows_exports(id) {
                 self.selection.named.insert(module.clone());
             }
+            // What holds hooks is there for pytest alone.
+            let asked = self.adjustments.namespaces.contains(&module);
+            if self.selection.hooks.contains_key(&module) && !asked {
+                continue;
+            }
             if self.selection.is_namespace(&module) {
                 self.fill_namespace(id, &module);
                 continue;

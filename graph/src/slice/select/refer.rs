@@ -20,8 +20,12 @@ impl Search<'_, '_> {
             // A name that only an external star import can bring.
             let stars = program.resolver.bindings(module, &reference.name).is_none()
                 && !scope::is_builtin(&reference.name);
+            let from = program.imported_from(module, &reference.name);
             if stars {
                 self.external_stars(module, &reference.name);
+            }
+            if let Some((home, name)) = from {
+                self.refer_unwritten(home, &name);
             }
             return;
         };
@@ -47,7 +51,34 @@ impl Search<'_, '_> {
             Target::Own(home, own) => {
                 self.keep_nested_import(module, &reference.name);
                 self.ask_exports(home, &own);
+                if self.program().binders(home, &own).is_empty() {
+                    self.refer_unwritten(home, &own);
+                }
                 self.require(home, &own, Reason::Referenced(place, reference.name.to_string()));
+            }
+        }
+    }
+
+    /// A name of a module that no statement there binds: its code put it there by `globals()` or the like, and
+    /// whatever that module does at its top level may have.
+    fn refer_unwritten(&mut self, home: ModuleId, name: &Name) {
+        let program = self.program();
+        let module = program.modules.get(home);
+        let held = program.trace.modules.get(&module.name);
+        let text = module.syntax.source().text();
+        if !held.is_some_and(|held| held.names.contains_key(name.as_str()))
+            || !["globals()", "vars()", "locals()", "sys.modules["]
+                .iter()
+                .any(|by| text.contains(by))
+        {
+            return;
+        }
+        let place = module.name.clone();
+        for unit in program.units_of(home).to_vec() {
+            let stmt = self.program().get(unit).stmt;
+            let acts = matches!(stmt, Stmt::Expr(_) | Stmt::For(_) | Stmt::If(_) | Stmt::With(_));
+            if acts || !is_definition(stmt) && calls_globals(stmt) {
+                self.keep(unit, Reason::Demanded(place.clone(), name.to_string()));
             }
         }
     }

@@ -31,6 +31,10 @@ impl Search<'_, '_> {
             self.demand(&module, &Name::new(name));
             self.selection.registered.insert(module);
         }
+        for (module, hooks) in self.selection.hooks.clone() {
+            let hooks = hooks.into_iter().map(|hook| (module.clone(), hook));
+            self.selection.asked.extend(hooks);
+        }
         for (module, name) in examples {
             self.demand(module, name);
         }
@@ -95,6 +99,11 @@ impl Search<'_, '_> {
             Stmt::FunctionDef(function) => {
                 let called = program.ran(unit.module).function(unit.first_line);
                 let name = function.name.as_str();
+                let module = &program.modules.get(unit.module).name;
+                let hooks = self.selection.hooks.get(module);
+                if hooks.is_some_and(|hooks| hooks.contains(&function.name.id)) {
+                    return Some(Reason::Configuration);
+                }
                 if program.is_support(unit.module) && name.starts_with("pytest_") {
                     // A hook of a conftest is no hook in a test module, but for the one that makes
                     // parameters.

@@ -1,0 +1,85 @@
+//! Hooks of conftests and plugins that a gist has pytest take: none but the original's, under their own names.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::{Expr, Stmt, StmtAssign};
+
+use super::told::filled;
+use crate::{
+    blocks::{Line, Outline, Role},
+    codebase::Codebase,
+    scorers::Executed,
+};
+
+const PLUGINS: &str = "pytest_plugins";
+const PREFIX: &str = "pytest_";
+
+/// Whether a statement only names plugins: modules of the repository's own, and those that it names itself.
+pub(super) fn names_plugins(
+    statement: &str,
+    codebase: &Codebase,
+    is_internal: &(dyn Fn(&str) -> bool + Sync),
+) -> bool {
+    let Some(names) = list(statement) else { return false };
+    let is_original = |name: &str| {
+        let (single, double) = (format!("'{name}'"), format!("\"{name}\""));
+        let lines = codebase.files().iter().flat_map(|file| &file.outline.lines);
+        let mut lines = lines.filter(|line| line.binds.iter().any(|name| name == PLUGINS));
+        lines.any(|line| line.text.contains(&single) || line.text.contains(&double))
+    };
+    names.iter().all(|name| is_internal(name) || is_original(name))
+}
+
+fn list(statement: &str) -> Option<Vec<String>> {
+    let parsed = ruff_python_parser::parse_module(statement).ok()?;
+    let [Stmt::Assign(StmtAssign { targets, value, .. })] = parsed.suite().as_slice() else {
+        return None;
+    };
+    let [Expr::Name(target)] = &targets[..] else { return None };
+    let Expr::List(list) = value.as_ref() else { return None };
+    let text = |expr: &Expr| Some(expr.as_string_literal_expr()?.value.to_str().to_owned());
+    (target.id.as_str() == PLUGINS).then(|| list.elts.iter().map(text).collect())?
+}
+
+/// Whether a statement speaks of hooks in any other way than by telling an object of a function under its own
+/// name.
+pub(super) fn changes_hooks(statement: &str) -> bool {
+    let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
+    let [Stmt::Expr(node)] = parsed.suite().as_slice() else { return true };
+    let Expr::Call(call) = node.value.as_ref() else { return true };
+    let Some(object) = filled(call) else { return true };
+    let own = usize::from(object.starts_with(PREFIX));
+    let told = call.arguments.keywords.iter().filter(|keyword| {
+        let (name, value) = (keyword.arg.as_ref(), keyword.value.as_name_expr());
+        name.zip(value).is_some_and(|(name, value)| name.starts_with(PREFIX) && name.id == value.id)
+    });
+    statement.matches(PREFIX).count() != 2 * told.count() + own
+}
+
+/// Hooks at the top level of a gist that names plugins, where nothing of them ran in the original; their lines.
+pub fn idle_hooks<'a>(
+    gist: &'a Outline,
+    codebase: &'a Codebase,
+    executed: &Executed,
+) -> Vec<&'a Line> {
+    if !gist.lines.iter().any(|line| line.binds.iter().any(|name| name == PLUGINS)) {
+        return Vec::new();
+    }
+    let is_hook = |line: &&Line| line.block.starts_with(PREFIX) && !line.block.contains('.');
+    let ran = |line: &Line| {
+        codebase.places(line).any(|place| {
+            let first = codebase.line(place).first;
+            executed.lines(codebase.path(place)).binary_search(&first).is_ok()
+        })
+    };
+    let hooks = gist.lines.iter().filter(is_hook);
+    let is_inside = |line: &&Line| !matches!(line.role, Role::Definition | Role::Decorator);
+    let alive: BTreeSet<&str> = hooks
+        .clone()
+        .filter(|line| is_inside(line) && ran(line))
+        .map(|line| line.block.as_str())
+        .collect();
+    hooks
+        .filter(|line| line.role == Role::Definition && !alive.contains(line.block.as_str()))
+        .collect()
+}

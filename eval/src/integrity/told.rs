@@ -1,0 +1,94 @@
+//! Names that an object in the place of a module is told, where the module itself imports them: `vars(m).update(k=v)`.
+
+use ruff_python_ast::{Expr, ExprCall, Stmt};
+use ruff_text_size::{Ranged, TextSize};
+
+use super::bindings::{Bindings, chain};
+use crate::{
+    blocks::Role,
+    codebase::{CodeFile, Codebase},
+};
+
+/// Where such a value stands, and what is written there.
+pub(super) struct Told {
+    pub(super) at: TextSize,
+    pub(super) name: String,
+}
+
+/// All values under names that the original's module of that name has by an import of the same thing.
+pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) -> Vec<Told> {
+    let mut found = Vec::new();
+    for stmt in body {
+        let Stmt::Expr(node) = stmt else { continue };
+        let Expr::Call(call) = node.value.as_ref() else { continue };
+        let Some(name) = filled(call) else { continue };
+        let files: Vec<&CodeFile> = made(name, body, bindings)
+            .into_iter()
+            .flat_map(|module| codebase.files().iter().filter(move |file| is_module(file, &module)))
+            .collect();
+        for keyword in &call.arguments.keywords {
+            let (Some(key), Expr::Name(value)) = (&keyword.arg, &keyword.value) else { continue };
+            let Some(full) = bindings.resolve(&value.id) else { continue };
+            let last = full.rsplit('.').next().unwrap_or(&full);
+            let imports = |file: &&CodeFile| {
+                let lines = file.outline.lines.iter();
+                let mut lines =
+                    lines.filter(|line| line.role == Role::Import && line.block.is_empty());
+                lines.any(|line| {
+                    let mut words = line.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                    line.binds.iter().any(|name| name == key.as_str())
+                        && words.any(|word| word == last)
+                })
+            };
+            if files.iter().any(imports) {
+                found.push(Told { at: value.start(), name: value.id.to_string() });
+            }
+        }
+    }
+    found
+}
+
+/// The object that a call of `vars(m).update(...)` fills.
+pub(super) fn filled(call: &ExprCall) -> Option<&str> {
+    let method = call.func.as_attribute_expr().filter(|method| &method.attr == "update")?;
+    let table = method.value.as_call_expr()?;
+    let [Expr::Name(object)] = &table.arguments.args[..] else { return None };
+    let is_table = table.func.as_name_expr().is_some_and(|name| name.id.as_str() == "vars");
+    (is_table && call.arguments.args.is_empty()).then_some(object.id.as_str())
+}
+
+/// The names under which a file makes the module that it calls so.
+fn made(name: &str, body: &[Stmt], bindings: &Bindings<'_>) -> Vec<String> {
+    let assigned = body.iter().filter_map(|stmt| match stmt {
+        Stmt::Assign(node) => Some(node),
+        _ => None,
+    });
+    let called = assigned.filter(|node| {
+        let mut names = node.targets.iter().filter_map(Expr::as_name_expr);
+        names.any(|target| target.id.as_str() == name)
+    });
+    called.filter_map(|node| module(&node.value, bindings)).collect()
+}
+
+/// The name of the module that an expression makes.
+fn module(value: &Expr, bindings: &Bindings<'_>) -> Option<String> {
+    let call = value.as_call_expr()?;
+    let full = bindings.resolve(&chain(&call.func)?)?;
+    let [Expr::StringLiteral(text)] = &call.arguments.args[..] else { return None };
+    let is_made = full == "types.ModuleType" && call.arguments.keywords.is_empty();
+    is_made.then(|| text.value.to_str().to_owned())
+}
+
+/// Whether all that a statement does is to make a module and to name it.
+pub(super) fn makes_module(statement: &str, bindings: &Bindings<'_>) -> bool {
+    let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return false };
+    let [Stmt::Assign(node)] = parsed.suite().as_slice() else { return false };
+    module(&node.value, bindings).is_some()
+}
+
+/// Whether a file is that of a module, under whatever root.
+fn is_module(file: &CodeFile, module: &str) -> bool {
+    let path = format!("/{}", file.path);
+    let stem = module.replace('.', "/");
+    path.ends_with(&format!("/{stem}.py")) || path.ends_with(&format!("/{stem}/__init__.py"))
+}

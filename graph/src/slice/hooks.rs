@@ -1,0 +1,109 @@
+//! Hooks of conftests and of plugins that the repository has: which of them a gist can have as well.
+//!
+//! pytest takes the hooks of a conftest or a plugin, and of a test module none but the one that makes parameters.
+//! In a gist an object that bears the module's name holds them, and `pytest_plugins` names it. It says which they
+//! are, and what is written; what a hook does is its own affair.
+
+use std::collections::BTreeMap;
+
+use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_text_size::Ranged;
+
+use super::program::Program;
+use crate::trace::Trace;
+
+/// What pytest calls when it has read the gist, or calls again for plugins that come late. What makes parameters
+/// works in the gist itself.
+const HOOKS: &[&str] = &[
+    "pytest_addoption",
+    "pytest_assertrepr_compare",
+    "pytest_assertion_pass",
+    "pytest_collection_finish",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_deselected",
+    "pytest_exception_interact",
+    "pytest_fixture_post_finalizer",
+    "pytest_fixture_setup",
+    "pytest_itemcollected",
+    "pytest_make_parametrize_id",
+    "pytest_pycollect_makeitem",
+    "pytest_pyfunc_call",
+    "pytest_runtest_call",
+    "pytest_runtest_logfinish",
+    "pytest_runtest_logreport",
+    "pytest_runtest_logstart",
+    "pytest_runtest_makereport",
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+    "pytest_runtestloop",
+    "pytest_sessionfinish",
+    "pytest_unconfigure",
+    "pytest_warning_recorded",
+];
+
+/// What names further plugins.
+pub(crate) const PLUGINS: &str = "pytest_plugins";
+
+/// Whether any hook ran that a gist can have.
+pub fn ran_hooks(trace: &Trace) -> bool {
+    let is_hook = |name: &str| HOOKS.binary_search(&name).is_ok();
+    trace.files.iter().flat_map(|file| &file.functions).any(|function| is_hook(&function.name))
+}
+
+/// The hooks that ran, by the module that defines them at its top level.
+pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
+    let mut found: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+    for id in program.unit_ids() {
+        let unit = program.get(id);
+        let Stmt::FunctionDef(function) = unit.stmt else { continue };
+        let is_hook = HOOKS.binary_search(&function.name.as_str()).is_ok();
+        if is_hook && program.ran(unit.module).function(unit.first_line).is_some() {
+            let module = program.modules.get(unit.module).name.clone();
+            found.entry(module).or_default().push(function.name.id.clone());
+        }
+    }
+    found
+}
+
+/// The names of plugins that a statement gives, where it is plain.
+pub(crate) fn plugins(stmt: &Stmt) -> Option<Vec<String>> {
+    let Stmt::Assign(node) = stmt else { return None };
+    let text = |expr: &Expr| match expr {
+        Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
+        _ => None,
+    };
+    match node.value.as_ref() {
+        Expr::List(list) => list.elts.iter().map(text).collect(),
+        Expr::Tuple(list) => list.elts.iter().map(text).collect(),
+        one => text(one).map(|one| vec![one]),
+    }
+}
+
+/// The statement that has pytest take the hooks, besides the plugins that kept statements name.
+pub(crate) fn statement<'s>(
+    modules: impl Iterator<Item = &'s String>,
+    kept: impl Iterator<Item = &'s Stmt>,
+) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for stmt in kept {
+        names.extend(plugins(stmt)?);
+    }
+    let before = names.len();
+    for module in modules {
+        if !names.contains(module) {
+            names.push(module.clone());
+        }
+    }
+    let list: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    (names.len() > before).then(|| format!("{PLUGINS} = [{}]", list.join(", ")))
+}
+
+/// Where a statement stands.
+pub(crate) fn names_plugins(stmt: &Stmt) -> bool {
+    let Stmt::Assign(node) = stmt else { return false };
+    node.targets.iter().any(|target| {
+        matches!(target, Expr::Name(name) if name.id.as_str() == PLUGINS && name.start() == node.start())
+    })
+}
