@@ -3,6 +3,7 @@
 //!
 //! This crate starts no process, opens no socket and is never async.
 
+mod asked;
 mod assemble;
 mod beneath;
 mod cache;
@@ -27,6 +28,7 @@ mod trace;
 mod tree;
 mod walk;
 
+pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use context::{Context, ContextOptions, context, count_tokens, map, summary};

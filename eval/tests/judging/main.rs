@@ -6,6 +6,7 @@ mod benching;
 mod cheats;
 mod failing;
 mod helped;
+mod hooks;
 mod left;
 mod modules;
 mod mutations;

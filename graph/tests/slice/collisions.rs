@@ -476,3 +476,50 @@ helps tests/base.py
 ",
     );
 }
+
+#[test]
+fn a_name_for_another_s_thing_is_given_only_where_that_has_it() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/theory.py
++def gcd(a, b):
+*    return a
+--- pkg/numbers.py
++def two(a, b):
+*    return b
+--- pkg/kinds.py
++from .numbers import two as fast_gcd
++def first(a):
+*    return fast_gcd(a, a)
++def second(a):
+*    return fast_gcd(a, a)
+--- pkg/ground.py
++from .theory import gcd as fast_gcd
++if True:
++    gcd = fast_gcd
+--- test_a.py
++from pkg.ground import gcd
++from pkg.kinds import first, second
++def test_f():
+*    assert gcd(1, 2) == first(1) == second(1)
+",
+        "test_a.py::test_f",
+        "
+ def gcd(a, b):
+     return a
++gcd_theory = gcd
+ if True:
+~    gcd = gcd_theory
+ def two(a, b):
+     return b
++fast_gcd = two
+ def first(a):
+     return fast_gcd(a, a)
+ def second(a):
+     return fast_gcd(a, a)
+ def test_f():
+     assert gcd(1, 2) == first(1) == second(1)
+",
+    );
+}

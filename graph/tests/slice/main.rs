@@ -15,6 +15,7 @@ mod early;
 mod effects;
 mod functions;
 mod harness;
+mod hooks;
 mod imports;
 mod marked;
 mod names;

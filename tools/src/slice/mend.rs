@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Phase, Place, Reason};
+use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Phase, Place, Reason, Source};
 
 use super::{SliceRequest, advise::Attempt};
 use crate::execute::Raised;
@@ -61,6 +61,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             }
         }
         "ModuleNotFoundError" | "ImportError" => {
+            asked_from_outside(raised, attempt, adjustments);
             let name = quoted(message, "cannot import name ");
             if let Some(module) = quoted(message, "No module named ").filter(internal) {
                 // Code that computes what it imports goes through whatever the module has.
@@ -89,6 +90,44 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             }
         }
         _ => {}
+    }
+}
+
+/// What modules from outside ask of the repository's when they are loaded, where one of them failed at that: all
+/// that the original loaded from its first test on, and those of the package that failed.
+fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let trace = attempt.trace;
+    let of_file = |file: &str| trace.external.iter().find(|(_, path)| path.as_str() == file);
+    let mut frames = raised.frames.iter().rev().map(|(file, ..)| file.as_str());
+    let Some((failed, _)) = frames.find(|file| file.starts_with('/')).and_then(of_file) else {
+        return;
+    };
+    let top = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let failed = top(failed);
+    let is_internal = |name: &str| trace.modules.contains_key(name);
+    let tops: BTreeSet<String> = trace.modules.keys().map(|name| top(name)).collect();
+    for (module, path) in &trace.external {
+        let is_one = trace.late.binary_search(module).is_ok() || top(module) == failed;
+        if !is_one || !path.ends_with(".py") {
+            continue;
+        }
+        // A file that cannot be read from here asks for nothing that is known.
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        if !tops.iter().any(|top| text.contains(top.as_str())) {
+            continue;
+        }
+        for (from, name) in graph::asked(Source::new(path, text), &is_internal) {
+            let Some(name) = name else {
+                add(&mut adjustments.register, from);
+                continue;
+            };
+            let inner = format!("{from}.{name}");
+            if is_internal(&inner) {
+                add(&mut adjustments.register, inner);
+            } else {
+                add(&mut adjustments.demands, (from, name));
+            }
+        }
     }
 }
 

@@ -1,0 +1,128 @@
+//! Hooks of conftests that a gist has pytest take: the original's, and no others.
+
+use super::{
+    bed::Original,
+    modules::{Case, HONEST, REFUSED, check},
+};
+
+const HOOKED: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        (
+            "tests/conftest.py",
+            "import pytest\n\nREADY = []\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_setup(item):\n    READY.append(item.name)\n\n\n@pytest.fixture\ndef ready():\n    return list(READY)\n",
+        ),
+        (
+            "tests/lax/conftest.py",
+            "def pytest_pyfunc_call(pyfuncitem):\n    return True\n\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n",
+        ),
+        ("tests/lax/test_other.py", "def test_other():\n    pass\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\n\n\ndef test_double(ready):\n    assert ready == [\"test_double\"]\n    assert double(1) == 2\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+const GIST: &str = "import sys\nimport types\nconftest = sys.modules[\"conftest\"] = types.ModuleType(\"conftest\")\nimport pytest\nREADY = []\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_setup(item):\n    READY.append(item.name)\nvars(conftest).update(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup)\n@pytest.fixture\ndef ready():\n    return list(READY)\ndef double(value):\n    return value * 2\ndef test_double(ready):\n    assert ready == [\"test_double\"]\n    assert double(1) == 2\npytest_plugins = [\"conftest\"]\n";
+
+const WRONG: (&str, &str) = ("return value * 2", "return 5");
+const TELLS: &str = "pytest_runtest_setup=pytest_runtest_setup)\n";
+const LINE: &str =
+    "vars(conftest).update(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup)\n";
+const NAMES: &str = "pytest_plugins = [\"conftest\"]\n";
+
+#[test]
+fn only_the_hooks_of_the_original_take_part() {
+    check(
+        &HOOKED,
+        GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "none of them",
+                edits: &[(LINE, ""), (NAMES, "")],
+                expected: "fidelity 0, run-time error",
+            },
+            Case {
+                what: "a hook of the gist's own",
+                edits: &[
+                    WRONG,
+                    (
+                        TELLS,
+                        "pytest_runtest_setup=pytest_runtest_setup, pytest_pyfunc_call=pytest_pyfunc_call)\n",
+                    ),
+                    (
+                        "READY = []\n",
+                        "READY = []\ndef pytest_pyfunc_call(pyfuncitem):\n    return 1\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a hook of another conftest, which nothing called",
+                edits: &[
+                    WRONG,
+                    (
+                        TELLS,
+                        "pytest_runtest_setup=pytest_runtest_setup, pytest_pyfunc_call=pytest_pyfunc_call)\n",
+                    ),
+                    (
+                        "READY = []\n",
+                        "READY = []\ndef pytest_pyfunc_call(pyfuncitem):\n    return True\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another function under the name of a hook",
+                edits: &[
+                    WRONG,
+                    (TELLS, "pytest_runtest_setup=pytest_runtest_setup, pytest_pyfunc_call=lax)\n"),
+                    ("READY = []\n", "READY = []\ndef lax(pyfuncitem):\n    return True\n"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a hook that the object is given in another way",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nsetattr(conftest, \"pytest_pyfunc_call\", lax)\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a name of a hook that is put together",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nvars(conftest)[\"py\" + \"test_pyfunc_call\"] = lax\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a class in the place of the module",
+                edits: &[
+                    WRONG,
+                    (
+                        "types.ModuleType(\"conftest\")",
+                        "type(\"Conftest\", (), {\"__loader__\": __loader__, \"py\" \"test_pyfunc_call\": lambda pyfuncitem: True})",
+                    ),
+                    (LINE, ""),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a plugin that the original does not name",
+                edits: &[WRONG, (NAMES, "pytest_plugins = [\"conftest\", \"pytester\"]\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -1,0 +1,77 @@
+//! Hooks of conftests and plugins, which are none in a test module.
+
+use super::harness::check;
+
+const FILES: &str = r#"
+--- pkg/__init__.py
+--- pkg/plugin.py
++import pytest
++WRAPPED = []
++def pytest_configure(config):
++    WRAPPED.append(config)
++def pytest_collect_file(file_path):
++    return None
++@pytest.hookimpl(tryfirst=True)
++def pytest_pyfunc_call(pyfuncitem):
+*    WRAPPED.append(pyfuncitem)
++def pytest_runtest_setup(item):
+-    WRAPPED.clear()
+--- conftest.py
++pytest_plugins = ("pytester",)
++def pytest_runtest_setup(item):
+*    item.seen = True
++def pytest_generate_tests(metafunc):
+-    metafunc.parametrize("a", [1])
+--- test_a.py
++def test_f():
+*    assert True
+"#;
+
+#[test]
+fn hooks_are_left_out_where_nothing_asks_for_them() {
+    check(
+        FILES,
+        "test_a.py::test_f",
+        r#"
+ pytest_plugins = ("pytester",)
+ def test_f():
+     assert True
+ import pytest
+ WRAPPED = []
+ @pytest.hookimpl(tryfirst=True)
+ def pytest_pyfunc_call(pyfuncitem):
+     WRAPPED.append(pyfuncitem)
+"#,
+    );
+}
+
+#[test]
+fn hooks_that_ran_are_held_by_objects_in_the_place_of_their_modules() {
+    let files = format!("{FILES}--- adjustments\n{{\"hooks\": true}}\n");
+    check(
+        &files,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++conftest = sys.modules["conftest"] = types.ModuleType("conftest")
++plugin = sys.modules["pkg.plugin"] = types.ModuleType("pkg.plugin")
+ pytest_plugins = ("pytester",)
+ def pytest_runtest_setup(item):
+     item.seen = True
++vars(conftest).update(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup)
+ def test_f():
+     assert True
+ import pytest
+ WRAPPED = []
+ def pytest_configure(config):
+     WRAPPED.append(config)
+ @pytest.hookimpl(tryfirst=True)
+ def pytest_pyfunc_call(pyfuncitem):
+     WRAPPED.append(pyfuncitem)
++vars(plugin).update(__loader__=__loader__, pytest_configure=pytest_configure, pytest_pyfunc_call=pytest_pyfunc_call)
++pytest_plugins = ["pytester", "conftest", "pkg.plugin"]
+"#,
+    );
+}
