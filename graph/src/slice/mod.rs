@@ -266,7 +266,11 @@ impl Sliceable {
                         let one = executed.iter().find(|one| one.path == module.path());
                         // What of the tests' support stays is what the original ran, for other tests too.
                         if !self.helpers.contains(&id) && !self.support.contains(&id) {
-                            ran.narrow(&module.syntax, one);
+                            // What was missed since then ran at another time: not every run does the same.
+                            let missed = adjustments.more_stubs.iter();
+                            let missed = missed.filter(|place| place.path == module.path());
+                            let missed = missed.map(|place| place.line).collect();
+                            ran.narrow(&module.syntax, one, &missed);
                         }
                         if threads {
                             ran.thread_jumps(&module.syntax);

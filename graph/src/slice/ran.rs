@@ -56,16 +56,22 @@ impl Ran {
 
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
     /// class bodies and imports keep what the original run says: a gist leaves imports out. So do methods that
-    /// [decide](decides), as long as they are called.
-    pub(crate) fn narrow(&mut self, syntax: &Syntax, executed: Option<&Executed>) {
+    /// [decide](decides), as long as they are called, and functions that were `missed` since, by their first lines.
+    pub(crate) fn narrow(
+        &mut self,
+        syntax: &Syntax,
+        executed: Option<&Executed>,
+        missed: &FxHashSet<u32>,
+    ) {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
-        self.functions.retain(|line, _| functions.contains(line));
+        self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
         each_function(syntax.body(), &mut |function| {
-            if decides(&function.name) {
+            let first = syntax.source().line(function.start());
+            if decides(&function.name) || missed.contains(&first) {
                 return;
             }
             scope::for_each_statement(&function.body, &mut |stmt| {

@@ -8,7 +8,7 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_expr, walk_interpolated_string_element, walk_pattern},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prune::{Clause, Head, Node, Role, bound_by};
 use crate::scope::{self, Bound};
@@ -91,6 +91,8 @@ enum Kind {
 struct Scope {
     kind: Kind,
     bound: Bound,
+    /// Of a class: from where on its own names are bound. What stands before means others.
+    from: FxHashMap<Name, TextSize>,
     /// Names that a function binds otherwise than by imports, in what is left of it.
     rebound: FxHashSet<Name>,
 }
@@ -102,6 +104,29 @@ struct Scanner<'a> {
     dead: bool,
     /// Where the first arguments of calls that list names end.
     listed: FxHashSet<TextSize>,
+}
+
+/// From where on statements of a class bind names: each name where that is first so.
+fn bound_from(body: &[Stmt], from: &mut FxHashMap<Name, TextSize>) {
+    for stmt in body {
+        let (names, place) = match stmt {
+            // What comes later in a loop comes earlier, too.
+            Stmt::For(_) | Stmt::While(_) => {
+                (scope::bound(std::slice::from_ref(stmt)).local, stmt.start())
+            }
+            Stmt::FunctionDef(_)
+            | Stmt::ClassDef(_)
+            | Stmt::Assign(_)
+            | Stmt::AnnAssign(_)
+            | Stmt::Import(_)
+            | Stmt::ImportFrom(_) => (scope::bound(std::slice::from_ref(stmt)).local, stmt.end()),
+            _ => (scope::bound_directly(stmt).into_iter().collect(), stmt.start()),
+        };
+        for name in names {
+            from.entry(name).or_insert(place);
+        }
+        scope::for_each_block(stmt, |block| bound_from(block, from));
+    }
 }
 
 enum Found {
@@ -206,7 +231,10 @@ impl<'a> Scanner<'a> {
                 }
                 let bound = scope::bound(&class.body);
                 let kind = Kind::Class(stmt.start());
+                let mut from = FxHashMap::default();
+                bound_from(&class.body, &mut from);
                 self.scope(kind, bound, FxHashSet::default(), |scanner| {
+                    scanner.scopes.last_mut().expect("a scope").from = from;
                     scanner.nodes(&clause.body);
                 });
                 if typed {
@@ -276,7 +304,7 @@ impl<'a> Scanner<'a> {
         rebound: FxHashSet<Name>,
         inside: impl FnOnce(&mut Self),
     ) {
-        self.scopes.push(Scope { kind, bound, rebound });
+        self.scopes.push(Scope { kind, bound, from: FxHashMap::default(), rebound });
         inside(self);
         self.scopes.pop();
     }
@@ -285,7 +313,8 @@ impl<'a> Scanner<'a> {
         let Some(params) = params else { return false };
         let mut bound = Bound::default();
         bound.local.extend(params.type_params.iter().map(|param| param.name().id.clone()));
-        self.scopes.push(Scope { kind: Kind::Inner, bound, rebound: FxHashSet::default() });
+        let (from, rebound) = (FxHashMap::default(), FxHashSet::default());
+        self.scopes.push(Scope { kind: Kind::Inner, bound, from, rebound });
         for param in &params.type_params {
             ruff_python_ast::visitor::walk_type_param(self, param);
         }
@@ -307,7 +336,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn find(&self, name: &Name) -> Found {
+    /// What a name means that is read or bound at a place.
+    fn find(&self, name: &Name, place: TextSize, usage: Usage) -> Found {
         let innermost = self.scopes.len().wrapping_sub(1);
         for (at, scope) in self.scopes.iter().enumerate().rev() {
             if scope.bound.global.contains(name) {
@@ -316,7 +346,8 @@ impl<'a> Scanner<'a> {
             match scope.kind {
                 // Class scopes are seen only from their own statements.
                 Kind::Class(start) if at == innermost => {
-                    if scope.bound.local.contains(name) {
+                    let early = scope.from.get(name).is_some_and(|from| place < *from);
+                    if scope.bound.local.contains(name) && !(early && usage == Usage::Load) {
                         return Found::ClassOrGlobal(start);
                     }
                 }
@@ -334,7 +365,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&mut self, name: &Name, range: TextRange, chain: Vec<(Name, TextRange)>, usage: Usage) {
-        let found = self.find(name);
+        let found = self.find(name, range.start(), usage);
         let class_local = matches!(found, Found::ClassOrGlobal(_));
         if let Found::ClassOrGlobal(start) = found
             && usage == Usage::Load

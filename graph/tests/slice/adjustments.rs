@@ -440,3 +440,39 @@ fn a_module_is_loaded_by_an_import_of_the_original() {
 ",
     );
 }
+
+#[test]
+fn a_method_that_one_run_did_not_call_is_what_the_original_did_with_it() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++class Number:
++    def ask(self, name):
+*        return getattr(self, name)()
++    def real(self):
+*        if self:
+*            return True
+-        return False
+--- test_a.py
++from pkg.mod import Number
++def test_f():
+*    assert Number().ask('real')
+--- adjustments
+{"executed": [{"path": "pkg/mod.py", "lines": [1, 2, 3, 4], "functions": [2]},
+ {"path": "test_a.py", "lines": [2, 3], "functions": [2]}],
+ "stubs": [], "more_stubs": [{"path": "pkg/mod.py", "line": 4}]}
+"#,
+        "test_a.py::test_f",
+        "
+ class Number:
+     def ask(self, name):
+         return getattr(self, name)()
+     def real(self):
+         if self:
+             return True
+ def test_f():
+     assert Number().ask('real')
+",
+    );
+}

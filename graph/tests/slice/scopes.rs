@@ -296,3 +296,40 @@ fn a_loop_at_the_top_level_keeps_its_own_target() {
 ",
     );
 }
+
+#[test]
+fn what_a_class_reads_before_it_binds_the_name_is_the_module_s() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/plug.py
++def plug():
+*    return 'other'
+--- pkg/base.py
++import socket as plug
++class Factory:
++    before = plug.AF_INET
++    def plug(self, family: plug.AddressFamily = plug.AF_INET):
+*        return family
++    after = plug
+--- test_a.py
++from pkg.base import Factory
++from pkg.plug import plug
++def test_f():
+*    assert Factory().plug() and plug()
+",
+        "test_a.py::test_f",
+        "
+ import socket as plug
+ class Factory:
+     before = plug.AF_INET
+     def plug(self, family: plug.AddressFamily = plug.AF_INET):
+         return family
+     after = plug
+ def plug():
+     return 'other'
+ def test_f():
+     assert Factory().plug() and plug()
+",
+    );
+}
