@@ -183,11 +183,11 @@ impl Gone<'_> {
             ini.replace(section, "addopts", &[join(&kept)]);
             changed = true;
         }
-        if let Some(value) = ini.value(section, "filterwarnings") {
-            if let Some(kept) = self.filters_kept(&value) {
-                ini.replace(section, "filterwarnings", &kept);
-                changed = true;
-            }
+        if let Some(value) = ini.value(section, "filterwarnings")
+            && let Some(kept) = self.filters_kept(&value)
+        {
+            ini.replace(section, "filterwarnings", &kept);
+            changed = true;
         }
         for key in self.strict_keys() {
             if ini.value(section, key).is_some() {
