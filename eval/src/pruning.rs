@@ -380,8 +380,11 @@ impl<'a> Guards<'a> {
 
     /// The text with them.
     pub fn done(mut self) -> String {
-        // What is put to the same place stands as deep as it was found, the innermost first.
-        self.found.sort_by_key(|(at, text)| (*at, std::cmp::Reverse(indent(text))));
+        // What is put to the same place stands as deep as it was found, the innermost first; of those as deep what
+        // belongs to the statement before comes before what follows it.
+        self.found.sort_by_key(|(at, text)| {
+            (*at, std::cmp::Reverse(indent(text)), !text.trim_start().starts_with("else:"))
+        });
         self.found.dedup();
         let mut out = String::with_capacity(self.text.len());
         let mut done = 0;

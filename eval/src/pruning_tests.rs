@@ -40,6 +40,11 @@ fn what_never_ran_may_go_and_is_guarded() {
         short,
         "def all_of(items):\n    for item in items:\n        if item is None:\n            pass\n        elif item:\n            a = 1\n            check(item)\n        else: GUARD\n    return a\n",
     );
+    check(
+        "def same(a, b):\n    if a.kind == b: #\n        return a == b #\n    elif b:\n        return b\n    return None\n",
+        "def same(a, b):\n    if a.kind == b:\n        return a == b\n",
+        "def same(a, b):\n    if a.kind == b:\n        return a == b\n    else: GUARD\n    GUARD\n",
+    );
     let raises = "def same(a, b):\n    if a != b: #\n        raise Other\n    return a #\n";
     for filler in [":\n        pass", ":\n        ...", ": pass"] {
         let gist = format!("def same(a, b):\n    if a != b{filler}\n    return a\n");

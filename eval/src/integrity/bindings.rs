@@ -24,6 +24,8 @@ pub(super) struct Bindings<'a> {
     own: FxHashSet<String>,
     /// Classes and functions.
     defined: FxHashSet<String>,
+    /// Those of them that are no methods of a class.
+    plain: FxHashSet<String>,
     /// How often a name is given to something.
     times: FxHashMap<String, usize>,
     /// How often a name of the module's own is given to something, and its plain values.
@@ -181,6 +183,11 @@ impl<'a> Bindings<'a> {
         self.defined.contains(name)
     }
 
+    /// Whether all functions and classes of a name are methods, which stand before nothing at the top level.
+    pub(super) fn is_only_method(&self, name: &str) -> bool {
+        !self.plain.contains(name)
+    }
+
     /// Whether a name is that of something imported.
     pub(super) fn is_imported(&self, name: &str) -> bool {
         self.imported.contains_key(name)
@@ -243,6 +250,8 @@ struct Reader<'a> {
     depth: usize,
     /// The function or class around.
     scope: Option<TextRange>,
+    /// Whether that is a class.
+    in_class: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -283,6 +292,9 @@ impl<'a> Reader<'a> {
     fn defined(&mut self, name: &Identifier) {
         self.own(Some(name));
         self.found.defined.insert(name.to_string());
+        if !self.in_class {
+            self.found.plain.insert(name.to_string());
+        }
     }
 
     fn assigned(&mut self, target: &'a Expr, value: &'a Expr) {
@@ -345,9 +357,11 @@ impl<'a> Visitor<'a> for Reader<'a> {
             | Stmt::ClassDef(StmtClassDef { name, .. }) => {
                 self.defined(name);
                 let around = self.scope.replace(stmt.range());
+                let in_class = std::mem::replace(&mut self.in_class, stmt.is_class_def_stmt());
                 self.depth += 1;
                 walk_stmt(self, stmt);
                 self.depth -= 1;
+                self.in_class = in_class;
                 self.scope = around;
                 return;
             }

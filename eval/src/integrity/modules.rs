@@ -200,7 +200,7 @@ impl<'a> Looking<'a> {
                 && !values.is_empty()
                 && values.iter().all(|value| self.is_module(value, names - 1, is_it));
         }
-        let itself = is_itself(value) && !self.bindings.is_defined("sys");
+        let itself = is_itself(value) && self.bindings.is_only_method("sys");
         let made = self.made(value).map(|name| name.split('.').collect::<Vec<_>>());
         itself || made.is_some_and(|name| is_it(&name))
     }

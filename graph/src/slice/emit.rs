@@ -23,7 +23,10 @@ use super::{
     scan::Usage,
     select::{Selection, has_future},
 };
-use crate::{module::ModuleId, scope};
+use crate::{
+    module::{Module, ModuleId},
+    scope,
+};
 
 pub(crate) fn emit(
     selection: &Selection<'_>,
@@ -311,7 +314,19 @@ fn special_names(
             {
                 continue;
             }
+            let mut range = reference.range;
             let text = match reference.name.as_str() {
+                "__package__" if package_of(module).is_some() && !support => {
+                    format!("{:?}", package_of(module).unwrap_or_default())
+                }
+                "__spec__" if package_of(module).is_some() && !support => {
+                    let Some((part, place)) = reference.chain.first() else { continue };
+                    if part.as_str() != "parent" {
+                        continue;
+                    }
+                    range = range.cover(*place);
+                    format!("{:?}", package_of(module).unwrap_or_default())
+                }
                 "__file__" => file_expression(gist_path, module.path()),
                 _ if support => continue,
                 "__path__" if module.is_package => {
@@ -329,12 +344,20 @@ fn special_names(
                 }
                 _ => continue,
             };
-            let text = match inside_double_quotes(unit.stmt, reference.range) {
+            let text = match inside_double_quotes(unit.stmt, range) {
                 true => text.replace('"', "'"),
                 false => text,
             };
-            edits.entry(unit.module).or_default().insert(key(reference.range), text);
+            edits.entry(unit.module).or_default().insert(key(range), text);
         }
+    }
+}
+
+/// The package that a module is, or is in.
+pub(super) fn package_of(module: &Module) -> Option<&str> {
+    match module.is_package {
+        true => Some(&module.name),
+        false => module.name.rsplit_once('.').map(|(package, _)| package),
     }
 }
 

@@ -93,6 +93,8 @@ struct Scope {
     bound: Bound,
     /// Of a class: from where on its own names are bound. What stands before means others.
     from: FxHashMap<Name, TextSize>,
+    /// Whether it is a class with decorators.
+    decorated: bool,
     /// Names that a function binds otherwise than by imports, in what is left of it.
     rebound: FxHashSet<Name>,
 }
@@ -104,6 +106,21 @@ struct Scanner<'a> {
     dead: bool,
     /// Where the first arguments of calls that list names end.
     listed: FxHashSet<TextSize>,
+}
+
+/// What says of a field of a data class that it is none, or another kind of one: `dataclasses` looks for what the
+/// text of an annotation begins with among the names of the class's module.
+fn field_kind(annotation: &Expr) -> Option<&Expr> {
+    let head = match annotation {
+        Expr::Subscript(node) => node.value.as_ref(),
+        other => other,
+    };
+    let name = match head {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(node) => node.attr.as_str(),
+        _ => return None,
+    };
+    matches!(name, "ClassVar" | "InitVar" | "KW_ONLY").then_some(head)
 }
 
 /// From where on statements of a class bind names: each name where that is first so.
@@ -234,7 +251,9 @@ impl<'a> Scanner<'a> {
                 let mut from = FxHashMap::default();
                 bound_from(&class.body, &mut from);
                 self.scope(kind, bound, FxHashSet::default(), |scanner| {
-                    scanner.scopes.last_mut().expect("a scope").from = from;
+                    let own = scanner.scopes.last_mut().expect("a scope");
+                    own.from = from;
+                    own.decorated = !class.decorator_list.is_empty();
                     scanner.nodes(&clause.body);
                 });
                 if typed {
@@ -286,6 +305,10 @@ impl<'a> Scanner<'a> {
                     matches!(self.scopes.last(), Some(Scope { kind: Kind::Function, .. }));
                 if self.annotations && !in_function {
                     self.visit_expr(&assign.annotation);
+                } else if self.scopes.last().is_some_and(|scope| scope.decorated)
+                    && let Some(head) = field_kind(&assign.annotation)
+                {
+                    self.visit_expr(head);
                 }
                 if let Some(value) = &assign.value {
                     self.visit_expr(value);
@@ -304,7 +327,8 @@ impl<'a> Scanner<'a> {
         rebound: FxHashSet<Name>,
         inside: impl FnOnce(&mut Self),
     ) {
-        self.scopes.push(Scope { kind, bound, from: FxHashMap::default(), rebound });
+        let from = FxHashMap::default();
+        self.scopes.push(Scope { kind, bound, from, decorated: false, rebound });
         inside(self);
         self.scopes.pop();
     }
@@ -314,7 +338,8 @@ impl<'a> Scanner<'a> {
         let mut bound = Bound::default();
         bound.local.extend(params.type_params.iter().map(|param| param.name().id.clone()));
         let (from, rebound) = (FxHashMap::default(), FxHashSet::default());
-        self.scopes.push(Scope { kind: Kind::Inner, bound, from, rebound });
+        let kind = Kind::Inner;
+        self.scopes.push(Scope { kind, bound, from, decorated: false, rebound });
         for param in &params.type_params {
             ruff_python_ast::visitor::walk_type_param(self, param);
         }

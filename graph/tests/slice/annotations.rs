@@ -78,3 +78,37 @@ fn annotations_are_references_where_no_module_defers_them() {
 ",
     );
 }
+
+#[test]
+fn what_says_that_a_field_is_none_stays_where_annotations_are_deferred() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/base.py
++from __future__ import annotations
++import typing as ty
++from dataclasses import dataclass
++from typing import Any
++@dataclass
++class Base:
++    kinds: ty.ClassVar[list[Any]] = []
++    name: Any = ''
+--- test_a.py
++from pkg.base import Base
++def test_f():
+*    assert Base('a').kinds == []
+",
+        "test_a.py::test_f",
+        "
+ from __future__ import annotations
+ import typing as ty
+ from dataclasses import dataclass
+ @dataclass
+ class Base:
+     kinds: ty.ClassVar[list[Any]] = []
+     name: Any = ''
+ def test_f():
+     assert Base('a').kinds == []
+",
+    );
+}

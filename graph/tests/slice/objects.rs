@@ -419,3 +419,35 @@ fn exports_are_imported_as_anything_is() {
 ",
     );
 }
+
+#[test]
+fn a_package_that_code_asks_for_its_data_is_found_by_its_name() {
+    check(
+        "
+--- pkg/__init__.py
++VERSION = 1
+--- pkg/words.py
++from importlib import resources
++def text():
+*    package = __spec__ and __spec__.parent
+*    return resources.files(package or __package__).joinpath('words.txt').read_text()
+--- test_a.py
++from pkg.words import text
++def test_f():
+*    assert text()
+",
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++pkg = sys.modules["pkg"] = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/__init__.py', __path__=[__file__.rsplit('/', 1)[0] + '/pkg'], __spec__=__import__("importlib.util", fromlist=['_']).spec_from_file_location("pkg", __file__.rsplit('/', 1)[0] + '/pkg/__init__.py', submodule_search_locations=[__file__.rsplit('/', 1)[0] + '/pkg']))
+ from importlib import resources
+ def text():
+~    package = __spec__ and "pkg"
+~    return resources.files(package or "pkg").joinpath('words.txt').read_text()
+ def test_f():
+     assert text()
+"#,
+    );
+}

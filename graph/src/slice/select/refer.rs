@@ -1,6 +1,6 @@
 //! What a reference or an import of kept code needs: units of other modules, modules, imports from outside.
 
-use super::*;
+use super::{super::emit::package_of, *};
 
 impl Search<'_, '_> {
     pub(super) fn refer(&mut self, id: UnitId, reference: &Reference) {
@@ -16,6 +16,10 @@ impl Search<'_, '_> {
         if reference.usage == Usage::Store && !reference.late {
             return;
         }
+        if matches!(reference.name.as_str(), "__package__" | "__spec__") {
+            self.refer_to_package(module);
+        }
+        let program = self.program();
         let Some(target) = program.target(id, &reference.name, reference.late) else {
             // A name that only an external star import can bring.
             let stars = program.resolver.bindings(module, &reference.name).is_none()
@@ -80,6 +84,27 @@ impl Search<'_, '_> {
             if acts || !is_definition(stmt) && calls_globals(stmt) {
                 self.keep(unit, Reason::Demanded(place.clone(), name.to_string()));
             }
+        }
+    }
+
+    /// Code that asks for its package's name wants to find the package by it, with the data that lie there.
+    fn refer_to_package(&mut self, module: ModuleId) {
+        let program = self.program();
+        if program.is_support(module) {
+            return;
+        }
+        let package = package_of(program.modules.get(module)).map(str::to_owned);
+        let Some(package) = package.filter(|name| program.modules.find(name).is_some()) else {
+            return;
+        };
+        let selection = &mut self.selection;
+        for modules in [
+            &mut selection.escaped,
+            &mut selection.named,
+            &mut selection.placed,
+            &mut selection.registered,
+        ] {
+            modules.insert(package.clone());
         }
     }
 
