@@ -24,5 +24,6 @@ mod prune;
 mod scopes;
 mod support;
 mod text;
+mod unwritten;
 
 use harness::check;
