@@ -316,16 +316,17 @@ fn special_names(
             }
             let mut range = reference.range;
             let text = match reference.name.as_str() {
-                "__package__" if package_of(module).is_some() && !support => {
-                    format!("{:?}", package_of(module).unwrap_or_default())
-                }
-                "__spec__" if package_of(module).is_some() && !support => {
-                    let Some((part, place)) = reference.chain.first() else { continue };
-                    if part.as_str() != "parent" {
-                        continue;
+                "__package__" | "__spec__" if !support => {
+                    let Some(package) = package_of(module) else { continue };
+                    if &reference.name == "__spec__" {
+                        let Some((_, place)) =
+                            reference.chain.first().filter(|(part, _)| part == "parent")
+                        else {
+                            continue;
+                        };
+                        range = range.cover(*place);
                     }
-                    range = range.cover(*place);
-                    format!("{:?}", package_of(module).unwrap_or_default())
+                    format!("{package:?}")
                 }
                 "__file__" => file_expression(gist_path, module.path()),
                 _ if support => continue,

@@ -658,17 +658,15 @@ compiled pkg.tools._fast pkg/tools/_fast.so
 }
 
 #[test]
-fn an_import_in_a_branch_is_had_under_another_name() {
-    check(
-        "
+fn an_import_of_another_module_is_had_under_another_name() {
+    for util in [
+        "+from functools import wraps",
+        "+from typing import TYPE_CHECKING\n+if TYPE_CHECKING:\n-    def wraps(wrapped):\n-        ...\n+else:\n+    from functools import wraps",
+    ] {
+        let files = "
 --- pkg/__init__.py
 --- pkg/util.py
-+from typing import TYPE_CHECKING
-+if TYPE_CHECKING:
--    def wraps(wrapped):
--        ...
-+else:
-+    from functools import wraps
+UTIL
 --- pkg/core.py
 +from pkg.util import wraps as _wraps
 +@_wraps(len)
@@ -678,9 +676,11 @@ fn an_import_in_a_branch_is_had_under_another_name() {
 +from pkg.core import size
 +def test_f():
 *    assert size('a') == 1
-",
-        "test_a.py::test_f",
-        "
+";
+        check(
+            &files.replace("UTIL", util),
+            "test_a.py::test_f",
+            "
  from functools import wraps
 +_wraps = wraps
  @_wraps(len)
@@ -689,37 +689,8 @@ fn an_import_in_a_branch_is_had_under_another_name() {
  def test_f():
      assert size('a') == 1
 ",
-    );
-}
-
-#[test]
-fn an_import_is_had_under_another_name() {
-    check(
-        "
---- pkg/__init__.py
---- pkg/util.py
-+from functools import wraps
---- pkg/core.py
-+from pkg.util import wraps as _wraps
-+@_wraps(len)
-+def size(value):
-*    return len(value)
---- test_a.py
-+from pkg.core import size
-+def test_f():
-*    assert size('a') == 1
-",
-        "test_a.py::test_f",
-        "
- from functools import wraps
-+_wraps = wraps
- @_wraps(len)
- def size(value):
-     return len(value)
- def test_f():
-     assert size('a') == 1
-",
-    );
+        );
+    }
 }
 
 #[test]
