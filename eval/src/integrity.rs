@@ -31,7 +31,7 @@ pub use aliases::{Places, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
-use hooks::{changes_hooks, names_plugins};
+use hooks::{changes_hooks, names_hooks, names_plugins};
 pub use mentions::{Mention, Use as Usage, imports, mentions};
 pub use modules::{TestModules, replaced};
 use place::places;
@@ -273,8 +273,8 @@ impl Examiner<'_> {
         self.bound(line);
         self.compared(line, &text[range]);
         self.left(line, &text[range]);
-        let of_hooks = self.has_hooks && text[range].contains("pytest_") && !self.is_module(line);
-        if of_hooks && !self.names_plugins(line) && changes_hooks(&text[range]) {
+        let of_hooks = self.has_hooks && names_hooks(&text[range]) && !self.is_module(line);
+        if of_hooks && !self.names_plugins(line) && changes_hooks(&text[range], self.bindings) {
             self.add(line, Rule::Tampering, "it speaks of hooks of pytest");
         }
         if line.role == Role::Decorator && !self.codebase.has_block(&line.block) {
@@ -307,7 +307,7 @@ impl Examiner<'_> {
             let is_place = name.ends_with("spec_from_file_location") && places_module(statement);
             // A function of the gist's own, whatever attributes of its name lead to.
             let is_own = self.bindings.is_defined(name) && !self.bindings.is_imported(name);
-            if is_own && is_inside(name) || self.is_told(line, name, statement) {
+            if is_own && is_inside(name) || !called && self.is_told(line, name, statement) {
                 continue;
             }
             if let Some(rule) = judge(full.as_deref(), name, usage)
@@ -423,7 +423,10 @@ impl Examiner<'_> {
         let is_here = |at: TextSize| (line.range.0..line.range.1).contains(&at.to_usize());
         let loads = "__loader__=__loader__";
         let is_loader = name == "__loader__" && statement.matches(name).count() == 2;
-        is_loader && statement.contains(loads) && self.has_hooks && !changes_hooks(statement)
+        is_loader
+            && statement.contains(loads)
+            && self.has_hooks
+            && !changes_hooks(statement, self.bindings)
             || self.told.iter().any(|told| told.name == name && is_here(told.at))
     }
 

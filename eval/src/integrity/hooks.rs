@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::{Expr, Stmt, StmtAssign};
 
-use super::told::filled;
+use super::{
+    bindings::Bindings,
+    told::{filled, made},
+};
 use crate::{
     blocks::{Line, Outline, Role},
     codebase::Codebase,
@@ -41,13 +44,22 @@ fn list(statement: &str) -> Option<Vec<String>> {
     (target.id.as_str() == PLUGINS).then(|| list.elts.iter().map(text).collect())?
 }
 
+/// Whether a statement names hooks, or tells an object of names that it does not say.
+pub(super) fn names_hooks(statement: &str) -> bool {
+    statement.contains(PREFIX) || statement.starts_with("vars(") && statement.contains("**")
+}
+
 /// Whether a statement speaks of hooks in any other way than by telling an object of a function under its own
-/// name.
-pub(super) fn changes_hooks(statement: &str) -> bool {
+/// name, where that is a module which the file makes.
+pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
     let [Stmt::Expr(node)] = parsed.suite().as_slice() else { return true };
     let Expr::Call(call) = node.value.as_ref() else { return true };
     let Some(object) = filled(call) else { return true };
+    let is_hidden = call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+    if is_hidden || made(object, bindings).is_none() {
+        return true;
+    }
     let own = usize::from(object.starts_with(PREFIX));
     let told = call.arguments.keywords.iter().filter(|keyword| {
         let (name, value) = (keyword.arg.as_ref(), keyword.value.as_name_expr());

@@ -22,22 +22,22 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
         let Stmt::Expr(node) = stmt else { continue };
         let Expr::Call(call) = node.value.as_ref() else { continue };
         let Some(name) = filled(call) else { continue };
-        let files: Vec<&CodeFile> = made(name, body, bindings)
+        let files: Vec<&CodeFile> = made(name, bindings)
             .into_iter()
             .flat_map(|module| codebase.files().iter().filter(move |file| is_module(file, &module)))
             .collect();
         for keyword in &call.arguments.keywords {
             let (Some(key), Expr::Name(value)) = (&keyword.arg, &keyword.value) else { continue };
             let Some(full) = bindings.resolve(&value.id) else { continue };
-            let last = full.rsplit('.').next().unwrap_or(&full);
             let imports = |file: &&CodeFile| {
                 let lines = file.outline.lines.iter();
                 let mut lines =
                     lines.filter(|line| line.role == Role::Import && line.block.is_empty());
                 lines.any(|line| {
-                    let mut words = line.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                    let words = line.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                    let words: Vec<&str> = words.collect();
                     line.binds.iter().any(|name| name == key.as_str())
-                        && words.any(|word| word == last)
+                        && full.split('.').all(|part| words.contains(&part))
                 })
             };
             if files.iter().any(imports) {
@@ -57,17 +57,9 @@ pub(super) fn filled(call: &ExprCall) -> Option<&str> {
     (is_table && call.arguments.args.is_empty()).then_some(object.id.as_str())
 }
 
-/// The names under which a file makes the module that it calls so.
-fn made(name: &str, body: &[Stmt], bindings: &Bindings<'_>) -> Vec<String> {
-    let assigned = body.iter().filter_map(|stmt| match stmt {
-        Stmt::Assign(node) => Some(node),
-        _ => None,
-    });
-    let called = assigned.filter(|node| {
-        let mut names = node.targets.iter().filter_map(Expr::as_name_expr);
-        names.any(|target| target.id.as_str() == name)
-    });
-    called.filter_map(|node| module(&node.value, bindings)).collect()
+/// The name of the module that a file makes and calls so, and nothing else.
+pub(super) fn made(name: &str, bindings: &Bindings<'_>) -> Option<String> {
+    module(bindings.once(name)?, bindings)
 }
 
 /// The name of the module that an expression makes.

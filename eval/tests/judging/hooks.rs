@@ -107,6 +107,17 @@ fn only_the_hooks_of_the_original_take_part() {
                 expected: REFUSED,
             },
             Case {
+                what: "a table of names that are not said",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nvars(conftest).update(**{\"py\" \"test_pyfunc_call\": lax})\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "a class in the place of the module",
                 edits: &[
                     WRONG,

@@ -16,8 +16,8 @@ use crate::trace::Trace;
 /// works in the gist itself.
 const HOOKS: &[&str] = &[
     "pytest_addoption",
-    "pytest_assertrepr_compare",
     "pytest_assertion_pass",
+    "pytest_assertrepr_compare",
     "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
@@ -100,10 +100,20 @@ pub(crate) fn statement<'s>(
     (names.len() > before).then(|| format!("{PLUGINS} = [{}]", list.join(", ")))
 }
 
-/// Where a statement stands.
+/// Whether a statement gives the names of plugins.
 pub(crate) fn names_plugins(stmt: &Stmt) -> bool {
     let Stmt::Assign(node) = stmt else { return false };
     node.targets.iter().any(|target| {
         matches!(target, Expr::Name(name) if name.id.as_str() == PLUGINS && name.start() == node.start())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_are_found_by_their_names() {
+        assert!(HOOKS.is_sorted());
+    }
 }
