@@ -216,16 +216,25 @@ fn images_are_made_of_environments() {
     assert!(error.to_string().contains("make one with `gistify image`"), "{error}");
 }
 
+/// Puts a program where it is started from.
+///
+/// Another process writes it: a file that this one has open for writing is open, until it starts
+/// its program, in each child that another test's thread forks meanwhile, and does not start then.
+fn install(program: &Path, at: &Path) {
+    let done = Command::new("install").args(["-m", "755"]).arg(program).arg(at).status();
+    assert!(done.unwrap().success());
+}
+
 #[test]
 fn s21_fail_closed() {
     let directory = tempfile::tempdir().unwrap();
-    let broken = directory.path().join("bwrap");
+    let (text, broken) = (directory.path().join("text"), directory.path().join("bwrap"));
     fs::write(
-        &broken,
+        &text,
         "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
     )
     .unwrap();
-    fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    install(&text, &broken);
     let error = LocalSandbox::isolated_by(&broken, Interrupt::new()).unwrap_err();
     assert!(matches!(error, SandboxError::Unavailable { .. }));
     assert!(error.to_string().contains("No permissions to create new namespace"), "{error}");
@@ -233,7 +242,8 @@ fn s21_fail_closed() {
     let error = LocalSandbox::isolated_by(&missing, Interrupt::new()).unwrap_err();
     assert!(matches!(error, SandboxError::Unavailable { .. }), "{error}");
     // Even a bubblewrap that claims success is not believed when it started nothing.
-    fs::write(&broken, "#!/bin/sh\nexit 0\n").unwrap();
+    fs::write(&text, "#!/bin/sh\nexit 0\n").unwrap();
+    install(&text, &broken);
     let error = LocalSandbox::isolated_by(&broken, Interrupt::new()).unwrap_err();
     assert!(matches!(error, SandboxError::Unavailable { .. }), "{error}");
 }
@@ -253,7 +263,7 @@ fn as_an_unprivileged_user() {
     fs::create_dir(&own).unwrap();
     std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    install(&std::env::current_exe().unwrap(), &program);
     let mut command = Command::new(&program);
     // Who may ask an engine is in the group of its socket.
     let host = std::env::var("DOCKER_HOST").unwrap_or("unix:///var/run/docker.sock".to_owned());
