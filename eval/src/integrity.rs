@@ -39,6 +39,7 @@ use reach::reaches;
 use registers::{is_registration, looks_through, registered, registers};
 use shape::{Suspect, suspects};
 use text::{has_carriage_returns, is_path, misread, names_variables, places_module, without_paths};
+pub use told::tells_home;
 use told::{Told, makes_module, told};
 pub use words::answers;
 use words::{COMPARES, EXITS, Use, is_builtin, is_hook, is_inside, judge};
@@ -159,7 +160,12 @@ pub fn examine(
                 continue;
             };
             let is_renamed = || named.as_ref().is_some_and(|lines| stands(&lines[*number]));
-            let is_told = examiner.told.iter().any(|told| told.at == suspect.at);
+            let is_told = examiner.told.iter().any(|told| told.at == suspect.at)
+                || suspect.word == "__module__"
+                    && (tells_home(&line.text, codebase)
+                        || named
+                            .as_ref()
+                            .is_some_and(|named| tells_home(&named[*number].text, codebase)));
             if !examiner.excused(line, &suspect.word) && !is_told && !is_renamed() {
                 examiner.add(line, suspect.rule, &suspect.what);
             }

@@ -14,7 +14,9 @@ use rustc_hash::FxHashSet;
 use crate::{
     blocks::{Line, Outline, Role},
     codebase::CodeFile,
-    integrity::{Finding, Mention, Places, Rule, TestModules, Usage, imports, mentions},
+    integrity::{
+        Finding, Mention, Places, Rule, TestModules, Usage, imports, mentions, tells_home,
+    },
     pruning::is_guard,
     scorers::within,
     support::{Support, under_original_names},
@@ -53,6 +55,7 @@ pub fn reached(
         .filter_map(|mention| Some((line_of(support.gist, &mention)?, mention)))
         .map(|(at, mention)| (mention, at))
         .collect();
+    let told_at = |text: &str| tells_home(text, support.codebase);
     let is_alias = |line: &Line| line.role == Role::Simple && line.alias && line.block.is_empty();
     let mut others: BTreeSet<&str> = BTreeSet::new();
     let is_theirs = |name: &str, others: &BTreeSet<&str>| {
@@ -88,6 +91,8 @@ pub fn reached(
             && mention.name != "pytest_plugins"
             && is_invented(*at)
             && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
+            && !told_at(&line.text)
+            && !plain.lines.get(*at).is_some_and(|line| told_at(&line.text))
         {
             let is_asked = mention.usage == Usage::Asked;
             let what = if is_asked { "reached for" } else { "another thing" };

@@ -357,8 +357,10 @@ fn compare(
         *left.entry(line.key).or_default() += 1;
     }
     let mut findings = Vec::new();
+    let mut kept: FxHashMap<Key, i64> = FxHashMap::default();
     let known = if strict { imports(&file.text) } else { BTreeMap::new() };
     for (_, line) in lines {
+        *kept.entry(line.key).or_default() += 1;
         let count = left.entry(line.key).or_default();
         *count -= 1;
         let adjusted = line.role == Role::Import && (!strict || gives_same(support, line, &known))
@@ -383,9 +385,12 @@ fn compare(
     for line in original {
         let ran = hits.iter().any(|hit| (line.reach.0..=line.reach.1).contains(hit));
         let matters = line.role == Role::Simple && line.class == Class::Executable && !line.alias;
-        let count = left.entry(line.key).or_default();
-        if ran && matters && *count > 0 {
-            *count -= 1;
+        if !ran || !matters {
+            continue;
+        }
+        let count = kept.entry(line.key).or_default();
+        *count -= 1;
+        if *count < 0 {
             findings.push(Finding {
                 rule: Rule::ChangedSupport,
                 line: first,

@@ -154,12 +154,12 @@ mod probes {
             name: "__init__".to_owned(),
             ..functions[0].clone()
         });
-        let file = FileTrace {
+        let file = graph::FileTrace {
             path: GIST.to_owned(),
             import_lines: seen(lines[0]),
             test_lines: seen(lines[1]),
             functions,
-            ..FileTrace::default()
+            ..graph::FileTrace::default()
         };
         let trace = Trace { files: vec![file], ..Trace::default() };
         assert_eq!(&probed.learn(&gist, &trace, GIST, log), expected);
@@ -194,7 +194,7 @@ mod probes {
     #[test]
     fn what_is_not_observed_is_taken_from_the_original() {
         let entered = |line, test| FunctionTrace { line, test, ..FunctionTrace::default() };
-        let file = FileTrace {
+        let file = graph::FileTrace {
             path: PATH.to_owned(),
             import_lines: vec![4, 9],
             test_lines: vec![7, 9],
@@ -546,6 +546,38 @@ mod advice {
                 assert_eq!(next.adjustments.namespaces, expected, "{message}");
             }
         }
+    }
+
+    #[test]
+    fn what_an_error_shows_to_be_the_gists_own_is_told_its_module() {
+        let text = " 1 class Table:\n 2     pass\n 4 def size():\n 5     pass\n";
+        let unit = |line, name: &str, reason| Kept {
+            place: place(line),
+            last_line: line + 1,
+            binds: vec![name.to_owned()],
+            reason,
+        };
+        let file = graph::FileTrace {
+            path: crate::PATH.to_owned(),
+            modules: vec!["pkg.mod".to_owned()],
+            ..graph::FileTrace::default()
+        };
+        let trace = Trace { files: vec![file], ..Trace::default() };
+        let advised = |message: &str, reason: Reason| {
+            let kept = vec![unit(1, "Table", reason), unit(4, "size", Reason::Called)];
+            let plan = Plan { kept, ..Plan::default() };
+            let raised = ("AssertionError", message, 2, "f");
+            raised_after(&plan, text, &trace, raised, &SliceRequest::default()).adjustments
+        };
+        let found = advised("assert 'concise.Table' == 'pkg.mod.Table'", Reason::Called);
+        assert_eq!((found.homes, found.register), (vec![place(1)], vec!["pkg.mod".to_owned()]));
+        let found = advised("<function concise.size at 0x1>", Reason::Called);
+        assert_eq!(found.homes, [place(4)]);
+        for message in ["tests.unconcise.Table", "concise.Tables", "concise.", "concise.table"] {
+            assert_eq!(advised(message, Reason::Called).homes, [], "{message}");
+        }
+        // The test's own file is the one that the gist replaces.
+        assert_eq!(advised("concise.Table", Reason::Test).homes, []);
     }
 
     /// The advice after an error of a kind with a message, raised on a line of a gist in a function.

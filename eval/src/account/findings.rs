@@ -1,6 +1,7 @@
 //! What a gist did that only a cheat does.
 
 use super::*;
+use crate::integrity::tells_home;
 
 impl Account {
     /// What only a cheat does: found on lines of the gist that stand nowhere in the original, and not
@@ -149,7 +150,9 @@ impl<'a> Gist<'a> {
         // A name that the gist had to change because of a collision is changed back before judging.
         let plain = Outline::of(&without_aliases(text, Places::Names)).lines;
         let plain = Some(plain).filter(|plain| plain.len() == outline.lines.len());
-        let stands = |line: &Line| codebase.places(line).next().is_some();
+        let stands = |line: &Line| {
+            codebase.places(line).next().is_some() || tells_home(&line.text, codebase)
+        };
         let invented = outline
             .lines
             .iter()

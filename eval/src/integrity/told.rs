@@ -5,7 +5,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::bindings::{Bindings, chain};
 use crate::{
-    blocks::Role,
+    blocks::{Line, Role},
     codebase::{CodeFile, Codebase},
 };
 
@@ -46,6 +46,24 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
         }
     }
     found
+}
+
+/// Whether a statement only tells what the original defines in a module of which one that is:
+/// `Name.__module__ = "pkg.mod"`.
+pub fn tells_home(statement: &str, codebase: &Codebase) -> bool {
+    let home = || {
+        let parsed = ruff_python_parser::parse_module(statement).ok()?;
+        let [Stmt::Assign(node)] = parsed.suite().as_slice() else { return None };
+        let [Expr::Attribute(target)] = &node.targets[..] else { return None };
+        let name = target.value.as_name_expr().filter(|_| &target.attr == "__module__")?;
+        let module = node.value.as_string_literal_expr()?;
+        Some((name.id.to_string(), module.value.to_str().to_owned()))
+    };
+    home().is_some_and(|(name, module)| {
+        let defines = |line: &Line| line.role == Role::Definition && line.block == name;
+        let mut files = codebase.files().iter().filter(|file| is_module(file, &module));
+        files.any(|file| file.outline.lines.iter().any(defines))
+    })
 }
 
 /// The object that a call of `vars(m).update(...)` fills.

@@ -203,7 +203,7 @@ impl Writing<'_> {
     /// An attribute that is given something or deleted, in whatever statement.
     fn stored(&mut self, node: &ExprAttribute) {
         let name = node.value.as_name_expr().map(|name| name.id.as_str());
-        let is_told = matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__" | "__module__");
+        let is_told = matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__");
         if !is_told && name.is_some_and(|name| self.bindings.is_defined(name)) {
             let what = format!("it changes {} of what was defined", node.attr);
             self.add(node.start(), Rule::Tampering, what, &node.attr);

@@ -11,7 +11,7 @@ const HELPED: Original<'static> = Original {
         ("tests/__init__.py", ""),
         (
             "tests/kit.py",
-            "import math\n\nTOLERANCE = 1\n\n\ndef near(left, right):\n    check(math.fabs(left - right) < TOLERANCE)\n\n\ndef check(value):\n    if value:\n        return\n    raise AssertionError(\"too far away\")\n",
+            "import math\n\nTOLERANCE = 1\n\n\ndef near(left, right):\n    check(math.fabs(left - right) < TOLERANCE)\n\n\ndef check(value):\n    if value:\n        return\n    if TOLERANCE > 1:\n        return\n    raise AssertionError(\"too far away\")\n",
         ),
         (
             "tests/conftest.py",

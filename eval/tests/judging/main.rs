@@ -6,6 +6,7 @@ mod benching;
 mod cheats;
 mod failing;
 mod helped;
+mod homes;
 mod hooks;
 mod left;
 mod modules;

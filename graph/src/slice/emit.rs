@@ -6,7 +6,7 @@ use std::{
 };
 
 use ruff_python_ast::{
-    Alias, FString, Stmt, StringFlags as _,
+    Alias, FString, Identifier, Stmt, StringFlags as _,
     name::Name,
     str::Quote,
     visitor::{self, Visitor},
@@ -62,6 +62,15 @@ pub(crate) fn emit(
         for node in &chosen.nodes {
             renderer.node(node, 0, &mut lines);
         }
+        let place = Place { path: module.path().to_owned(), line: unit.first_line };
+        if adjustments.homes.contains(&place)
+            && let Some(name) = defined(unit.stmt)
+        {
+            let named = edits.get(&unit.module).and_then(|edits| edits.get(&key(name.range())));
+            let named = named.map_or(name.as_str(), String::as_str);
+            let text = format!("{named}.__module__ = {:?}", module.name);
+            lines.glue(0, &text, "code shows or asks what module this is of");
+        }
         items.push((unit.moment, lines));
     }
     for glue in &naming.glue {
@@ -100,6 +109,15 @@ pub(crate) fn emit(
     let mut text = all.text.join("\n");
     text.push('\n');
     (plan(selection, naming), Gist { text, lines: all.origins })
+}
+
+/// The name that a definition gives.
+fn defined(stmt: &Stmt) -> Option<&Identifier> {
+    match stmt {
+        Stmt::ClassDef(class) => Some(&class.name),
+        Stmt::FunctionDef(function) => Some(&function.name),
+        _ => None,
+    }
 }
 
 /// What comes before everything else.

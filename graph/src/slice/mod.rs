@@ -74,6 +74,8 @@ pub struct Adjustments {
     pub imports: Vec<String>,
     /// Internal modules that become objects of their own.
     pub namespaces: Vec<String>,
+    /// Classes and functions (by their first line) that are told their own module's name: code shows or asks it.
+    pub homes: Vec<Place>,
     /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
     pub hooks: bool,
     /// What a run of an earlier gist executed, mapped back to the sources; narrows the trace.
@@ -126,6 +128,7 @@ impl Default for Adjustments {
             demands: Vec::new(),
             imports: Vec::new(),
             namespaces: Vec::new(),
+            homes: Vec::new(),
             hooks: false,
             executed: None,
         }

@@ -156,6 +156,7 @@ pub(crate) fn select<'a>(
             work: Vec::new(),
             needed: FxHashSet::default(),
             waiting: FxHashMap::default(),
+            waiting_outside: FxHashMap::default(),
             attributes: FxHashSet::default(),
             strings: FxHashSet::default(),
             dotted_strings: FxHashSet::default(),
@@ -238,6 +239,8 @@ struct Search<'a, 's> {
     needed: FxHashSet<(ModuleId, Name)>,
     /// Units that only change a global, kept once that global is needed.
     waiting: FxHashMap<(ModuleId, Name), Vec<UnitId>>,
+    /// Calls of a tests' module that may change the state of a module from outside, kept once that is used.
+    waiting_outside: FxHashMap<String, Vec<UnitId>>,
     attributes: FxHashSet<Name>,
     strings: FxHashSet<String>,
     /// Dotted names in strings that begin in the repository.
@@ -386,6 +389,13 @@ impl<'a> Search<'a, '_> {
         let module = self.program().modules.get(home).name.clone();
         for unit in units {
             self.keep(unit, Reason::Changes(module.clone(), name.to_string()));
+        }
+    }
+
+    /// Keeps what may have changed the state of a module from outside that the gist uses.
+    fn changing_outside(&mut self, module: &str) {
+        for unit in self.waiting_outside.remove(module).into_iter().flatten() {
+            self.keep(unit, Reason::SideEffect);
         }
     }
 }

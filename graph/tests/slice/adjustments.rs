@@ -159,6 +159,23 @@ fn the_name_of_a_module_can_be_written_out() {
 }
 
 #[test]
+fn what_is_defined_can_be_told_its_module() {
+    adjusts(
+        r#"{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}"#,
+        r#"
+ class Table:
+     def __init__(self):
+         self.rows = []
+     def get(self, x=0):
+         return self.rows
++Table.__module__ = "pkg.mod"
+ def test_f():
+     assert Table().get() == []
+"#,
+    );
+}
+
+#[test]
 fn modules_can_be_registered_and_imported() {
     adjusts(
         r#"{"register": ["pkg.mod"], "imports": ["os.path"], "stubs": [], "side_effects": false}"#,

@@ -530,3 +530,40 @@ fn what_is_put_into_a_test_class_behind_it_is_kept() {
 ",
     );
 }
+
+#[test]
+fn what_tests_change_outside_is_kept_where_the_gist_uses_the_same_module() {
+    check(
+        r#"
+--- adjustments
+{"side_effects": false}
+--- pkg/__init__.py
+--- pkg/mod.py
++import random
++random.seed(2)
++def work():
+*    return random.random()
+--- test_a.py
++import logging
++import random
++from locale import setlocale
++from pkg.mod import work
++random.seed(1)
++logging.disable(10)
++setlocale(0)
++xs = [1]
++def test_f():
+*    assert work() and xs
+"#,
+        "test_a.py::test_f",
+        "
+ import random
+ def work():
+     return random.random()
+ random.seed(1)
+ xs = [1]
+ def test_f():
+     assert work() and xs
+",
+    );
+}

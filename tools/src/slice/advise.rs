@@ -49,6 +49,7 @@ pub fn advise<E>(
     }
     if let Some(raised) = &difference.raised {
         mend::named(raised, attempt, &mut next.adjustments);
+        mend::shown(raised, attempt, &mut next.adjustments);
     }
     if let Some(case) = difference.case.as_ref().filter(|_| difference.what == What::Missing) {
         // An example of a docstring may be skipped, and still is a case.

@@ -93,6 +93,47 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
+/// Definitions that the text of an error shows to be of the gist's own module, where they are of another in the
+/// original: a pickle, a table or an assertion goes by that name.
+pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let stem = std::path::Path::new(attempt.gist_path).file_stem().unwrap_or_default();
+    let own = format!("{}.", stem.to_string_lossy());
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, _) in raised.message.match_indices(&own) {
+        if raised.message[..at].ends_with(is_word) {
+            continue;
+        }
+        let rest = &raised.message[at + own.len()..];
+        let name = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+        for (text, line) in attempt.gist.text.lines().zip(&attempt.gist.lines) {
+            let defines = ["class ", "def ", "async def "].iter().any(|word| {
+                let rest = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(name));
+                rest.is_some_and(|rest| rest.starts_with(['(', '[', ':']))
+            });
+            let Origin::Source(place) = &line.origin else { continue };
+            let unit = attempt.plan.kept.iter().find(|unit| {
+                let lines = unit.place.line..=unit.last_line;
+                unit.place.path == place.path && lines.contains(&place.line)
+            });
+            let file = attempt.trace.files.iter().find(|file| file.path == place.path);
+            // What the command names is of the file in whose place the gist stands.
+            let is_test = |path: &String| {
+                attempt
+                    .plan
+                    .kept
+                    .iter()
+                    .any(|unit| unit.place.path == *path && unit.reason == Reason::Test)
+            };
+            if let Some(unit) = unit.filter(|unit| defines && !is_test(&unit.place.path))
+                && let Some(module) = file.and_then(|file| file.modules.first())
+            {
+                add(&mut adjustments.homes, unit.place.clone());
+                add(&mut adjustments.register, module.clone());
+            }
+        }
+    }
+}
+
 /// What modules from outside ask of the repository's when they are loaded, where one of them failed at that: all
 /// that the original loaded from its first test on, and those of the package that failed.
 fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {

@@ -476,9 +476,24 @@ class Tracer:
         atexit.register(self.finish)
         self.install()
         sys.addaudithook(self.audit)
+        sys.addaudithook = _seen_hooks(sys.addaudithook)
 
     def resume(self):
         pass
+
+
+def _seen_hooks(add):
+    """Python traces nothing of an audit hook unless the hook allows it: here each does."""
+
+    @functools.wraps(add)
+    def addaudithook(hook):
+        def seen(event, args):
+            return hook(event, args)
+
+        seen.__cantrace__ = True
+        return add(seen)
+
+    return addaudithook
 
 
 def start(settings, is_child):

@@ -122,6 +122,35 @@ def test_threads():
 }
 
 #[test]
+fn what_runs_in_an_audit_hook_is_seen() {
+    let project = Project::new(
+        r#"
+#- heard.py
+events = []
+class Listener:
+    def hear(self, event, args):
+        if event == "own.event":
+            for one in args:
+                events.append(one)
+        elif event == "own.other":
+            events.clear()
+#- test_a.py
+import sys
+import heard
+def test_hook():
+    assert sys.addaudithook(heard.Listener().hear) is None
+    sys.audit("own.event", 1, 2)
+    assert heard.events == [1, 2]
+"#,
+    );
+    traced(&project, "pytest test_a.py", |version, status, trace| {
+        assert_eq!(status, Status::Exited(0), "{version}");
+        ran(trace, "heard.py", [4, 5, 6, 7]);
+        assert!(!trace.file("heard.py").unwrap().test_lines.contains(&8), "{version}");
+    });
+}
+
+#[test]
 fn a_child_keeps_its_own_hook() {
     let project = Project::new(
         r#"

@@ -42,15 +42,17 @@ impl Search<'_, '_> {
             }
             Target::External(loaded, attribute) => {
                 self.require_import(module, &reference.name, reference.late);
-                let mut dotted = loaded;
+                let mut used = loaded;
                 let chain = attribute.iter().chain(reference.chain.iter().map(|(name, _)| name));
                 for name in chain {
-                    dotted = format!("{dotted}.{name}");
+                    let dotted = format!("{used}.{name}");
                     if !self.program().trace.external.contains_key(&dotted) {
                         break;
                     }
                     self.selection.external_submodules.insert(dotted.clone());
+                    used = dotted;
                 }
+                self.changing_outside(&used);
             }
             Target::Own(home, own) => {
                 self.keep_nested_import(module, &reference.name);

@@ -148,6 +148,9 @@ impl Search<'_, '_> {
                         for global in self.given(id, stmt) {
                             self.waiting.entry(global).or_default().push(id);
                         }
+                        if let Some(module) = self.outside_called(id, stmt) {
+                            self.waiting_outside.entry(module).or_default().push(id);
+                        }
                         self.adjustments.side_effects.then_some(Reason::SideEffect)
                     }
                 }
@@ -198,6 +201,39 @@ impl Search<'_, '_> {
             }
         });
         globals
+    }
+
+    /// The module from outside one of whose functions a statement of the tests calls for its effect: what the tests
+    /// find afterwards may depend on the state that this leaves there (`random.seed(1)`).
+    ///
+    /// Those of pytest tell it what to do with the file that is gone.
+    fn outside_called(&self, id: UnitId, stmt: &Stmt) -> Option<String> {
+        let program = self.program();
+        let module = program.get(id).module;
+        if !program.is_support(module) && !program.is_helper(module) {
+            return None;
+        }
+        let mut expr = match stmt {
+            Stmt::Expr(expr) => expr.value.as_call_expr()?.func.as_ref(),
+            _ => return None,
+        };
+        let mut attributes: Vec<&Name> = Vec::new();
+        while let Expr::Attribute(attribute) = expr {
+            attributes.push(&attribute.attr.id);
+            expr = &attribute.value;
+        }
+        let name = expr.as_name_expr()?;
+        let Some(Target::External(mut called, imported)) = program.target(id, &name.id, false)
+        else {
+            return None;
+        };
+        let mut chain: Vec<&Name> = imported.iter().chain(attributes.into_iter().rev()).collect();
+        chain.pop()?;
+        for name in chain {
+            called = format!("{called}.{name}");
+        }
+        let is_pytest = called.split('.').next() == Some("pytest");
+        (!is_pytest).then_some(called)
     }
 
     /// Homes of the globals that a module-level statement changes; `None` when it may do anything else.
