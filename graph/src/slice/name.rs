@@ -116,6 +116,8 @@ struct Book {
     inner: Vec<Inner>,
     /// Inner imports of which nothing is left.
     vanished: Vec<(ModuleId, u32)>,
+    /// Those that failed where this is what failed in what they import.
+    failed: Vec<((ModuleId, u32), String)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
     /// What objects of their own are given while their modules run: module, name there, name where it is used.
     unwritten: BTreeSet<(String, Name, Name)>,

@@ -257,6 +257,7 @@ impl<'a> Program<'a> {
         let internal =
             |name: &str| self.modules.is_internal(name) && !self.trace.compiled.contains_key(name);
         match stmt {
+            _ if self.failure(module, stmt).is_some() => false,
             Stmt::Import(import) => import.names.iter().all(|alias| internal(&alias.name)),
             Stmt::ImportFrom(import) => {
                 let from = import.module.as_ref().map(|name| name.as_str());
@@ -280,6 +281,39 @@ impl<'a> Program<'a> {
         let Some(from) = self.modules.absolute(module, import.level, from) else { return false };
         self.is_inside(module, stmt)
             && import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
+    }
+
+    /// The import at which the module ended that a function or a class imports: the last thing that it did, which
+    /// brings a module from outside, and nothing is left of it.
+    pub(crate) fn failure(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
+        let asked = match stmt {
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                self.modules.absolute(module, import.level, from)?
+            }
+            Stmt::Import(import) => import.names.last()?.name.to_string(),
+            _ => return None,
+        };
+        if self.trace.modules.contains_key(&asked) || !self.is_inside(module, stmt) {
+            return None;
+        }
+        let broken = self.modules.find(&asked)?;
+        let syntax = &self.modules.get(broken).syntax;
+        let ran = |stmt: &&Stmt| self.ran(broken).statement(syntax.source(), stmt);
+        let last = syntax.body().iter().rposition(|stmt| ran(&stmt))?;
+        let is_end = last + 1 < syntax.body().len();
+        let last = &syntax.body()[last];
+        let is_outside = match last {
+            Stmt::Import(import) => {
+                import.names.iter().all(|alias| !self.modules.is_internal(&alias.name))
+            }
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().filter(|_| import.level == 0);
+                from.is_some_and(|from| !self.modules.is_internal(from))
+            }
+            _ => false,
+        };
+        (is_end && is_outside).then(|| syntax.source().slice(last))
     }
 
     /// Whether a statement stands in a function or a class.

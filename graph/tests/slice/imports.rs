@@ -729,3 +729,35 @@ holds pkg.fast NAME other str
 ",
     );
 }
+
+#[test]
+fn an_import_of_a_module_that_cannot_be_loaded_fails_as_its_module_did() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/socks.py
+*import logging
+*import missing
+-from . import other
+-class Proxy:
+-    pass
+--- pkg/choice.py
++def load():
+*    from .socks import Proxy
+-    return Proxy()
+--- test_a.py
++from pkg.choice import load
++def test_f():
+!    load()
+--- trace
+runs pkg/socks.py pkg.socks
+",
+        "test_a.py::test_f",
+        "
+ def load():
++    import missing
+ def test_f():
+     load()
+",
+    );
+}

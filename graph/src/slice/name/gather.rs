@@ -255,10 +255,14 @@ fn inner(
 ) {
     let program = &selection.program;
     let module = program.get(unit).module;
+    let start = import.stmt.start().to_u32();
+    if let Some(failure) = program.failure(module, import.stmt) {
+        book.failed.push(((module, start), failure.to_owned()));
+        return;
+    }
     if program.is_failed_import(module, import.stmt) {
         return;
     }
-    let start = import.stmt.start().to_u32();
     let mut internal = false;
     let mut found: Vec<(Name, Option<Thing>)> = Vec::new();
     match import.stmt {

@@ -259,6 +259,9 @@ impl Namer<'_, '_> {
         for &key in &self.book.vanished {
             self.naming.inner.entry(key).or_default();
         }
+        for (key, text) in &self.book.failed {
+            self.naming.inner.insert(*key, vec![text.clone()]);
+        }
         for inner in &self.book.inner {
             let flat = self.flat(&inner.wanted, &inner.thing);
             let lines = self.naming.inner.entry((inner.module, inner.start)).or_default();
