@@ -16,6 +16,8 @@ use crate::{
 
 const PLUGINS: &str = "pytest_plugins";
 const PREFIX: &str = "pytest_";
+/// The name of the next hook that is told of the session, and what was called before pytest read the gist.
+const LATE: (&str, &str) = ("pytest_collection_finish", "pytest_sessionstart");
 
 /// Whether a statement only names plugins: modules of the repository's own, and those that it names itself.
 pub(super) fn names_plugins(
@@ -63,9 +65,16 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let own = usize::from(object.starts_with(PREFIX));
     let told = call.arguments.keywords.iter().filter(|keyword| {
         let (name, value) = (keyword.arg.as_ref(), keyword.value.as_name_expr());
-        name.zip(value).is_some_and(|(name, value)| name.starts_with(PREFIX) && name.id == value.id)
+        name.zip(value).is_some_and(|(name, value)| {
+            name.starts_with(PREFIX) && (name.id == value.id || is_late(name, &value.id))
+        })
     });
     statement.matches(PREFIX).count() != 2 * told.count() + own
+}
+
+/// Whether an object is told of a hook whose time has passed under the name of the next.
+pub(super) fn is_late(name: &str, value: &str) -> bool {
+    (name, value) == LATE
 }
 
 /// Hooks at the top level of a gist that names plugins, where nothing of them ran in the original; their lines.

@@ -13,6 +13,7 @@ use ruff_text_size::{Ranged, TextSize};
 use super::{
     aliases::alias,
     bindings::{Bindings, captured, chain},
+    hooks::is_late,
     tables::{is_itself, is_made},
 };
 
@@ -247,6 +248,9 @@ impl<'a> Looking<'a> {
         }
         let Expr::Name(value) = value else { return false };
         let others = self.modules.others.get(name);
+        if is_late(name, &value.id) {
+            return true;
+        }
         let is_it = |found: &str| found == name || others.is_some_and(|all| all.contains(found));
         let mut found = value.id.as_str();
         for _ in 0..3 {

@@ -130,8 +130,52 @@ fn only_the_hooks_of_the_original_take_part() {
                 expected: REFUSED,
             },
             Case {
+                what: "a hook under the name of another",
+                edits: &[WRONG, (TELLS, "pytest_pyfunc_call=pytest_runtest_setup)\n")],
+                expected: REFUSED,
+            },
+            Case {
                 what: "a plugin that the original does not name",
                 edits: &[WRONG, (NAMES, "pytest_plugins = [\"conftest\", \"pytester\"]\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn a_hook_whose_time_has_passed_is_called_next() {
+    let original = Original {
+        files: &[
+            ("lib.py", "import os\n\n\ndef key():\n    return os.environ.get(\"OWN_KEY\")\n"),
+            (
+                "tests/conftest.py",
+                "import os\n\n\ndef pytest_sessionstart(session):\n    os.environ[\"OWN_KEY\"] = \"Y\"\n",
+            ),
+            (
+                "tests/test_key.py",
+                "from lib import key\n\n\ndef test_key():\n    assert key() == \"Y\"\n",
+            ),
+        ],
+        command: "pytest tests/test_key.py::test_key",
+    };
+    const TOLD: &str = "pytest_collection_finish=pytest_sessionstart";
+    check(
+        &original,
+        "import sys\nimport types\nconftest = sys.modules[\"conftest\"] = types.ModuleType(\"conftest\")\nimport os\ndef pytest_sessionstart(session):\n    os.environ[\"OWN_KEY\"] = \"Y\"\nvars(conftest).update(__loader__=__loader__, pytest_collection_finish=pytest_sessionstart)\ndef key():\n    return os.environ.get(\"OWN_KEY\")\ndef test_key():\n    assert key() == \"Y\"\npytest_plugins = [\"conftest\"]\n",
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another hook of that time",
+                edits: &[(TOLD, "pytest_runtest_setup=pytest_sessionstart")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one of the gist's own in its place",
+                edits: &[
+                    ("    os.environ[\"OWN_KEY\"] = \"Y\"\n", "    session.items.clear()\n"),
+                    ("return os.environ.get(\"OWN_KEY\")", "return 5"),
+                ],
                 expected: REFUSED,
             },
         ],

@@ -39,9 +39,14 @@ const HOOKS: &[&str] = &[
     "pytest_runtest_teardown",
     "pytest_runtestloop",
     "pytest_sessionfinish",
+    START,
     "pytest_unconfigure",
     "pytest_warning_recorded",
 ];
+
+/// The hook that was called before pytest has read the gist, and the next one that is told of the session.
+const START: &str = "pytest_sessionstart";
+const NEXT: &str = "pytest_collection_finish";
 
 /// What names further plugins.
 pub(crate) const PLUGINS: &str = "pytest_plugins";
@@ -64,7 +69,15 @@ pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
             found.entry(module).or_default().push(function.name.id.clone());
         }
     }
+    for hooks in found.values_mut().filter(|hooks| hooks.iter().any(|hook| hook == NEXT)) {
+        hooks.retain(|hook| hook != START);
+    }
     found
+}
+
+/// The name under which an object has a hook of its module: one whose time has passed has the next.
+pub(crate) fn held(hook: &Name) -> Name {
+    if hook == START { Name::new_static(NEXT) } else { hook.clone() }
 }
 
 /// The names of plugins that a statement gives, where it is plain.

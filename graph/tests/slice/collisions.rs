@@ -523,3 +523,50 @@ fn a_name_for_another_s_thing_is_given_only_where_that_has_it() {
 ",
     );
 }
+
+#[test]
+fn a_fixture_that_has_the_name_of_a_module_in_a_package_stays_a_fixture() {
+    check(
+        "
+--- pkg/__init__.py
++LIMIT = 1
+--- pkg/asgi.py
++class App:
++    kind = 'asgi'
+--- tests/conftest.py
++import pytest
++import pkg.asgi
++@pytest.fixture
++def asgi():
+*    return True
++@pytest.fixture
++def app(asgi):
+*    return pkg.asgi.App if asgi else None
+--- tests/test_a.py
++def test_f(app):
+*    assert app.kind
+--- trace
+fixture asgi tests/conftest.py 3
+fixture app tests/conftest.py 6
+",
+        "tests/test_a.py::test_f",
+        r#"
++import sys
++import types
++asgi_gist = sys.modules.get(__name__)
++pkg = types.ModuleType("pkg")
++vars(pkg).update(asgi=sys.modules.get(__name__))
+ import pytest
+ class App:
+     kind = 'asgi'
+ @pytest.fixture
+ def asgi():
+     return True
+ @pytest.fixture
+ def app(asgi):
+     return pkg.asgi.App if asgi else None
+ def test_f(app):
+     assert app.kind
+"#,
+    );
+}

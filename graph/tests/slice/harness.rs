@@ -7,8 +7,8 @@
 //! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
-    Adjustments, Entry, Gist, GistLine, ModuleSnapshot, Origin, Phase, Place, Sliceable, Source,
-    Syntax, TRACE_VERSION, Trace, Value,
+    Adjustments, Entry, Fixture, Gist, GistLine, ModuleSnapshot, Origin, Phase, Place, Sliceable,
+    Source, Syntax, TRACE_VERSION, Trace, Value,
 };
 
 use super::marked::{Marked, module_lines};
@@ -18,7 +18,7 @@ use super::marked::{Marked, module_lines};
 /// `files` has sections that begin with `--- path`. Two are no files: `--- adjustments` holds them as
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
 /// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`,
-/// `entry SCRIPT MODULE ATTRIBUTE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
+/// `entry SCRIPT MODULE ATTRIBUTE`, `fixture NAME PATH LINE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
 /// `holds MODULE NAME module|other NAME`, `runs PATH MODULE`, `loads PATH LINE PATH...` for files that this line
 /// asked for in the tests, and `helps PATH`. `tests` are node ids, separated by spaces.
 #[track_caller]
@@ -167,6 +167,11 @@ impl Case {
         }
         for fact in self.facts("mentions") {
             trace.generated.names.extend_from_slice(fact);
+        }
+        for fact in self.facts("fixture") {
+            let (name, path) = (fact[0].clone(), fact[1].clone());
+            let line = fact[2].parse().expect("a line");
+            trace.fixtures.push(Fixture { name, path, line });
         }
         for fact in self.facts("entry") {
             let [script, module, attribute] = fact else { panic!("entry SCRIPT MODULE ATTRIBUTE") };

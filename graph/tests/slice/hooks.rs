@@ -75,3 +75,55 @@ fn hooks_that_ran_are_held_by_objects_in_the_place_of_their_modules() {
 "#,
     );
 }
+
+#[test]
+fn a_hook_whose_time_has_passed_is_the_next_that_is_told_of_the_session() {
+    let files = |more: &str| {
+        format!(
+            r#"
+--- pkg/__init__.py
+--- conftest.py
++import os
++def pytest_sessionstart(session):
++    os.environ['KEY'] = 'Y'
+{more}--- test_a.py
++def test_f():
+*    assert True
+--- adjustments
+{{"hooks": true}}
+"#
+        )
+    };
+    check(
+        &files(""),
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++conftest = sys.modules["conftest"] = types.ModuleType("conftest")
+ import os
+ def pytest_sessionstart(session):
+     os.environ['KEY'] = 'Y'
++vars(conftest).update(__loader__=__loader__, pytest_collection_finish=pytest_sessionstart)
+ def test_f():
+     assert True
++pytest_plugins = ["conftest"]
+"#,
+    );
+    // Another hook has that place.
+    check(
+        &files("+def pytest_collection_finish(session):\n+    session.seen = True\n"),
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++conftest = sys.modules["conftest"] = types.ModuleType("conftest")
+ def pytest_collection_finish(session):
+     session.seen = True
++vars(conftest).update(__loader__=__loader__, pytest_collection_finish=pytest_collection_finish)
+ def test_f():
+     assert True
++pytest_plugins = ["conftest"]
+"#,
+    );
+}

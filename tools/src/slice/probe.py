@@ -31,6 +31,12 @@ class __gist_asked__:
     def __call__(self, *args, **kwargs):
         self.__note__()
         return self.found(*args, **kwargs)
+    @property
+    def __doc__(self):
+        text = self.found.__doc__
+        if text is not None:
+            self.__note__()
+        return text
     def __getattr__(self, name):
         if name == "__isabstractmethod__":
             raise AttributeError(name)

@@ -156,8 +156,9 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             if let Thing::Namespace(inner) = &thing {
                 book.namespaces.entry(inner.clone()).or_default();
             }
-            let names = book.namespaces.entry(module.clone()).or_default();
-            names.insert(name.clone(), thing);
+            let is_hook = selection.hooks.get(module).is_some_and(|hooks| hooks.contains(name));
+            let held = if is_hook { super::super::hooks::held(name) } else { name.clone() };
+            book.namespaces.entry(module.clone()).or_default().insert(held, thing);
         }
     }
     for module in selection.hooks.keys() {

@@ -3,29 +3,21 @@
 //! Statements that only change a global wait here until that global is needed.
 
 use super::{super::changes::CallKind, *};
+use crate::trace::Fixture;
 
 impl Search<'_, '_> {
     pub(super) fn roots(&mut self, named: &[(ModuleId, Name, bool)], examples: &[(String, Name)]) {
+        let fixtures = self.fixtures();
         for id in self.program().unit_ids() {
-            if let Some(reason) = self.root(id, named) {
-                self.keep(id, reason);
+            match self.root(id, named) {
+                // pytest finds it by its name.
+                Some(Reason::Called) if fixtures.contains(&id) => self.keep(id, Reason::Fixture),
+                Some(reason) => self.keep(id, reason),
+                None => {}
             }
         }
-        let fixtures = self.program().trace.fixtures.clone();
         for fixture in fixtures {
-            let found =
-                self.program().modules.iter().find(|(_, module)| module.path() == fixture.path);
-            let Some((id, module)) = found else { continue };
-            let start = module.syntax.source().line_start(fixture.line);
-            let at = module.syntax.body().iter().find(|stmt| {
-                stmt.range().contains(start) || {
-                    module.syntax.source().line(stmt.start()) == fixture.line
-                }
-            });
-            let unit = at.and_then(|stmt| self.program().unit_at(id, stmt.start()));
-            if let Some(unit) = unit {
-                self.keep(unit, Reason::Fixture);
-            }
+            self.keep(fixture, Reason::Fixture);
         }
         for (module, name) in self.adjustments.demands.clone() {
             self.demand(&module, &Name::new(name));
@@ -61,6 +53,23 @@ impl Search<'_, '_> {
             }
         }
         self.generated.extend(generated.names);
+    }
+
+    /// The units with fixtures that the tests request.
+    fn fixtures(&self) -> Vec<UnitId> {
+        let program = self.program();
+        let unit = |fixture: &Fixture| {
+            let mut modules = program.modules.iter();
+            let (id, module) = modules.find(|(_, module)| module.path() == fixture.path)?;
+            let source = module.syntax.source();
+            let start = source.line_start(fixture.line);
+            let mut body = module.syntax.body().iter();
+            let at = body.find(|stmt| {
+                stmt.range().contains(start) || source.line(stmt.start()) == fixture.line
+            });
+            program.unit_at(id, at?.start())
+        };
+        program.trace.fixtures.iter().filter_map(unit).collect()
     }
 
     /// Whether nothing but functions that never ran has this name.
