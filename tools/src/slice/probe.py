@@ -13,6 +13,7 @@ class __gist_asked__:
     def __init__(self, tag, found):
         self.__dict__["tag"] = tag
         self.__dict__["found"] = found
+        self.__dict__["__doc__"] = getattr(found, "__doc__", None)
         if getattr(found, "__isabstractmethod__", False):
             self.__dict__["__isabstractmethod__"] = True
     def __note__(self):
@@ -31,12 +32,6 @@ class __gist_asked__:
     def __call__(self, *args, **kwargs):
         self.__note__()
         return self.found(*args, **kwargs)
-    @property
-    def __doc__(self):
-        text = self.found.__doc__
-        if text is not None:
-            self.__note__()
-        return text
     def __getattr__(self, name):
         if name == "__isabstractmethod__":
             raise AttributeError(name)

@@ -95,6 +95,24 @@ print(inspect.unwrap(vars(Word)['kept']) is vars(Word)['kept'], vars(Word)['name
 }
 
 #[test]
+fn what_a_function_says_of_itself_is_there() {
+    check(
+        "
+class Word:
+    # stub
+    def told(self):
+        'Says what it is.'
+    # stub
+    def kept(self):
+        pass
+print(vars(Word)['told'].__doc__, vars(Word)['kept'].__doc__)
+",
+        "Says what it is. None\n",
+        &[],
+    );
+}
+
+#[test]
 fn what_a_class_takes_and_gives_itself_it_still_does() {
     check(
         "
