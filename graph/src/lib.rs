@@ -11,6 +11,7 @@ mod context;
 mod facts;
 mod flow;
 mod graph;
+mod handlers;
 mod importance;
 mod lines;
 mod load;
@@ -37,6 +38,7 @@ pub use graph::{
     BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,
     NameIndex, Tier, Unresolved, Use,
 };
+pub use handlers::handlers;
 pub use importance::{
     Features, Focus, History, RankOptions, RankedClass, RankedModule, Ranking, Weights, call_graph,
     features, module_graph, rank,

@@ -50,6 +50,7 @@ pub fn advise<E>(
     if let Some(raised) = &difference.raised {
         mend::named(raised, attempt, &mut next.adjustments);
         mend::shown(raised, attempt, &mut next.adjustments);
+        mend::read(raised, attempt, &mut next.adjustments);
     }
     if let Some(case) = difference.case.as_ref().filter(|_| difference.what == What::Missing) {
         // An example of a docstring may be skipped, and still is a case.
@@ -62,13 +63,19 @@ pub fn advise<E>(
     // own or a guess at a time.
     let careful = request.adjustments.impure && request.adjustments.side_effects;
     if next == *request && careful {
-        for raised in caught()? {
+        // What the original caught in the same place is the last that is asked.
+        let (known, new): (Vec<Raised>, Vec<Raised>) =
+            caught()?.into_iter().partition(|raised| mend::is_known(raised, attempt));
+        for raised in new {
             mend::named(&raised, attempt, &mut next.adjustments);
         }
         if next == *request
             && let Some(raised) = &difference.raised
         {
             mend::placed(raised, attempt, &mut next);
+        }
+        if next == *request {
+            known.iter().for_each(|raised| mend::named(raised, attempt, &mut next.adjustments));
         }
     }
     let more = next != *request || climb(difference, attempt, &mut next);

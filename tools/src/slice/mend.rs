@@ -93,6 +93,11 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
+/// What the very line of an error reads.
+pub(super) fn read(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    adjustments.docstrings |= reads_docstrings(line_of(raised, attempt).as_slice());
+}
+
 /// Definitions that the text of an error shows to be of the gist's own module, where they are of another in the
 /// original: a pickle, a table or an assertion goes by that name.
 pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
@@ -172,6 +177,22 @@ fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut 
     }
 }
 
+/// Whether the original had an error handled where the gist has this one caught.
+pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let Some(line) = raised.frames.iter().rev().find_map(|frame| line_in(frame, attempt)) else {
+        return false;
+    };
+    let handlers = graph::handlers(Source::new(attempt.gist_path, &*attempt.gist.text), line);
+    let mut origins = handlers.iter().filter_map(|line| attempt.gist.lines.get(*line as usize - 1));
+    origins.any(|line| match &line.origin {
+        Origin::Source(place) => attempt.trace.file(&place.path).is_some_and(|file| {
+            let lines = [&file.import_lines, &file.test_lines];
+            lines.iter().any(|lines| lines.binary_search(&place.line).is_ok())
+        }),
+        Origin::Glue(_) => false,
+    })
+}
+
 /// What the place asks for where an error was raised that names nothing.
 pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
     if !next.adjustments.module_names {
@@ -179,7 +200,7 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
     }
     if *next == *attempt.request {
         // A docstring of which one line stayed is another text than all of it, and than none.
-        next.adjustments.docstrings |= reads_docstrings(raised, attempt);
+        next.adjustments.docstrings |= reads_docstrings(&lines_of(raised, attempt));
     }
     if *next == *attempt.request {
         whole_function(raised, attempt, &mut next.adjustments);
@@ -237,10 +258,10 @@ fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
 }
 
-/// Whether a line of the gist on the way to an error reads a docstring.
-fn reads_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+/// Whether a line reads a docstring.
+fn reads_docstrings(lines: &[&str]) -> bool {
     let texts = ["__doc__", "getdoc("];
-    lines_of(raised, attempt).iter().any(|line| texts.iter().any(|text| line.contains(text)))
+    lines.iter().any(|line| texts.iter().any(|text| line.contains(text)))
 }
 
 /// What was loaded from the first test on beside a module that is asked for by name, where its package or another

@@ -1,0 +1,438 @@
+//! What to change after a difference: which errors ask for what, and in which order.
+
+use std::convert::Infallible;
+
+use super::{
+    Adjustments, Attempt, BTreeMap, Difference, GIST, Kept, ModuleSnapshot, Plan, Probed, Raised,
+    Reason, SliceRequest, Trace, What, advise, gist, place,
+};
+
+const BODY: &str = "
+ 1 class Table:
+ 3     @property
+ 4     def rows(self):
+ 6         return get(self)
+ 9 def get(self):
+10     return [
+11         self.all]
+";
+
+/// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
+/// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
+/// (`missing ID`), or after another difference (`what`), behind ` caught ` with an error that the gist
+/// caught on line 7; shows what changed.
+#[track_caller]
+fn check(request: &SliceRequest, difference: &str, expected: &str) {
+    let next = after(request, difference);
+    let shown = next.as_ref().map_or("nothing".to_owned(), |next| changed(request, next));
+    assert_eq!(shown, expected, "after {difference}");
+}
+
+fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
+    let (difference, caught) = difference.split_once(" caught ").unwrap_or((difference, ""));
+    let unit = |line, name: &str| Kept {
+        place: place(line),
+        last_line: line,
+        binds: vec![name.to_owned()],
+        reason: Reason::Unreferenced,
+    };
+    let effect = Kept { last_line: 11, reason: Reason::SideEffect, ..unit(10, "") };
+    let plan = Plan {
+        kept: vec![unit(9, "get"), effect],
+        dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
+        dropped_stubs: vec![(place(40), "close".to_owned()), (place(50), "open".to_owned())],
+        ..Plan::default()
+    };
+    let trace = Trace {
+        external: BTreeMap::from([("os.path".to_owned(), String::new())]),
+        modules: BTreeMap::from([("pkg.mod".to_owned(), ModuleSnapshot::default())]),
+        ..Trace::default()
+    };
+    let raised = |error: &str| {
+        error.split_once(": ").map(|(kind, message)| Raised {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            frames: match message {
+                "at import" => vec![(format!("/run/{GIST}"), 7, "<module>".to_owned())],
+                _ => vec![
+                    (format!("/run/{GIST}"), 4, "rows".to_owned()),
+                    (format!("/run/{GIST}"), 7, "get".to_owned()),
+                    ("/lib/json.py".to_owned(), 3, "get".to_owned()),
+                ],
+            },
+            ..Raised::default()
+        })
+    };
+    let caught: Vec<Raised> = raised(caught).into_iter().collect();
+    let raised = raised(difference);
+    let missing = difference.strip_prefix("missing ");
+    let found = Difference {
+        what: match difference {
+            _ if raised.is_some() => What::Outcome,
+            _ if missing.is_some() => What::Missing,
+            "status" => What::Status,
+            "exception" => What::Exception,
+            "output" => What::Output,
+            other => panic!("{other} is not told apart"),
+        },
+        case: missing.map(str::to_owned),
+        original: String::new(),
+        gist: String::new(),
+        raised,
+    };
+    let gist = gist(BODY);
+    let probed = Probed::without(&gist);
+    let attempt = Attempt {
+        trace: &trace,
+        plan: &plan,
+        gist: &gist,
+        gist_path: GIST,
+        probed: request.refine.then_some(&probed),
+        early: &[],
+        request,
+    };
+    advise(&found, &attempt, || Ok::<_, Infallible>(caught)).expect("a list")
+}
+
+/// The fields of two requests that differ, as JSON.
+fn changed(old: &SliceRequest, new: &SliceRequest) -> String {
+    let flat = |request: &SliceRequest| {
+        let mut value = serde_json::to_value(request).expect("a record");
+        let fields = value["adjustments"].take();
+        let mut all = value.as_object().expect("fields").clone();
+        all.remove("adjustments");
+        all.extend(fields.as_object().expect("fields").clone());
+        all
+    };
+    let (old, new) = (flat(old), flat(new));
+    let changes = new.iter().filter(|(name, value)| old[*name] != **value);
+    changes.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn an_effect_that_is_an_error_now_is_left_out() {
+    let request = SliceRequest::default();
+    check(&request, "UserWarning: at import", r#"drop [{"line":10,"path":"pkg/mod.py"}]"#);
+}
+
+#[test]
+fn a_case_that_is_missing_asks_for_its_object() {
+    let request = SliceRequest::default();
+    let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
+    check(&request, "missing pkg/mod.py::pkg.mod.other", kept);
+    check(&request, "missing pkg/mod.py::pkg.mod.get", "docstrings true");
+}
+
+#[test]
+fn an_error_asks_for_what_it_names() {
+    let request = SliceRequest::default();
+    let asked = |error: &str, expected: &str| check(&request, error, expected);
+    asked("NameError: name 'LIMIT' is not defined", r#"keep [{"line":20,"path":"pkg/mod.py"}]"#);
+    asked(
+        "AttributeError: module 'concise' has no attribute 'LIMIT'",
+        r#"keep [{"line":20,"path":"pkg/mod.py"}]"#,
+    );
+    asked(
+        "ImportError: cannot import name 'other' from 'concise' (/run/concise.py)",
+        r#"keep [{"line":30,"path":"pkg/mod.py"}]"#,
+    );
+    asked(
+        "ImportError: cannot import name 'other' from 'pkg.mod' (unknown location)",
+        r#"demands [["pkg.mod","other"]]"#,
+    );
+    asked(
+        "AttributeError: 'Table' object has no attribute 'close'. Did you mean: 'lose'?",
+        r#"more_stubs [{"line":40,"path":"pkg/mod.py"}]"#,
+    );
+    asked(
+        "TypeError: Can't instantiate abstract class T with abstract methods close, open",
+        r#"more_stubs [{"line":40,"path":"pkg/mod.py"},{"line":50,"path":"pkg/mod.py"}]"#,
+    );
+    asked(
+        "TypeError: Can't instantiate abstract class T without an implementation for \
+         abstract method 'open'",
+        r#"more_stubs [{"line":50,"path":"pkg/mod.py"}]"#,
+    );
+    asked("AttributeError: module 'os' has no attribute 'path'", r#"imports ["os.path"]"#);
+    asked("ModuleNotFoundError: No module named 'pkg.mod'", r#"register ["pkg.mod"]"#);
+    asked(
+        "ModuleNotFoundError: No module named 'pkg.mod'; 'pkg' is not a package",
+        r#"register ["pkg.mod"]"#,
+    );
+    asked("KeyError: 'pkg.mod'", r#"namespaces ["pkg.mod"], register ["pkg.mod"]"#);
+}
+
+#[test]
+fn what_a_module_says_in_its_own_words_it_lacks_makes_objects_of_those_that_have_it() {
+    let top = " 1 def __getattr__(name):\n 2     raise AttributeError(name)\n";
+    let inner = " 1 class A:\n 2     def __getattr__(self, name):\n 3         raise E(name)\n";
+    let value = graph::Value::Other("function".to_owned());
+    let names = BTreeMap::from([("all".to_owned(), value)]);
+    let held = ModuleSnapshot { names, ..ModuleSnapshot::default() };
+    let modules = BTreeMap::from([
+        ("pkg".to_owned(), ModuleSnapshot::default()),
+        ("pkg.compat".to_owned(), held),
+    ]);
+    let trace = Trace { modules, ..Trace::default() };
+    for (text, line, expected) in [(top, 2, vec!["pkg.compat".to_owned()]), (inner, 3, vec![])] {
+        for message in ["Module 'pkg' has no attribute 'all'", "module pkg has no attribute all"] {
+            let raised = ("AttributeError", message, line, "__getattr__");
+            let next = raised_in(text, &trace, raised, &SliceRequest::default());
+            assert_eq!(next.adjustments.namespaces, expected, "{message}");
+        }
+    }
+}
+
+#[test]
+fn what_an_error_shows_to_be_the_gists_own_is_told_its_module() {
+    let text = " 1 class Table:\n 2     pass\n 4 def size():\n 5     pass\n";
+    let unit = |line, name: &str, reason| Kept {
+        place: place(line),
+        last_line: line + 1,
+        binds: vec![name.to_owned()],
+        reason,
+    };
+    let file = graph::FileTrace {
+        path: crate::PATH.to_owned(),
+        modules: vec!["pkg.mod".to_owned()],
+        ..graph::FileTrace::default()
+    };
+    let trace = Trace { files: vec![file], ..Trace::default() };
+    let advised = |message: &str, reason: Reason| {
+        let kept = vec![unit(1, "Table", reason), unit(4, "size", Reason::Called)];
+        let plan = Plan { kept, ..Plan::default() };
+        let raised = ("AssertionError", message, 2, "f");
+        raised_after(&plan, text, &trace, raised, &SliceRequest::default()).adjustments
+    };
+    let found = advised("assert 'concise.Table' == 'pkg.mod.Table'", Reason::Called);
+    assert_eq!((found.homes, found.register), (vec![place(1)], vec!["pkg.mod".to_owned()]));
+    let found = advised("<function concise.size at 0x1>", Reason::Called);
+    assert_eq!(found.homes, [place(4)]);
+    for message in ["tests.unconcise.Table", "concise.Tables", "concise.", "concise.table"] {
+        assert_eq!(advised(message, Reason::Called).homes, [], "{message}");
+    }
+    // The test's own file is the one that the gist replaces.
+    assert_eq!(advised("concise.Table", Reason::Test).homes, []);
+}
+
+#[test]
+fn what_the_original_caught_in_the_same_place_is_asked_last() {
+    let text = " 1 def load():\n 2     try:\n 3         import pkg.fast\n 4     except ImportError:\n 5         fast = False\n 7 def f():\n 8     work()\n";
+    let raised = |kind: &str, message: &str, line, function: &str| Raised {
+        kind: kind.to_owned(),
+        message: message.to_owned(),
+        frames: vec![(format!("/run/{GIST}"), line, function.to_owned())],
+        ..Raised::default()
+    };
+    let gist = gist(text);
+    let (plan, request) = (Plan::default(), SliceRequest::default());
+    let advised = |handled: &[u32]| {
+        let file = graph::FileTrace {
+            path: crate::PATH.to_owned(),
+            import_lines: handled.to_vec(),
+            ..graph::FileTrace::default()
+        };
+        let modules = BTreeMap::from([("pkg.fast".to_owned(), ModuleSnapshot::default())]);
+        let trace = Trace { files: vec![file], modules, ..Trace::default() };
+        let attempt = Attempt {
+            trace: &trace,
+            plan: &plan,
+            gist: &gist,
+            gist_path: GIST,
+            probed: None,
+            early: &[],
+            request: &request,
+        };
+        let found = Difference {
+            what: What::Outcome,
+            case: None,
+            original: String::new(),
+            gist: String::new(),
+            raised: Some(raised("ValueError", "odd", 7, "f")),
+        };
+        let missing = "No module named 'pkg.fast'";
+        let caught = vec![raised("ModuleNotFoundError", missing, 3, "load")];
+        let next = advise(&found, &attempt, || Ok::<_, Infallible>(caught)).expect("a list");
+        let found = next.expect("advice").adjustments;
+        (found.register, found.whole)
+    };
+    assert_eq!(advised(&[]), (vec!["pkg.fast".to_owned()], vec![]));
+    assert_eq!(advised(&[5]), (vec![], vec![place(7)]));
+}
+
+#[test]
+fn a_line_that_reads_a_docstring_asks_for_all_of_them() {
+    let text = " 1 def check(method):\n 2     assert method.__doc__\n 3     assert method\n";
+    for (line, docstrings) in [(2, true), (3, false)] {
+        let raised = ("AssertionError", "assert None", line, "check");
+        let next = raised_in(text, &Trace::default(), raised, &SliceRequest::default());
+        assert_eq!(next.adjustments.docstrings, docstrings, "line {line}");
+    }
+}
+
+/// The advice after an error of a kind with a message, raised on a line of a gist in a function.
+fn raised_in(
+    text: &str,
+    trace: &Trace,
+    (kind, message, line, function): (&str, &str, u32, &str),
+    request: &SliceRequest,
+) -> SliceRequest {
+    raised_after(&Plan::default(), text, trace, (kind, message, line, function), request)
+}
+
+/// The same, of the gist of a plan.
+fn raised_after(
+    plan: &Plan,
+    text: &str,
+    trace: &Trace,
+    (kind, message, line, function): (&str, &str, u32, &str),
+    request: &SliceRequest,
+) -> SliceRequest {
+    let found = Difference {
+        what: What::Outcome,
+        case: None,
+        original: String::new(),
+        gist: String::new(),
+        raised: Some(Raised {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            frames: vec![(format!("/run/{GIST}"), line, function.to_owned())],
+            ..Raised::default()
+        }),
+    };
+    let gist = &gist(text);
+    let (gist_path, early) = (GIST, &[][..]);
+    let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
+    let next = advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
+    next.expect("advice")
+}
+
+#[test]
+fn the_second_module_of_a_package_that_is_imported_by_a_computed_name_brings_the_others() {
+    let text = " 1 def load(name):\n 2     return importlib.import_module(name)\n";
+    let all = ["pkg", "pkg.a", "pkg.b", "pkg.c", "pkg.early", "pkg.before", "pkg.deep.d", "other"];
+    let early = ["pkg.early", "pkg.before"];
+    let file = |name: &&str| graph::FileTrace {
+        modules: vec![(*name).to_owned()],
+        phase: if early.contains(name) { graph::Phase::Import } else { graph::Phase::Test },
+        ..graph::FileTrace::default()
+    };
+    let held = |name: &&str| ((*name).to_owned(), ModuleSnapshot::default());
+    let trace = Trace {
+        files: all.iter().map(file).collect(),
+        modules: all.iter().map(held).collect(),
+        ..Trace::default()
+    };
+    let after = |module: &str, request: &SliceRequest| {
+        let message = format!("No module named '{module}'");
+        raised_in(text, &trace, ("ModuleNotFoundError", &message, 2, "load"), request)
+    };
+    let first = after("pkg.b", &SliceRequest::default());
+    assert_eq!(first.adjustments.namespaces, ["pkg.b"]);
+    assert_eq!(after("other", &first).adjustments.namespaces, ["pkg.b", "other"]);
+    let second = after("pkg.c", &first).adjustments;
+    assert_eq!(second.namespaces, ["pkg.b", "pkg.a", "pkg.c"]);
+    assert_eq!(second.register, second.namespaces);
+    // Whoever asks for one that was there before goes through all.
+    let request = SliceRequest { adjustments: second, ..SliceRequest::default() };
+    let third = after("pkg.early", &request).adjustments.namespaces;
+    assert_eq!(third, ["pkg.b", "pkg.a", "pkg.c", "pkg.before", "pkg.early"]);
+    // The package itself is asked for before the first of them.
+    let package = after("pkg", &SliceRequest::default());
+    let inner = after("pkg.b", &package).adjustments.namespaces;
+    assert_eq!(inner, ["pkg", "pkg.a", "pkg.c", "pkg.b"]);
+    // Those that were there from the start count as asked for.
+    let imported = vec!["pkg.a".to_owned(), "pkg.b".to_owned()];
+    let plan = Plan { imported, ..Plan::default() };
+    let raised = ("ModuleNotFoundError", "No module named 'pkg.early'", 2, "load");
+    let next = raised_after(&plan, text, &trace, raised, &SliceRequest::default());
+    let all = ["pkg.a", "pkg.b", "pkg.c", "pkg.before", "pkg.early"];
+    assert_eq!(next.adjustments.namespaces, all);
+    // So do their packages, where somebody goes from one to the next.
+    let deep = vec!["pkg.deep.d".to_owned(), "pkg.deeper.e".to_owned()];
+    let plan = Plan { imported: deep, ..plan };
+    for (asked, packages) in [("deep", vec!["pkg"]), ("d", vec!["pkg.deep"]), ("dee", vec![])] {
+        let message = format!("module 'concise' has no attribute '{asked}'");
+        let raised = ("AttributeError", message.as_str(), 2, "load");
+        let next = raised_after(&plan, text, &trace, raised, &SliceRequest::default());
+        assert_eq!(next.adjustments.namespaces, packages);
+    }
+}
+
+#[test]
+fn an_error_that_the_gist_caught_asks_for_what_it_names_where_the_one_seen_names_nothing() {
+    let mut request = SliceRequest::default();
+    let limit = "NameError: name 'LIMIT' is not defined";
+    let kept = r#"keep [{"line":20,"path":"pkg/mod.py"}]"#;
+    for seen in ["output", "status", "ValueError: odd", "Skipped: no module"] {
+        check(&request, &format!("{seen} caught {limit}"), kept);
+    }
+    let other = "NameError: name 'other' is not defined";
+    check(&request, &format!("{limit} caught {other}"), kept);
+    check(&request, "output caught ValueError: odd", "module_names true");
+    // First comes back what was left out for being thought of no effect.
+    request.adjustments.impure = false;
+    check(&request, &format!("output caught {limit}"), "impure true");
+}
+
+#[test]
+fn an_error_that_names_nothing_keeps_whole_the_functions_on_its_way() {
+    let mut request = SliceRequest::default();
+    check(&request, "ValueError: odd", r#"whole [{"line":9,"path":"pkg/mod.py"}]"#);
+    request.adjustments.whole.push(place(9));
+    let both = r#"whole [{"line":9,"path":"pkg/mod.py"},{"line":3,"path":"pkg/mod.py"}]"#;
+    check(&request, "ValueError: odd", both);
+    request.adjustments.whole.push(place(3));
+    check(&request, "ValueError: odd", "docstrings true");
+}
+
+/// Of a gist that was refined: what may have had an effect was left out.
+fn without_effects() -> SliceRequest {
+    let adjustments = Adjustments { impure: false, side_effects: false, ..Adjustments::default() };
+    SliceRequest { refine: true, adjustments, ..SliceRequest::default() }
+}
+
+#[test]
+fn effects_come_back_before_whole_functions_and_after_what_is_named() {
+    let refined = without_effects();
+    check(&refined, "ValueError: odd", "impure true, side_effects true");
+    check(
+        &refined,
+        "ValueError: odd caught NameError: name 'other' is not defined",
+        "impure true, side_effects true",
+    );
+    check(
+        &refined,
+        "NameError: name 'other' is not defined",
+        r#"keep [{"line":30,"path":"pkg/mod.py"}]"#,
+    );
+}
+
+#[test]
+fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
+    let mut request = without_effects();
+    let mut climbed = Vec::new();
+    while let Some(next) = after(&request, "output") {
+        climbed.push(changed(&request, &next));
+        request = next;
+        assert!(climbed.len() < 20, "the search does not end: {climbed:?}");
+    }
+    assert_eq!(
+        climbed,
+        [
+            "impure true, side_effects true",
+            "module_names true",
+            "docstrings true",
+            "unprobed true",
+            "refine false",
+            "annotations true",
+        ]
+    );
+}
+
+#[test]
+fn the_names_of_modules_are_written_out_only_where_they_may_show() {
+    check(&SliceRequest::default(), "output", "module_names true");
+    check(&SliceRequest::default(), "exception", "module_names true");
+    check(&SliceRequest::default(), "status", "docstrings true");
+}
