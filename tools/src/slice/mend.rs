@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Adjustments, Gist, ModuleSnapshot, Origin, Phase, Place, Reason, Source};
+use graph::{Adjustments, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source};
 
 use super::{SliceRequest, advise::Attempt};
 use crate::execute::Raised;
@@ -116,10 +116,7 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 rest.is_some_and(|rest| rest.starts_with(['(', '[', ':']))
             });
             let Origin::Source(place) = &line.origin else { continue };
-            let unit = attempt.plan.kept.iter().find(|unit| {
-                let lines = unit.place.line..=unit.last_line;
-                unit.place.path == place.path && lines.contains(&place.line)
-            });
+            let unit = unit_at(place, attempt);
             let file = attempt.trace.files.iter().find(|file| file.path == place.path);
             // What the command names is of the file in whose place the gist stands.
             let is_test = |path: &String| {
@@ -220,13 +217,17 @@ fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
         return;
     };
     let Origin::Source(place) = &line.origin else { return };
-    let unit = attempt.plan.kept.iter().find(|unit| {
-        let lines = unit.place.line..=unit.last_line;
-        unit.place.path == place.path && lines.contains(&place.line)
-    });
-    if let Some(unit) = unit.filter(|unit| unit.reason == Reason::SideEffect) {
+    if let Some(unit) = unit_at(place, attempt).filter(|unit| unit.reason == Reason::SideEffect) {
         add(&mut adjustments.drop, unit.place.clone());
     }
+}
+
+/// The kept statement of the top level that a place is in.
+fn unit_at<'a>(place: &Place, attempt: &Attempt<'a>) -> Option<&'a Kept> {
+    attempt.plan.kept.iter().find(|unit| {
+        let lines = unit.place.line..=unit.last_line;
+        unit.place.path == place.path && lines.contains(&place.line)
+    })
 }
 
 /// The line of the gist that a frame was at, if it was in the gist.
