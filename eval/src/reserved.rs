@@ -92,7 +92,7 @@ pub fn reached(
             && is_invented(*at)
             && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
             && !told_at(&line.text)
-            && !plain.lines.get(*at).is_some_and(|line| told_at(&line.text))
+            && !(plain.lines.len() == lines.len() && told_at(&plain.lines[*at].text))
         {
             let is_asked = mention.usage == Usage::Asked;
             let what = if is_asked { "reached for" } else { "another thing" };

@@ -12,7 +12,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-use super::bindings::{Bindings, captured, chain};
+use super::bindings::{Bindings, captured};
 
 /// Where aliases are changed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,7 @@ pub fn without_aliases(text: &str, places: Places) -> String {
             Places::NamesAndImports => renamed(stmt, &bindings),
             Places::Names | Places::NamesAndAttributes => None,
         };
-        let aliases = all.flat_map(|stmt| {
-            let other = alias(stmt, &bindings).or_else(|| renamed(stmt));
-            other.into_iter().chain(of_gist(stmt, &bindings))
-        });
+        let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
         let aliases = aliases.collect();
         let mut finder = Finder { aliases, places, local: Vec::new(), found: Vec::new() };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
@@ -63,30 +60,6 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
     let value = assign.value.as_name_expr()?;
     let is_own = bindings.once(&name.id).is_some() && !graph::is_builtin(&name.id);
     is_own.then(|| (name.id.as_str(), value.id.as_str()))
-}
-
-/// `name_gist = ... = sys.modules.get(__name__)` at the top level: the gist in the place of a module whose name is
-/// another thing's as well.
-fn of_gist<'a>(
-    stmt: &'a Stmt,
-    bindings: &'a Bindings<'_>,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let assign = stmt.as_assign_stmt().filter(|assign| is_gist(&assign.value, bindings));
-    assign.into_iter().flat_map(|assign| &assign.targets).filter_map(|target| {
-        let name = target.as_name_expr()?;
-        let original = name.id.strip_suffix("_gist").filter(|original| !original.is_empty())?;
-        bindings.once(&name.id).is_some().then_some((name.id.as_str(), original))
-    })
-}
-
-/// Whether an expression is `sys.modules.get(__name__)`.
-fn is_gist(value: &Expr, bindings: &Bindings<'_>) -> bool {
-    let Some(call) = value.as_call_expr() else { return false };
-    let [Expr::Name(argument)] = &call.arguments.args[..] else { return false };
-    let full = chain(&call.func).and_then(|name| bindings.resolve(&name));
-    argument.id.as_str() == "__name__"
-        && call.arguments.keywords.is_empty()
-        && full.is_some_and(|full| full == "sys.modules.get")
 }
 
 /// `import name as name_mod` at the top level.
@@ -251,24 +224,6 @@ mod tests {
         check(text, Places::NamesAndAttributes, "svd = wrapped(linalg.svd, svd)");
         check("a = f\nx = f'{a}'", Places::Names, "x = f'{f}'");
         check("a = f\nx = [a for b in a]", Places::Names, "x = [f for b in f]");
-    }
-
-    #[test]
-    fn the_gist_in_the_place_of_a_module_has_its_name() {
-        let check = |head: &str, line: &str, expected: &str| {
-            check(&format!("import sys\n{head}\n{line}"), Places::Names, expected);
-        };
-        let head = "app = util_gist = sys.modules.get(__name__)";
-        check(head, "x = util_gist.f(1)", "x = util.f(1)");
-        check(head, "x = app.f(1)", "x = app.f(1)");
-        for other in [
-            "util_gist = sys.modules.get('other')",
-            "util_gist = sys.modules[__name__]",
-            "_gist = sys.modules.get(__name__)",
-            "util_gist = sys.modules.get(__name__)\nutil_gist = 1",
-        ] {
-            check(other, "x = util_gist.f(_gist)", "x = util_gist.f(_gist)");
-        }
     }
 
     #[test]

@@ -120,20 +120,6 @@ impl<'a> Bindings<'a> {
         (*times == values.len()).then_some(values)
     }
 
-    /// The same, where besides the name is that of a module and imports of its parts give it again.
-    pub(super) fn known_or_loaded(&self, name: &str) -> Option<&[&'a Expr]> {
-        let (times, values) = self.top.get(name)?;
-        let of_itself = |full: &&String| full.as_str() == name;
-        let loaded = self.top_imports.get(name).into_iter().flatten().filter(of_itself).count();
-        let is_module = |value: &&Expr| {
-            let mut texts = value.as_call_expr().into_iter().flat_map(|call| &call.arguments.args);
-            texts.any(|text| text.as_string_literal_expr().is_some_and(|text| &text.value == name))
-        };
-        let is_module = !values.is_empty() && values.iter().all(is_module);
-        let is_all = *times == values.len() || is_module && *times == values.len() + loaded;
-        is_all.then_some(values)
-    }
-
     /// The values of plain assignments to a name.
     pub(super) fn values(&self, name: &str) -> &[&'a Expr] {
         self.values.get(name).map_or(&[], Vec::as_slice)

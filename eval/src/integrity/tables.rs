@@ -116,7 +116,7 @@ pub(super) fn is_made(expr: &Expr, bindings: &Bindings<'_>) -> bool {
         let call = value.as_call_expr().and_then(|call| chain(&call.func));
         call.and_then(|name| bindings.resolve(&name)).as_deref() == Some("types.ModuleType")
     };
-    let known = expr.as_name_expr().and_then(|name| bindings.known_or_loaded(&name.id));
+    let known = expr.as_name_expr().and_then(|name| bindings.known_at_top(&name.id));
     known.is_some_and(|values| values.iter().all(made))
 }
 
