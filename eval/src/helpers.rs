@@ -80,7 +80,7 @@ impl<'a> Helpers<'a> {
         tests: &[String],
     ) -> Self {
         let mut trees = trees(files, codebase);
-        let plain = under_original_names(text, files, Places::Names);
+        let plain = under_original_names(text, files, codebase, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
         // What looks like an alias may be the original's.

@@ -27,7 +27,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-pub use aliases::{Places, without_aliases};
+pub use aliases::{Places, is_own_module, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
@@ -150,7 +150,9 @@ pub fn examine(
         }));
         // A name that had to be changed because of a collision is changed back before judging.
         let named = LazyCell::new(|| {
-            let lines = Outline::of_shallow(&without_aliases(text, Places::NamesAndImports)).lines;
+            let is_module = |name: &str| is_own_module(name, codebase);
+            let plain = without_aliases(text, Places::NamesAndImports, &is_module);
+            let lines = Outline::of_shallow(&plain).lines;
             (lines.len() == gist.lines.len()).then_some(lines)
         });
         for suspect in all {

@@ -19,7 +19,7 @@ use crate::{
     },
     pruning::is_guard,
     scorers::within,
-    support::{Support, under_original_names},
+    support::Support,
 };
 
 /// Whose a name is.
@@ -39,9 +39,7 @@ pub fn reached(
 ) -> Vec<Finding> {
     let owners = owners(support, files);
     let lines = &support.gist.lines;
-    let plain = LazyCell::new(|| {
-        under_original_names(support.text, support.files, Places::NamesAndAttributes)
-    });
+    let plain = LazyCell::new(|| support.under_original_names(Places::NamesAndAttributes));
     let stands = |line: &Line| support.codebase.places(line).next().is_some();
     let is_invented = |at: usize| {
         let renamed = || plain.lines.get(at).filter(|_| plain.lines.len() == lines.len());

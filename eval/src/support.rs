@@ -15,7 +15,8 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Places, Rule, TestModules, idle_hooks, imports, replaced, without_aliases,
+        Finding, Places, Rule, TestModules, idle_hooks, imports, is_own_module, replaced,
+        without_aliases,
     },
     kept::lost,
     key::Key,
@@ -41,6 +42,13 @@ pub struct Support<'a> {
     pub tests: &'a [String],
     /// Whether a module is the repository's own.
     pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+impl Support<'_> {
+    /// The gist [under original names](under_original_names).
+    pub fn under_original_names(&self, places: Places) -> Outline {
+        under_original_names(self.text, self.files, self.codebase, places)
+    }
 }
 
 /// Statements of test support that differ from the original's.
@@ -76,9 +84,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
             continue;
         }
         // A name that the gist had to change because of a collision is changed back before judging.
-        let plain = plain.get_or_insert_with(|| {
-            under_original_names(support.text, support.files, Places::Names)
-        });
+        let plain = plain.get_or_insert_with(|| support.under_original_names(Places::Names));
         let renamed: Vec<(usize, &Line)> =
             lines.iter().filter_map(|&(at, _)| Some((at, plain.lines.get(at)?))).collect();
         let suspects = if plain.lines.len() != support.gist.lines.len() {
@@ -91,8 +97,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         findings.extend(suspects);
     }
     findings.extend(taken(support, &given, &modules));
-    let plain =
-        plain.unwrap_or_else(|| under_original_names(support.text, support.files, Places::Names));
+    let plain = plain.unwrap_or_else(|| support.under_original_names(Places::Names));
     findings.extend(lost(support, &files, &plain));
     findings.extend(by_modules(support, &modules));
     findings.extend(idle_hooks(support.gist, support.codebase, support.executed).into_iter().map(
@@ -181,9 +186,8 @@ fn taken(
         let honest = if is_outside { is_itself } else { is_original || is_itself };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
-            let plain = plain.get_or_insert_with(|| {
-                under_original_names(support.text, support.files, Places::NamesAndAttributes)
-            });
+            let plain = plain
+                .get_or_insert_with(|| support.under_original_names(Places::NamesAndAttributes));
             let renamed =
                 plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
             if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
@@ -214,9 +218,8 @@ fn by_modules(support: &Support<'_>, modules: &TestModules<'_>) -> Vec<Finding> 
         if within(&line.block, support.tests) || stands(line) {
             continue;
         }
-        let plain = plain.get_or_insert_with(|| {
-            under_original_names(support.text, support.files, Places::NamesAndAttributes)
-        });
+        let plain =
+            plain.get_or_insert_with(|| support.under_original_names(Places::NamesAndAttributes));
         let renamed = plain.lines.get(number);
         let renamed = renamed.filter(|_| plain.lines.len() == support.gist.lines.len());
         if !renamed.is_some_and(stands) {
@@ -433,8 +436,13 @@ fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool
 
 /// The gist with every [alias](without_aliases) of its top level replaced by what it stands for, and the
 /// places of the tests' files by the `__file__` that they are there.
-pub fn under_original_names(text: &str, files: &BTreeSet<String>, places: Places) -> Outline {
-    let plain = without_aliases(text, places);
+pub fn under_original_names(
+    text: &str,
+    files: &BTreeSet<String>,
+    codebase: &Codebase,
+    places: Places,
+) -> Outline {
+    let plain = without_aliases(text, places, &|name| is_own_module(name, codebase));
     let is_test = |end: &str| files.iter().any(|path| format!("/{path}").ends_with(end));
     Outline::of(&without_places(&plain, is_test))
 }

@@ -12,7 +12,13 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-use super::bindings::{Bindings, captured};
+use super::{
+    bindings::{Bindings, captured},
+    mentions::imports,
+    tables::is_itself,
+    told::is_module,
+};
+use crate::codebase::{CodeFile, Codebase};
 
 /// Where aliases are changed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +31,13 @@ pub enum Places {
     NamesAndAttributes,
 }
 
-/// A gist's text with what they stand for in the place of its aliases.
-pub fn without_aliases(text: &str, places: Places) -> String {
+/// A gist's text with what they stand for in the place of its aliases; `is_module` tells the names that the
+/// original gives to modules of its own and to nothing from outside.
+pub fn without_aliases(
+    text: &str,
+    places: Places,
+    is_module: &(dyn Fn(&str) -> bool + Sync),
+) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
@@ -35,7 +46,11 @@ pub fn without_aliases(text: &str, places: Places) -> String {
             Places::NamesAndImports => renamed(stmt, &bindings),
             Places::Names | Places::NamesAndAttributes => None,
         };
-        let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
+        let aliases = all.flat_map(|stmt| {
+            let other = alias(stmt, &bindings).or_else(|| renamed(stmt));
+            let modules = of_gist(stmt, &bindings).filter(|(_, original)| is_module(original));
+            other.into_iter().chain(modules)
+        });
         let aliases = aliases.collect();
         let mut finder = Finder { aliases, places, local: Vec::new(), found: Vec::new() };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
@@ -60,6 +75,40 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
     let value = assign.value.as_name_expr()?;
     let is_own = bindings.once(&name.id).is_some() && !graph::is_builtin(&name.id);
     is_own.then(|| (name.id.as_str(), value.id.as_str()))
+}
+
+/// `name_gist = ... = sys.modules.get(__name__)` at the top level: the gist in the place of a module whose name is
+/// another thing's as well.
+fn of_gist<'a>(
+    stmt: &'a Stmt,
+    bindings: &'a Bindings<'_>,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let assign = stmt.as_assign_stmt().filter(|assign| is_itself(&assign.value));
+    let assign = assign.filter(|_| bindings.is_only_imported("sys"));
+    assign.into_iter().flat_map(|assign| &assign.targets).filter_map(|target| {
+        let name = target.as_name_expr()?;
+        let original = name.id.strip_suffix("_gist").filter(|original| !original.is_empty())?;
+        let is_one = bindings.once(&name.id).is_some() && !graph::is_builtin(original);
+        is_one.then_some((name.id.as_str(), original))
+    })
+}
+
+/// Whether a name is that of a module of the repository, and no file of it imports under it what is not the
+/// repository's: what does not begin below the root or `src` is taken for something else.
+pub fn is_own_module(name: &str, codebase: &Codebase) -> bool {
+    let begins = |file: &CodeFile, first: &str| {
+        let path = file.path.strip_prefix("src/").unwrap_or(&file.path);
+        path.strip_prefix(first).is_some_and(|rest| rest.starts_with('/') || rest == ".py")
+    };
+    let is_internal = |full: &String| {
+        let first = full.split('.').next().unwrap_or_default();
+        first.is_empty() || codebase.files().iter().any(|file| begins(file, first))
+    };
+    let says = |file: &&CodeFile| file.text.contains(name);
+    codebase.files().iter().any(|file| is_module(file, name))
+        && codebase.files().iter().filter(says).all(|file| {
+            imports(&file.text).get(name).is_none_or(|given| given.iter().all(is_internal))
+        })
 }
 
 /// `import name as name_mod` at the top level.
@@ -213,7 +262,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, places: Places, expected: &str) {
-        let plain = without_aliases(text, places);
+        let plain = without_aliases(text, places, &|name| ["util", "str"].contains(&name));
         assert_eq!(plain.lines().last(), Some(expected), "{text}");
     }
 
@@ -224,6 +273,43 @@ mod tests {
         check(text, Places::NamesAndAttributes, "svd = wrapped(linalg.svd, svd)");
         check("a = f\nx = f'{a}'", Places::Names, "x = f'{f}'");
         check("a = f\nx = [a for b in a]", Places::Names, "x = [f for b in f]");
+    }
+
+    #[test]
+    fn the_gist_in_the_place_of_a_module_has_its_name() {
+        let check = |head: &str, line: &str, expected: &str| {
+            check(&format!("import sys\n{head}\n{line}"), Places::Names, expected);
+        };
+        let head = "app = util_gist = np_gist = str_gist = sys.modules.get(__name__)";
+        check(head, "x = util_gist.f(1)", "x = util.f(1)");
+        for line in ["x = app.f(1)", "x = np_gist.f(1)", "x = str_gist.f(1)"] {
+            check(head, line, line);
+        }
+        for other in [
+            "util_gist = sys.modules.get('other')",
+            "util_gist = other.get(__name__)",
+            "_gist = sys.modules.get(__name__)",
+            "util_gist = sys.modules.get(__name__)\nutil_gist = 1",
+            "util_gist = sys.modules.get(__name__)\nsys = other",
+        ] {
+            check(other, "x = util_gist.f(_gist)", "x = util_gist.f(_gist)");
+        }
+    }
+
+    #[test]
+    fn modules_of_the_repository_are_told_from_others() {
+        let check = |importing: &str, expected: bool| {
+            let files = [("pkg/__init__.py", ""), ("pkg/util.py", ""), ("tests/a.py", importing)];
+            assert_eq!(is_own_module("util", &Codebase::of_texts(files)), expected, "{importing}");
+        };
+        for own in ["", "from . import util", "from pkg import util", "from pkg.base import util"] {
+            check(own, true);
+        }
+        check("from pkg import util\ndef f():\n    import other as util", false);
+        for other in ["import util", "from other import util", "import other.util as util"] {
+            check(other, false);
+        }
+        assert!(!is_own_module("np", &Codebase::of_texts([("pkg/util.py", "")])));
     }
 
     #[test]

@@ -32,8 +32,10 @@ pub(super) struct Bindings<'a> {
     top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
     /// Names that comprehensions of the top level give to something.
     covered: FxHashSet<String>,
-    /// What imports at the top level give a name.
-    top_imports: FxHashMap<String, Vec<String>>,
+    /// What imports at the top level give a name, and where they stand.
+    top_imports: FxHashMap<String, Vec<(String, TextSize)>>,
+    /// Where loops of the top level stand.
+    top_loops: Vec<TextRange>,
     /// The values that plain assignments give a name.
     values: FxHashMap<String, Vec<&'a Expr>>,
     /// For each of these values the function or class that it is assigned in, if any.
@@ -90,8 +92,9 @@ impl<'a> Bindings<'a> {
         let all = self.top_imports.get(name)?;
         let only = self.top.get(name).is_some_and(|(times, _)| *times == all.len());
         let only = only && !self.covered.contains(name);
-        let full = all.first().filter(|full| only && all.iter().all(|other| other == *full));
-        Some(full.map(|full| format!("{full}{}", &chain[name.len()..])))
+        let (full, _) = all.first()?;
+        let is_one = only && all.iter().all(|(other, _)| other == full);
+        Some(is_one.then(|| format!("{full}{}", &chain[name.len()..])))
     }
 
     /// The value of a name that is given one value once.
@@ -118,6 +121,15 @@ impl<'a> Bindings<'a> {
     pub(super) fn known_at_top(&self, name: &str) -> Option<&[&'a Expr]> {
         let (times, values) = self.top.get(name)?;
         (*times == values.len()).then_some(values)
+    }
+
+    /// The same up to a place of the top level, behind which imports may give the name more.
+    pub(super) fn known_until(&self, name: &str, at: TextSize) -> Option<&[&'a Expr]> {
+        let (times, values) = self.top.get(name)?;
+        let is_again = self.top_loops.iter().any(|range| range.contains(at));
+        let imports = self.top_imports.get(name).map_or(&[][..], Vec::as_slice);
+        let later = imports.iter().filter(|(_, import)| !is_again && at < *import).count();
+        (*times == values.len() + later).then_some(values)
     }
 
     /// The values of plain assignments to a name.
@@ -277,15 +289,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn imported(&mut self, name: String, full: String) {
+    fn imported(&mut self, name: String, full: String, at: TextSize) {
         self.count(&name);
-        self.imported_at_top(&name, full.clone());
+        self.imported_at_top(&name, full.clone(), at);
         self.found.imported.insert(name, full);
     }
 
-    fn imported_at_top(&mut self, name: &str, full: String) {
+    fn imported_at_top(&mut self, name: &str, full: String, at: TextSize) {
         if self.depth == 0 {
-            self.found.top_imports.entry(name.to_owned()).or_default().push(full);
+            self.found.top_imports.entry(name.to_owned()).or_default().push((full, at));
         }
     }
 
@@ -319,6 +331,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn again(&mut self, range: TextRange) {
+        if self.depth == 0 {
+            self.found.top_loops.push(range);
+        }
+    }
+
     fn looped(&mut self, target: &'a Expr, through: &'a Expr) {
         if let Expr::Name(name) = target {
             self.found.loops.entry(name.id.to_string()).or_default().push(through);
@@ -336,7 +354,7 @@ impl<'a> Visitor<'a> for Reader<'a> {
                         Some(name) => (name.to_string(), full),
                         None => (first(&full).to_owned(), first(&full).to_owned()),
                     };
-                    self.imported(name, full);
+                    self.imported(name, full, stmt.start());
                 }
             }
             Stmt::ImportFrom(node) => {
@@ -345,10 +363,10 @@ impl<'a> Visitor<'a> for Reader<'a> {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     let full = format!("{module}.{}", alias.name);
                     match node.level {
-                        0 => self.imported(name, full),
+                        0 => self.imported(name, full, stmt.start()),
                         _ => {
                             self.count(&name);
-                            self.imported_at_top(&name, format!(".{full}"));
+                            self.imported_at_top(&name, format!(".{full}"), stmt.start());
                         }
                     }
                 }
@@ -382,7 +400,11 @@ impl<'a> Visitor<'a> for Reader<'a> {
                     self.assigned(&node.target, value);
                 }
             }
-            Stmt::For(node) => self.looped(&node.target, &node.iter),
+            Stmt::For(node) => {
+                self.looped(&node.target, &node.iter);
+                self.again(node.range);
+            }
+            Stmt::While(node) => self.again(node.range),
             _ => {}
         }
         walk_stmt(self, stmt);

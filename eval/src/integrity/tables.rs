@@ -110,13 +110,13 @@ fn copied_of<'a>(
     }
 }
 
-/// Whether a name of the top level is only that of a module which the file makes itself.
+/// Whether a name of the top level is, up to there, only that of a module which the file makes itself.
 pub(super) fn is_made(expr: &Expr, bindings: &Bindings<'_>) -> bool {
     let made = |value: &&Expr| {
         let call = value.as_call_expr().and_then(|call| chain(&call.func));
         call.and_then(|name| bindings.resolve(&name)).as_deref() == Some("types.ModuleType")
     };
-    let known = expr.as_name_expr().and_then(|name| bindings.known_at_top(&name.id));
+    let known = expr.as_name_expr().and_then(|name| bindings.known_until(&name.id, name.start()));
     known.is_some_and(|values| values.iter().all(made))
 }
 

@@ -11,6 +11,7 @@ mod hooks;
 mod left;
 mod modules;
 mod mutations;
+mod named;
 mod reached;
 mod references;
 mod refusals;
