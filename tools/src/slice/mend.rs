@@ -7,7 +7,7 @@ use graph::{Adjustments, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reaso
 use super::{SliceRequest, advise::Attempt};
 use crate::execute::Raised;
 
-/// Most functions that are kept whole for the sake of errors that name nothing: each costs a run.
+/// Most functions that are kept whole for the sake of errors that name nothing.
 const MOST_WHOLE: usize = 3;
 
 /// What the text of an error asks for.
@@ -200,7 +200,13 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
         next.adjustments.docstrings |= reads_docstrings(&lines_of(raised, attempt));
     }
     if *next == *attempt.request {
-        whole_function(raised, attempt, &mut next.adjustments);
+        let adjustments = &mut next.adjustments;
+        // Each guess costs a run: where the innermost function was none of it, what stands around the tests is next.
+        if adjustments.whole.is_empty() || adjustments.hooks || !graph::ran_hooks(attempt.trace) {
+            whole_functions(raised, attempt, adjustments);
+        } else {
+            adjustments.hooks = true;
+        }
     }
     // What is left out stays out: only where nothing else is known to help.
     if *next == *attempt.request {
@@ -314,16 +320,15 @@ fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
     numbers.filter_map(|line| lines.get(line as usize - 1).copied()).collect()
 }
 
-/// Keeps whole the innermost function of the gist on the way to an error, of those that are not whole
-/// yet: what was cut from it may be what now was to run.
-fn whole_function(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+/// Keeps whole the innermost function of the gist on the way to an error, and after that those around it: what was
+/// cut from them may be what now was to run.
+fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let most = if adjustments.whole.is_empty() { 1 } else { MOST_WHOLE };
     for frame in raised.frames.iter().rev() {
         let line = line_in(frame, attempt);
         let place = line.and_then(|line| enclosing(attempt.gist, line, &frame.2));
-        let more = adjustments.whole.len() < MOST_WHOLE;
-        if let Some(place) = place.filter(|place| more && !adjustments.whole.contains(place)) {
-            adjustments.whole.push(place);
-            return;
+        if let Some(place) = place.filter(|_| adjustments.whole.len() < most) {
+            add(&mut adjustments.whole, place);
         }
     }
 }

@@ -386,6 +386,26 @@ fn an_error_that_names_nothing_keeps_whole_the_functions_on_its_way() {
     check(&request, "ValueError: odd", "docstrings true");
 }
 
+#[test]
+fn hooks_that_ran_come_after_the_innermost_function_and_before_those_around_it() {
+    let text = " 1 def get(all):\n 2     raise all\n";
+    let function =
+        graph::FunctionTrace { name: "pytest_runtest_setup".to_owned(), ..Default::default() };
+    let file = graph::FileTrace { functions: vec![function], ..Default::default() };
+    let hooked = Trace { files: vec![file], ..Trace::default() };
+    let after = |trace: &Trace, request: &SliceRequest| {
+        let next = raised_in(text, trace, ("ValueError", "odd", 2, "get"), request);
+        (next.adjustments.whole.len(), next.adjustments.hooks, next.adjustments.docstrings)
+    };
+    let mut request = SliceRequest::default();
+    assert_eq!(after(&hooked, &request), (1, false, false));
+    request.adjustments.whole = vec![place(9)];
+    assert_eq!(after(&hooked, &request), (1, true, false));
+    assert_eq!(after(&Trace::default(), &request), (2, false, false));
+    request.adjustments.hooks = true;
+    assert_eq!(after(&hooked, &request), (2, true, false));
+}
+
 /// Of a gist that was refined: what may have had an effect was left out.
 fn without_effects() -> SliceRequest {
     let adjustments = Adjustments { impure: false, side_effects: false, ..Adjustments::default() };
