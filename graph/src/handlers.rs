@@ -11,8 +11,8 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// The lines on which the handlers begin to do something that a `try` around a 1-based line has, in source order;
-/// a line of a handler itself is not what that handler is for.
+/// The lines on which the handlers begin to do something that a `try` around a 1-based line has, from the outermost
+/// on; a line of a handler itself is not what that handler is for, nor one of a function that is defined there.
 pub fn handlers(source: Source, line: u32) -> Vec<u32> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);
@@ -42,6 +42,9 @@ impl<'a> Visitor<'a> for Finder<'_> {
                 self.found.extend(first);
             }
         }
+        if stmt.is_function_def_stmt() && holds(stmt) {
+            self.found.clear();
+        }
         walk_stmt(self, stmt);
     }
 }
@@ -61,6 +64,10 @@ mod tests {
             (14, vec![]),
         ];
         for (line, lines) in expected {
+            assert_eq!(handlers(Source::new("a.py", text), line), lines, "line {line}");
+        }
+        let text = "try:\n    def f():\n        a()\n    b()\nexcept E:\n    c()\n";
+        for (line, lines) in [(3, vec![]), (4, vec![6])] {
             assert_eq!(handlers(Source::new("a.py", text), line), lines, "line {line}");
         }
     }

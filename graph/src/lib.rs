@@ -8,6 +8,7 @@ mod assemble;
 mod beneath;
 mod cache;
 mod context;
+mod deferred;
 mod facts;
 mod flow;
 mod graph;
@@ -33,6 +34,7 @@ pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
+pub use deferred::deferred;
 pub use facts::{ImportPlace, Kind, Measures, Span};
 pub use graph::{
     BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,

@@ -737,7 +737,9 @@ fn an_import_of_a_module_that_cannot_be_loaded_fails_as_its_module_did() {
 --- pkg/__init__.py
 --- pkg/socks.py
 *import logging
-*import missing
+*from missing import (  # not there
+*    one,
+*    two as other)
 -from . import other
 -class Proxy:
 -    pass
@@ -755,7 +757,7 @@ runs pkg/socks.py pkg.socks
         "test_a.py::test_f",
         "
  def load():
-+    import missing
++    from missing import ( one, two as other)
  def test_f():
      load()
 ",

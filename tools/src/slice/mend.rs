@@ -49,11 +49,6 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 None => keep_stubs(attempt, &attribute, adjustments),
             }
         }
-        "NameError" | "UnboundLocalError" => {
-            if let Some(name) = quoted(message, "name ") {
-                keep_binders(attempt, &name, adjustments);
-            }
-        }
         "TypeError" if message.contains("abstract") => {
             let names = message.rsplit("abstract method").next().unwrap_or_default();
             for name in names.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
@@ -87,6 +82,20 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             if internal(&module) {
                 add(&mut adjustments.namespaces, module.clone());
                 add(&mut adjustments.register, module);
+            }
+        }
+        // Code that evaluates annotations has errors of its own for the same.
+        _ if message.contains("' is not defined") => {
+            let Some(name) = quoted(message, "name ") else { return };
+            keep_binders(attempt, &name, adjustments);
+            let texts = graph::deferred(Source::new(attempt.gist_path, &*attempt.gist.text));
+            for other in texts.iter().filter(|_| texts.contains(&name)) {
+                keep_binders(attempt, other, adjustments);
+            }
+        }
+        "NameError" | "UnboundLocalError" => {
+            if let Some(name) = quoted(message, "name ") {
+                keep_binders(attempt, &name, adjustments);
             }
         }
         _ => {}
@@ -201,8 +210,12 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
     }
     if *next == *attempt.request {
         let adjustments = &mut next.adjustments;
-        // Each guess costs a run: where the innermost function was none of it, what stands around the tests is next.
-        if adjustments.whole.is_empty() || adjustments.hooks || !graph::ran_hooks(attempt.trace) {
+        // Each guess costs a run: where the innermost function was none of it, or is a hook itself, what stands
+        // around the tests is next.
+        let own = raised.frames.iter().rev().find(|frame| line_in(frame, attempt).is_some());
+        let is_early = adjustments.whole.is_empty()
+            && !own.is_some_and(|(_, _, function)| function.starts_with("pytest_"));
+        if is_early || adjustments.hooks || !graph::ran_hooks(attempt.trace) {
             whole_functions(raised, attempt, adjustments);
         } else {
             adjustments.hooks = true;

@@ -404,6 +404,30 @@ fn hooks_that_ran_come_after_the_innermost_function_and_before_those_around_it()
     assert_eq!(after(&Trace::default(), &request), (2, false, false));
     request.adjustments.hooks = true;
     assert_eq!(after(&hooked, &request), (2, true, false));
+    let raised = ("ValueError", "odd", 4, "pytest_configure");
+    let adjustments = raised_in(text, &hooked, raised, &SliceRequest::default()).adjustments;
+    assert_eq!((adjustments.whole.len(), adjustments.hooks), (0, true));
+}
+
+#[test]
+fn a_name_that_the_text_of_an_annotation_says_asks_for_those_of_all() {
+    let text = " 1 class Table:\n 2     row: 'Optional[Row]'\n 3     column: 'Column'\n 4 load()\n";
+    let kept = |message: &str| {
+        let unit = |line, name: &str| Kept {
+            place: place(line),
+            last_line: line,
+            binds: vec![name.to_owned()],
+            reason: Reason::Unreferenced,
+        };
+        let dropped = vec![unit(10, "Row"), unit(20, "Column"), unit(30, "other")];
+        let plan = Plan { dropped, ..Plan::default() };
+        let raised = ("UndefinedAnnotation", message, 4, "<module>");
+        let next = raised_after(&plan, text, &Trace::default(), raised, &SliceRequest::default());
+        next.adjustments.keep
+    };
+    assert_eq!(kept("name 'Row' is not defined\n\nFor more see"), [place(10), place(20)]);
+    assert_eq!(kept("name 'other' is not defined"), [place(30)]);
+    assert_eq!(kept("name 'Row' is odd"), []);
 }
 
 /// Of a gist that was refined: what may have had an effect was left out.

@@ -260,7 +260,7 @@ impl Namer<'_, '_> {
             self.naming.inner.entry(key).or_default();
         }
         for (key, text) in &self.book.failed {
-            self.naming.inner.insert(*key, vec![text.clone()]);
+            self.naming.inner.insert(*key, vec![on_one_line(text)]);
         }
         for inner in &self.book.inner {
             let flat = self.flat(&inner.wanted, &inner.thing);
@@ -383,4 +383,11 @@ impl Namer<'_, '_> {
             }
         }
     }
+}
+
+/// An import, which has no texts, without its ends of lines and comments.
+fn on_one_line(import: &str) -> String {
+    let lines = import.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let lines: Vec<&str> = lines.map(|line| line.trim().trim_end_matches('\\').trim()).collect();
+    lines.join(" ")
 }

@@ -1,0 +1,82 @@
+//! Names in the texts of annotations: what evaluates these looks for them when everything is defined.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::{
+    Expr,
+    visitor::{Visitor, walk_annotation, walk_expr},
+};
+
+use crate::{
+    source::Source,
+    syntax::{Syntax, with_deep_stack},
+};
+
+/// The names that texts in the annotations of a file say: `Item` of `items: list["Item"]`. What is no expression
+/// says none.
+pub fn deferred(source: Source) -> BTreeSet<String> {
+    with_deep_stack(|| {
+        let syntax = Syntax::parse(source);
+        let mut finder = Finder::default();
+        syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
+        finder.found
+    })
+}
+
+#[derive(Default)]
+struct Finder {
+    in_annotation: bool,
+    found: BTreeSet<String>,
+}
+
+impl<'a> Visitor<'a> for Finder {
+    fn visit_annotation(&mut self, annotation: &'a Expr) {
+        let around = std::mem::replace(&mut self.in_annotation, true);
+        walk_annotation(self, annotation);
+        self.in_annotation = around;
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::StringLiteral(text) if self.in_annotation => {
+                if let Ok(parsed) = ruff_python_parser::parse_expression(text.value.to_str()) {
+                    Names(&mut self.found).visit_expr(parsed.expr());
+                }
+            }
+            _ => walk_expr(self, expr),
+        }
+    }
+}
+
+struct Names<'f>(&'f mut BTreeSet<String>);
+
+impl<'a> Visitor<'a> for Names<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr {
+            self.0.insert(name.id.to_string());
+        }
+        walk_expr(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_texts_in_annotations() {
+        let check = |text: &str, expected: &[&str]| {
+            let found = deferred(Source::new("a.py", text));
+            assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{text}");
+        };
+        check(
+            "class A:\n    b: Optional[\"B\"] = 'no'\n    c: 'dict[str, pkg.C]'\n",
+            &["B", "dict", "pkg", "str"],
+        );
+        check(
+            "def f(a: 'A', *b: \"B\", **c: C) -> list['D']:\n    e: 'E' = 'x'\n",
+            &["A", "B", "D", "E"],
+        );
+        check("a: 'no name' = 1\nb = 'B'\n\"C\"\ndef f(a='D'): 'F'\n", &[]);
+    }
+}
