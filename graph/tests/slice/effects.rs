@@ -548,22 +548,35 @@ fn what_tests_change_outside_is_kept_where_the_gist_uses_the_same_module() {
 +import random
 +from locale import setlocale
 +from pkg.mod import work
++import numpy
++numpy.seterr(1)
++numpy.random.seed(1)
++numpy.linalg.use(1)
++numpy.ndarray.sort(1)
 +random.seed(1)
 +logging.disable(10)
 +setlocale(0)
 +xs = [1]
 +def test_f():
-*    assert work() and xs
+*    assert work() and xs and numpy.random.rand()
+--- trace
+external numpy
+external numpy.random
+external numpy.linalg
 "#,
         "test_a.py::test_f",
         "
  import random
  def work():
      return random.random()
+ import numpy
+ numpy.seterr(1)
+ numpy.random.seed(1)
+ numpy.ndarray.sort(1)
  random.seed(1)
  xs = [1]
  def test_f():
-     assert work() and xs
+     assert work() and xs and numpy.random.rand()
 ",
     );
 }

@@ -50,6 +50,7 @@ impl Search<'_, '_> {
                         break;
                     }
                     self.selection.external_submodules.insert(dotted.clone());
+                    self.changing_outside(&used);
                     used = dotted;
                 }
                 self.changing_outside(&used);

@@ -239,7 +239,11 @@ impl Search<'_, '_> {
         let mut chain: Vec<&Name> = imported.iter().chain(attributes.into_iter().rev()).collect();
         chain.pop()?;
         for name in chain {
-            called = format!("{called}.{name}");
+            let dotted = format!("{called}.{name}");
+            if !program.trace.external.contains_key(&dotted) {
+                break;
+            }
+            called = dotted;
         }
         let is_pytest = called.split('.').next() == Some("pytest");
         (!is_pytest).then_some(called)
