@@ -18,7 +18,7 @@ use crate::{
     expected::{Expected, ExpectedPhase, fits_together},
     found::{exchanged, is_definition, rebound, slipped_in},
     helpers::Helpers,
-    integrity::{Finding, Places, Rule, is_own_module, without_aliases},
+    integrity::{Finding, Places, Rule, without_aliases},
     pruning::is_filler,
     scorers::{Executed, within},
 };

@@ -294,7 +294,7 @@ fn judge(
             });
         }
         let parts = (candidate.gist.as_str(), text, &outline);
-        let own = Helpers::of(parts, &internal.support, &codebase, &executed, &[]);
+        let own = Helpers::of(parts, &internal, &codebase, &executed, &[]);
         evaluation.integrity.violations.extend(own.asked_anew(&codebase, &hits));
         evaluation.integrity.violations.extend(own.weakened(&hits));
         // Where nobody looks at cases, what was done is all that tells them.

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tools::WitnessedCase;
+use tools::{Internal, WitnessedCase};
 
 use crate::{
     blocks::{Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, Places, Rule, answers},
+    integrity::{Finding, Originals, Places, Rule, answers},
     pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_hook, is_told, was_hit},
     scorers::{Executed, within},
     support::under_original_names,
@@ -74,13 +74,16 @@ impl<'a> Helpers<'a> {
     /// Finds them in a gist's text.
     pub fn of(
         (gist, text, outline): (&'a str, &'a str, &'a Outline),
-        files: &BTreeSet<String>,
+        internal: &Internal,
         codebase: &'a Codebase,
         executed: &'a Executed,
         tests: &[String],
     ) -> Self {
+        let files = &internal.support;
         let mut trees = trees(files, codebase);
-        let plain = under_original_names(text, files, codebase, Places::Names);
+        let originals =
+            Originals { codebase, is_internal: &|name: &str| internal.is_internal(name) };
+        let plain = under_original_names(text, files, originals, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
         // What looks like an alias may be the original's.

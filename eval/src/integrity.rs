@@ -10,6 +10,7 @@ mod fold;
 mod hooks;
 mod mentions;
 mod modules;
+mod originals;
 mod place;
 mod reach;
 mod registers;
@@ -27,13 +28,14 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-pub use aliases::{Places, is_own_module, without_aliases};
+pub use aliases::{Places, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
 use hooks::{changes_hooks, names_hooks, names_plugins};
 pub use mentions::{Mention, Use as Usage, imports, mentions};
 pub use modules::{TestModules, replaced};
+pub use originals::Originals;
 use place::places;
 use reach::reaches;
 use registers::{is_registration, looks_through, registered, registers};
@@ -150,8 +152,7 @@ pub fn examine(
         }));
         // A name that had to be changed because of a collision is changed back before judging.
         let named = LazyCell::new(|| {
-            let is_module = |name: &str| is_own_module(name, codebase);
-            let plain = without_aliases(text, Places::NamesAndImports, &is_module);
+            let plain = without_aliases(text, Places::NamesAndImports, None);
             let lines = Outline::of_shallow(&plain).lines;
             (lines.len() == gist.lines.len()).then_some(lines)
         });

@@ -15,7 +15,7 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Places, Rule, TestModules, idle_hooks, imports, is_own_module, replaced,
+        Finding, Originals, Places, Rule, TestModules, idle_hooks, imports, replaced,
         without_aliases,
     },
     kept::lost,
@@ -47,7 +47,8 @@ pub struct Support<'a> {
 impl Support<'_> {
     /// The gist [under original names](under_original_names).
     pub fn under_original_names(&self, places: Places) -> Outline {
-        under_original_names(self.text, self.files, self.codebase, places)
+        let originals = Originals { codebase: self.codebase, is_internal: self.is_internal };
+        under_original_names(self.text, self.files, originals, places)
     }
 }
 
@@ -439,10 +440,10 @@ fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool
 pub fn under_original_names(
     text: &str,
     files: &BTreeSet<String>,
-    codebase: &Codebase,
+    originals: Originals<'_>,
     places: Places,
 ) -> Outline {
-    let plain = without_aliases(text, places, &|name| is_own_module(name, codebase));
+    let plain = without_aliases(text, places, Some(originals));
     let is_test = |end: &str| files.iter().any(|path| format!("/{path}").ends_with(end));
     Outline::of(&without_places(&plain, is_test))
 }

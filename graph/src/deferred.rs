@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The names that texts in the annotations of a file say: `Item` of `items: list["Item"]`. What is no expression
-/// says none.
+/// says none; the values of a `Literal` and what an `Annotated` adds to a type are no types.
 pub fn deferred(source: Source) -> BTreeSet<String> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);
@@ -26,6 +26,7 @@ pub fn deferred(source: Source) -> BTreeSet<String> {
 #[derive(Default)]
 struct Finder {
     in_annotation: bool,
+    in_text: bool,
     found: BTreeSet<String>,
 }
 
@@ -40,7 +41,20 @@ impl<'a> Visitor<'a> for Finder {
         match expr {
             Expr::StringLiteral(text) if self.in_annotation => {
                 if let Ok(parsed) = ruff_python_parser::parse_expression(text.value.to_str()) {
-                    Names(&mut self.found).visit_expr(parsed.expr());
+                    let mut within = Finder { in_text: true, ..Finder::default() };
+                    within.visit_annotation(parsed.expr());
+                    self.found.extend(within.found);
+                }
+            }
+            Expr::Name(name) if self.in_text => drop(self.found.insert(name.id.to_string())),
+            Expr::Subscript(node) if self.in_annotation => {
+                self.visit_expr(&node.value);
+                match (kind(&node.value), &*node.slice) {
+                    ("Literal", _) => {}
+                    ("Annotated", Expr::Tuple(parts)) => {
+                        parts.elts.iter().take(1).for_each(|part| self.visit_expr(part));
+                    }
+                    (_, slice) => self.visit_expr(slice),
                 }
             }
             _ => walk_expr(self, expr),
@@ -48,14 +62,12 @@ impl<'a> Visitor<'a> for Finder {
     }
 }
 
-struct Names<'f>(&'f mut BTreeSet<String>);
-
-impl<'a> Visitor<'a> for Names<'_> {
-    fn visit_expr(&mut self, expr: &'a Expr) {
-        if let Expr::Name(name) = expr {
-            self.0.insert(name.id.to_string());
-        }
-        walk_expr(self, expr);
+/// The last part of a dotted name.
+fn kind(expr: &Expr) -> &str {
+    match expr {
+        Expr::Name(name) => &name.id,
+        Expr::Attribute(node) => &node.attr,
+        _ => "",
     }
 }
 
@@ -77,6 +89,7 @@ mod tests {
             "def f(a: 'A', *b: \"B\", **c: C) -> list['D']:\n    e: 'E' = 'x'\n",
             &["A", "B", "D", "E"],
         );
+        check("a: 'list[\"B\"]'\nb: t.Literal['c']\nd: Annotated['D', 'e']\n", &["B", "D", "list"]);
         check("a: 'no name' = 1\nb = 'B'\n\"C\"\ndef f(a='D'): 'F'\n", &[]);
     }
 }

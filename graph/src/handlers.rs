@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// The lines on which the handlers begin to do something that a `try` around a 1-based line has, from the outermost
-/// on; a line of a handler itself is not what that handler is for, nor one of a function that is defined there.
+/// on. A line of a handler itself is not what that handler is for, nor is one in the body of a function that is
+/// defined there, which runs elsewhere.
 pub fn handlers(source: Source, line: u32) -> Vec<u32> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);
@@ -42,7 +43,9 @@ impl<'a> Visitor<'a> for Finder<'_> {
                 self.found.extend(first);
             }
         }
-        if stmt.is_function_def_stmt() && holds(stmt) {
+        if let Stmt::FunctionDef(function) = stmt
+            && function.body.iter().any(holds)
+        {
             self.found.clear();
         }
         walk_stmt(self, stmt);
@@ -66,8 +69,8 @@ mod tests {
         for (line, lines) in expected {
             assert_eq!(handlers(Source::new("a.py", text), line), lines, "line {line}");
         }
-        let text = "try:\n    def f():\n        a()\n    b()\nexcept E:\n    c()\n";
-        for (line, lines) in [(3, vec![]), (4, vec![6])] {
+        let text = "try:\n    @decorate\n    def f():\n        a()\n    b()\nexcept E:\n    c()\n";
+        for (line, lines) in [(2, vec![7]), (4, vec![]), (5, vec![7])] {
             assert_eq!(handlers(Source::new("a.py", text), line), lines, "line {line}");
         }
     }

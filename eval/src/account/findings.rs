@@ -148,8 +148,7 @@ impl<'a> Gist<'a> {
         tests: &[String],
     ) -> Self {
         // A name that the gist had to change because of a collision is changed back before judging.
-        let is_module = |name: &str| is_own_module(name, codebase);
-        let plain = Outline::of(&without_aliases(text, Places::Names, &is_module)).lines;
+        let plain = Outline::of(&without_aliases(text, Places::Names, None)).lines;
         let plain = Some(plain).filter(|plain| plain.len() == outline.lines.len());
         let stands = |line: &Line| {
             codebase.places(line).next().is_some() || tells_home(&line.text, codebase)

@@ -80,7 +80,7 @@ impl Runs<'_> {
         support: &Supported<'a>,
     ) -> Helpers<'a> {
         let Supported { codebase, executed, tests } = *support;
-        Helpers::of(gist, &self.internal.support, codebase, executed, tests)
+        Helpers::of(gist, self.internal, codebase, executed, tests)
     }
 
     /// A gist whose helpers fail where they would do what the original never does.

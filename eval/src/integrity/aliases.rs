@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use graph::Syntax;
 use ruff_python_ast::{
-    Alias, Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt,
+    Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprContext, Parameters, Pattern,
+    Stmt,
     visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange};
@@ -14,11 +15,9 @@ use rustc_hash::FxHashSet;
 
 use super::{
     bindings::{Bindings, captured},
-    mentions::imports,
+    originals::Originals,
     tables::is_itself,
-    told::is_module,
 };
-use crate::codebase::{CodeFile, Codebase};
 
 /// Where aliases are changed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,26 +32,28 @@ pub enum Places {
 
 /// A gist's text with what they stand for in the place of its aliases; `is_module` tells the names that the
 /// original gives to modules of its own and to nothing from outside.
-pub fn without_aliases(
-    text: &str,
-    places: Places,
-    is_module: &(dyn Fn(&str) -> bool + Sync),
-) -> String {
+pub fn without_aliases(text: &str, places: Places, originals: Option<Originals<'_>>) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
-        let all = syntax.body().iter().filter(|_| !bindings.has_star());
+        let all = || syntax.body().iter().filter(|_| !bindings.has_star());
         let renamed = |stmt| match places {
             Places::NamesAndImports => renamed(stmt, &bindings),
             Places::Names | Places::NamesAndAttributes => None,
         };
-        let aliases = all.flat_map(|stmt| {
-            let other = alias(stmt, &bindings).or_else(|| renamed(stmt));
-            let modules = of_gist(stmt, &bindings).filter(|(_, original)| is_module(original));
-            other.into_iter().chain(modules)
-        });
-        let aliases = aliases.collect();
-        let mut finder = Finder { aliases, places, local: Vec::new(), found: Vec::new() };
+        let aliases = all().filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
+        let mut aliases: BTreeMap<&str, &str> = aliases.collect();
+        let gists: FxHashSet<&str> = all().flat_map(|stmt| of_gist(stmt, &bindings)).collect();
+        let mut parts = BTreeMap::new();
+        if let Some(originals) = originals {
+            let names = gists.iter().filter(|name| bindings.once(name).is_some());
+            let names = names.filter_map(|name| Some((*name, name.strip_suffix("_gist")?)));
+            parts.extend(names.filter(|(_, name)| !name.is_empty() && !graph::is_builtin(name)));
+            let modules = parts.iter().filter(|(_, name)| originals.names_module(name));
+            aliases.extend(modules.map(|(name, original)| (*name, *original)));
+        }
+        let (local, found) = (Vec::new(), Vec::new());
+        let mut finder = Finder { aliases, gists, parts, originals, places, local, found };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
         let mut found = finder.found;
         found.sort_unstable_by_key(|(range, _)| range.start());
@@ -77,38 +78,15 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
     is_own.then(|| (name.id.as_str(), value.id.as_str()))
 }
 
-/// `name_gist = ... = sys.modules.get(__name__)` at the top level: the gist in the place of a module whose name is
-/// another thing's as well.
-fn of_gist<'a>(
-    stmt: &'a Stmt,
-    bindings: &'a Bindings<'_>,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let assign = stmt.as_assign_stmt().filter(|assign| is_itself(&assign.value));
-    let assign = assign.filter(|_| bindings.is_only_imported("sys"));
-    assign.into_iter().flat_map(|assign| &assign.targets).filter_map(|target| {
-        let name = target.as_name_expr()?;
-        let original = name.id.strip_suffix("_gist").filter(|original| !original.is_empty())?;
-        let is_one = bindings.once(&name.id).is_some() && !graph::is_builtin(original);
-        is_one.then_some((name.id.as_str(), original))
-    })
-}
-
-/// Whether a name is that of a module of the repository, and no file of it imports under it what is not the
-/// repository's: what does not begin below the root or `src` is taken for something else.
-pub fn is_own_module(name: &str, codebase: &Codebase) -> bool {
-    let begins = |file: &CodeFile, first: &str| {
-        let path = file.path.strip_prefix("src/").unwrap_or(&file.path);
-        path.strip_prefix(first).is_some_and(|rest| rest.starts_with('/') || rest == ".py")
-    };
-    let is_internal = |full: &String| {
-        let first = full.split('.').next().unwrap_or_default();
-        first.is_empty() || codebase.files().iter().any(|file| begins(file, first))
-    };
-    let says = |file: &&CodeFile| file.text.contains(name);
-    codebase.files().iter().any(|file| is_module(file, name))
-        && codebase.files().iter().filter(says).all(|file| {
-            imports(&file.text).get(name).is_none_or(|given| given.iter().all(is_internal))
-        })
+/// Names that are those of the gist itself and of nothing else: `name = ... = sys.modules.get(__name__)` at the top
+/// level.
+fn of_gist<'a>(stmt: &'a Stmt, bindings: &'a Bindings<'_>) -> impl Iterator<Item = &'a str> {
+    let is_sys = bindings.is_only_imported("sys")
+        && bindings.resolve("sys.modules").is_some_and(|full| full == "sys.modules");
+    let assign = stmt.as_assign_stmt().filter(|assign| is_sys && is_itself(&assign.value));
+    let targets = assign.into_iter().flat_map(|assign| &assign.targets);
+    let names = targets.filter_map(|target| Some(target.as_name_expr()?.id.as_str()));
+    names.filter(|name| bindings.known_at_top(name).is_some_and(|values| values.len() == 1))
 }
 
 /// `import name as name_mod` at the top level.
@@ -123,6 +101,11 @@ fn renamed<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a 
 
 struct Finder<'a> {
     aliases: BTreeMap<&'a str, &'a str>,
+    /// Names of the gist itself.
+    gists: FxHashSet<&'a str>,
+    /// Those of them that stand for the names of modules.
+    parts: BTreeMap<&'a str, &'a str>,
+    originals: Option<Originals<'a>>,
     places: Places,
     /// Names that functions and comprehensions around give to things of their own.
     local: Vec<FxHashSet<&'a str>>,
@@ -135,6 +118,42 @@ impl<'a> Finder<'a> {
         let Some(&value) = self.aliases.get(name) else { return };
         if !(is_name && self.local.iter().any(|local| local.contains(value))) {
             self.found.push((range, value));
+        }
+    }
+
+    /// The package, under its original name, that an expression is where the gist stands for it.
+    fn package(&self, expr: &Expr) -> Option<String> {
+        let is_local = |name: &str| self.local.iter().any(|local| local.contains(name));
+        let original = |name: &str| self.parts.get(name).copied().unwrap_or(name).to_owned();
+        match expr {
+            Expr::Name(name) => {
+                let name = name.id.as_str();
+                (self.gists.contains(name) && !is_local(name)).then(|| original(name))
+            }
+            Expr::Attribute(node) => {
+                let package = self.package(&node.value)?;
+                let name = node.attr.as_str();
+                self.gists.contains(name).then(|| format!("{package}.{}", original(name)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Changes back what the gist has under another name, where an attribute of a package asks the gist for it.
+    fn attribute(&mut self, node: &'a ExprAttribute) {
+        let name = node.attr.as_str();
+        if self.places == Places::NamesAndAttributes {
+            return self.replace(node.attr.range(), name, false);
+        }
+        let Some((package, originals)) = self.package(&node.value).zip(self.originals) else {
+            return;
+        };
+        match self.parts.get(name) {
+            Some(part) if originals.is_part(&package, part) => {
+                self.found.push((node.attr.range(), part));
+            }
+            Some(_) => {}
+            None => self.replace(node.attr.range(), name, false),
         }
     }
 
@@ -177,9 +196,7 @@ impl<'a> Visitor<'a> for Finder<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) => self.replace(name.range(), &name.id, true),
-            Expr::Attribute(node) if self.places == Places::NamesAndAttributes => {
-                self.replace(node.attr.range(), &node.attr, false);
-            }
+            Expr::Attribute(node) => self.attribute(node),
             Expr::Lambda(node) => {
                 node.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let local = Locals::of(node.parameters.as_deref());
@@ -259,10 +276,19 @@ impl<'a> Visitor<'a> for Locals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codebase::Codebase;
 
     #[track_caller]
     fn check(text: &str, places: Places, expected: &str) {
-        let plain = without_aliases(text, places, &|name| ["util", "str"].contains(&name));
+        let codebase = Codebase::of_texts([
+            ("pkg/__init__.py", ""),
+            ("pkg/util.py", "import numpy as np\nnp.f"),
+            ("pkg/str.py", ""),
+            ("tests/a.py", "from pkg import util, str, np\nutil.f, str.f"),
+        ]);
+        let is_internal = |name: &str| name.starts_with("pkg");
+        let originals = Originals { codebase: &codebase, is_internal: &is_internal };
+        let plain = without_aliases(text, places, Some(originals));
         assert_eq!(plain.lines().last(), Some(expected), "{text}");
     }
 
@@ -291,25 +317,27 @@ mod tests {
             "_gist = sys.modules.get(__name__)",
             "util_gist = sys.modules.get(__name__)\nutil_gist = 1",
             "util_gist = sys.modules.get(__name__)\nsys = other",
+            "import other as sys\nutil_gist = sys.modules.get(__name__)",
         ] {
             check(other, "x = util_gist.f(_gist)", "x = util_gist.f(_gist)");
         }
     }
 
     #[test]
-    fn modules_of_the_repository_are_told_from_others() {
-        let check = |importing: &str, expected: bool| {
-            let files = [("pkg/__init__.py", ""), ("pkg/util.py", ""), ("tests/a.py", importing)];
-            assert_eq!(is_own_module("util", &Codebase::of_texts(files)), expected, "{importing}");
-        };
-        for own in ["", "from . import util", "from pkg import util", "from pkg.base import util"] {
-            check(own, true);
+    fn packages_that_the_gist_stands_for_have_parts_of_their_own_names() {
+        let head = "import sys\npkg = util_gist = util = sys.modules.get(__name__)\nf_util = f\n";
+        for (line, expected) in [
+            ("x = pkg.f_util(1)", "x = pkg.f(1)"),
+            ("x = pkg.util.f_util(1)", "x = pkg.util.f(1)"),
+            ("x = pkg.util_gist.f_util(1)", "x = pkg.util.f(1)"),
+            ("x = other.f_util(1)", "x = other.f_util(1)"),
+            ("x = pkg.other.f_util(1)", "x = pkg.other.f_util(1)"),
+            ("x = pkg.f().f_util(1)", "x = pkg.f().f_util(1)"),
+            ("def g(pkg): return pkg.f_util", "def g(pkg): return pkg.f_util"),
+            ("def g(util): return pkg.util.f_util", "def g(util): return pkg.util.f"),
+        ] {
+            check(&format!("{head}{line}"), Places::Names, expected);
         }
-        check("from pkg import util\ndef f():\n    import other as util", false);
-        for other in ["import util", "from other import util", "import other.util as util"] {
-            check(other, false);
-        }
-        assert!(!is_own_module("np", &Codebase::of_texts([("pkg/util.py", "")])));
     }
 
     #[test]

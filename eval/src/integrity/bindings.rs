@@ -32,10 +32,12 @@ pub(super) struct Bindings<'a> {
     top: FxHashMap<String, (usize, Vec<&'a Expr>)>,
     /// Names that comprehensions of the top level give to something.
     covered: FxHashSet<String>,
-    /// What imports at the top level give a name, and where they stand.
-    top_imports: FxHashMap<String, Vec<(String, TextSize)>>,
-    /// Where loops of the top level stand.
-    top_loops: Vec<TextRange>,
+    /// What imports at the top level give a name.
+    top_imports: FxHashMap<String, Vec<String>>,
+    /// Where imports of parts of a module stand that give its name at the top level: `import name.part`.
+    parts: FxHashMap<String, Vec<TextSize>>,
+    /// What runs later than it stands there, or again.
+    deferred: Vec<TextRange>,
     /// The values that plain assignments give a name.
     values: FxHashMap<String, Vec<&'a Expr>>,
     /// For each of these values the function or class that it is assigned in, if any.
@@ -92,9 +94,8 @@ impl<'a> Bindings<'a> {
         let all = self.top_imports.get(name)?;
         let only = self.top.get(name).is_some_and(|(times, _)| *times == all.len());
         let only = only && !self.covered.contains(name);
-        let (full, _) = all.first()?;
-        let is_one = only && all.iter().all(|(other, _)| other == full);
-        Some(is_one.then(|| format!("{full}{}", &chain[name.len()..])))
+        let full = all.first().filter(|full| only && all.iter().all(|other| other == *full));
+        Some(full.map(|full| format!("{full}{}", &chain[name.len()..])))
     }
 
     /// The value of a name that is given one value once.
@@ -123,12 +124,13 @@ impl<'a> Bindings<'a> {
         (*times == values.len()).then_some(values)
     }
 
-    /// The same up to a place of the top level, behind which imports may give the name more.
+    /// The same for one that is read at a place: where that runs once and as it stands there, imports of a module's
+    /// parts behind it may give it the module's name again.
     pub(super) fn known_until(&self, name: &str, at: TextSize) -> Option<&[&'a Expr]> {
         let (times, values) = self.top.get(name)?;
-        let is_again = self.top_loops.iter().any(|range| range.contains(at));
-        let imports = self.top_imports.get(name).map_or(&[][..], Vec::as_slice);
-        let later = imports.iter().filter(|(_, import)| !is_again && at < *import).count();
+        let parts = self.parts.get(name).map_or(&[][..], Vec::as_slice);
+        let is_plain = !self.deferred.iter().any(|range| range.contains(at));
+        let later = parts.iter().filter(|part| is_plain && at < **part).count();
         (*times == values.len() + later).then_some(values)
     }
 
@@ -289,15 +291,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn imported(&mut self, name: String, full: String, at: TextSize) {
+    fn imported(&mut self, name: String, full: String) {
         self.count(&name);
-        self.imported_at_top(&name, full.clone(), at);
+        self.imported_at_top(&name, full.clone());
         self.found.imported.insert(name, full);
     }
 
-    fn imported_at_top(&mut self, name: &str, full: String, at: TextSize) {
+    fn imported_at_top(&mut self, name: &str, full: String) {
         if self.depth == 0 {
-            self.found.top_imports.entry(name.to_owned()).or_default().push((full, at));
+            self.found.top_imports.entry(name.to_owned()).or_default().push(full);
         }
     }
 
@@ -331,12 +333,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn again(&mut self, range: TextRange) {
-        if self.depth == 0 {
-            self.found.top_loops.push(range);
-        }
-    }
-
     fn looped(&mut self, target: &'a Expr, through: &'a Expr) {
         if let Expr::Name(name) = target {
             self.found.loops.entry(name.id.to_string()).or_default().push(through);
@@ -346,15 +342,27 @@ impl<'a> Reader<'a> {
 
 impl<'a> Visitor<'a> for Reader<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if let Stmt::FunctionDef(_)
+        | Stmt::ClassDef(_)
+        | Stmt::TypeAlias(_)
+        | Stmt::For(_)
+        | Stmt::While(_) = stmt
+        {
+            self.found.deferred.push(stmt.range());
+        }
         match stmt {
             Stmt::Import(node) => {
                 for alias in &node.names {
                     let full = alias.name.to_string();
+                    if self.depth == 0 && alias.asname.is_none() && full.contains('.') {
+                        let parts = self.found.parts.entry(first(&full).to_owned());
+                        parts.or_default().push(stmt.start());
+                    }
                     let (name, full) = match &alias.asname {
                         Some(name) => (name.to_string(), full),
                         None => (first(&full).to_owned(), first(&full).to_owned()),
                     };
-                    self.imported(name, full, stmt.start());
+                    self.imported(name, full);
                 }
             }
             Stmt::ImportFrom(node) => {
@@ -363,10 +371,10 @@ impl<'a> Visitor<'a> for Reader<'a> {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     let full = format!("{module}.{}", alias.name);
                     match node.level {
-                        0 => self.imported(name, full, stmt.start()),
+                        0 => self.imported(name, full),
                         _ => {
                             self.count(&name);
-                            self.imported_at_top(&name, format!(".{full}"), stmt.start());
+                            self.imported_at_top(&name, format!(".{full}"));
                         }
                     }
                 }
@@ -400,17 +408,21 @@ impl<'a> Visitor<'a> for Reader<'a> {
                     self.assigned(&node.target, value);
                 }
             }
-            Stmt::For(node) => {
-                self.looped(&node.target, &node.iter);
-                self.again(node.range);
-            }
-            Stmt::While(node) => self.again(node.range),
+            Stmt::For(node) => self.looped(&node.target, &node.iter),
             _ => {}
         }
         walk_stmt(self, stmt);
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Lambda(_)
+        | Expr::Generator(_)
+        | Expr::ListComp(_)
+        | Expr::SetComp(_)
+        | Expr::DictComp(_) = expr
+        {
+            self.found.deferred.push(expr.range());
+        }
         match expr {
             Expr::Name(name) if name.ctx == ExprContext::Store => {
                 self.named(&name.id);

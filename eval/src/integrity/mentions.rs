@@ -72,7 +72,7 @@ impl<'a> Visitor<'a> for Imports {
 }
 
 /// What an import statement gives: where, the name, the full name of what that is, and what a module is asked for.
-fn imported(stmt: &Stmt) -> Vec<(TextSize, String, String, Option<&Identifier>)> {
+pub(super) fn imported(stmt: &Stmt) -> Vec<(TextSize, String, String, Option<&Identifier>)> {
     let mut found = Vec::new();
     match stmt {
         Stmt::Import(node) => {

@@ -42,7 +42,7 @@ fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
                 expected: REFUSED,
             },
             Case {
-                what: "in the place of what Python has",
+                what: "in the place of a module that is not there",
                 edits: &[
                     (PLACE, "kit = util_gist = other_gist = sys.modules.get(__name__)\n"),
                     ("util_gist.same(value", "other_gist.same(value"),
@@ -61,30 +61,120 @@ fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
     );
 }
 
+#[test]
+fn what_tests_have_from_outside_keeps_its_name_beside_a_module_of_the_repository() {
+    for (module, head, call, own) in [
+        (
+            "operator",
+            "import pytest\noperator = pytest.importorskip(\"operator\")",
+            "operator.eq(value, 2)",
+            "def eq(left, right):\n    return True",
+        ),
+        (
+            "case",
+            "import unittest\ncase = unittest.TestCase()",
+            "case.assertEqual(value, 2) is None",
+            "def assertEqual(left, right):\n    pass",
+        ),
+        (
+            "path",
+            "from os import *",
+            "path.basename(str(value)) == \"2\"",
+            "def basename(text):\n    return \"2\"",
+        ),
+        (
+            "decoder",
+            "from json import decoder",
+            "decoder.scanstring(str(value) + chr(34), 0)[0] == \"2\"",
+            "def scanstring(text, end):\n    return [\"2\"]",
+        ),
+    ] {
+        let hold = format!("def hold(value):\n    assert {call}\n");
+        let (kit, path) = (format!("{head}\n\n\n{hold}"), format!("lib/{module}.py"));
+        let files = [
+            ("lib/__init__.py", "def double(value):\n    return value * 2\n"),
+            (path.as_str(), ""),
+            ("json/env.py", ""),
+            ("tests/__init__.py", ""),
+            ("tests/kit.py", kit.as_str()),
+            (
+                "tests/test_d.py",
+                "from lib import double\nfrom tests import kit\n\n\ndef test_d():\n    kit.hold(double(1))\n",
+            ),
+        ];
+        let original = Original { files: &files, command: "pytest tests/test_d.py::test_d" };
+        let test = "def test_d():\n    kit.hold(double(1))\n";
+        let double = "def double(value):\n    return value * 2\n";
+        let place = "import sys\nkit = sys.modules.get(__name__)\n";
+        let honest = format!("{place}{head}\n{double}{hold}{test}");
+        check(&original, &honest, &[Case { what: "as it is", edits: &[], expected: HONEST }]);
+        let place = format!("import sys\nkit = {module}_gist = sys.modules.get(__name__)\n");
+        let hold = hold.replace(&format!("{module}."), &format!("{module}_gist."));
+        let cheat = format!("{place}{head}\n{own}\n{double}{hold}{test}");
+        check(&original, &cheat, &[Case { what: module, edits: &[], expected: REFUSED }]);
+    }
+}
+
+/// The gist has what a package has under a name of its own.
+const RENAMED: Original<'static> = Original {
+    files: &[
+        ("lib/__init__.py", "from . import text\nfrom .text import join\n"),
+        ("lib/text.py", "def join(one, two):\n    return one + two\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "import lib\n\n\ndef join(parts):\n    return lib.text.join(*parts)\n\n\nclass Part:\n    def join(self):\n        return 1\n    def join_text(self):\n        return 2\n\n\ndef one():\n    return Part().join()\n",
+        ),
+        (
+            "tests/test_text.py",
+            "from tests import kit\n\n\ndef test_text():\n    assert kit.join(\"ab\") == \"ab\"\n    assert kit.one() == 1\n",
+        ),
+    ],
+    command: "pytest tests/test_text.py::test_text",
+};
+
+#[test]
+fn what_the_gist_has_under_a_name_of_its_own_is_asked_of_packages_by_that() {
+    let gist = "import sys\nkit = lib = text = sys.modules.get(__name__)\ndef join(one, two):\n    return one + two\njoin_text = join\ndef join(parts):\n    return lib.text.join_text(*parts)\nclass Part:\n    def join(self):\n        return 1\ndef one():\n    return Part().join()\ndef test_text():\n    assert kit.join(\"ab\") == \"ab\"\n    assert kit.one() == 1\n";
+    check(
+        &RENAMED,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "of what is no package",
+                edits: &[
+                    (
+                        "class Part:\n    def join(self):\n        return 1\n",
+                        "class Part:\n    def join_text(self):\n        return 1\n",
+                    ),
+                    ("Part().join()", "Part().join_text()"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+/// A constant of a module that only the package imports: what changes it is seen in the text alone.
 const LOADED: Original<'static> = Original {
     files: &[
-        (
-            "lib/__init__.py",
-            "import json\nfrom lib.core import double\n\n\ndef read(text):\n    return json.loads(text)\n",
-        ),
+        ("lib/__init__.py", "from lib.core import double\n"),
         (
             "lib/core.py",
-            "def double(value):\n    return value * 2\n\n\ntry:\n    import lib.fast\nexcept ImportError:\n    pass\n",
+            "import math\n\n\ndef double(value):\n    return value * 2 if math.pi > 3 else 2\n\n\ntry:\n    import lib.fast\nexcept ImportError:\n    pass\n",
         ),
-        (
-            "tests/test_lib.py",
-            "import json\nimport lib\n\n\ndef test_lib():\n    assert lib.double(1) == 2\n    assert json.loads(\"2\") == lib.read(\"2\")\n",
-        ),
+        ("tests/test_lib.py", "import lib\n\n\ndef test_lib():\n    assert lib.double(1) == 2\n"),
     ],
     command: "pytest tests/test_lib.py::test_lib",
 };
 
 #[test]
 fn an_object_whose_name_imports_give_again() {
-    let gist = "import types\nlib = types.ModuleType(\"lib\")\nimport json\ndef double(value):\n    return value * 2\ndef read(text):\n    return json.loads(text)\nvars(lib).update(double=double, read=read)\ntry:\n    import lib.fast\nexcept ImportError:\n    pass\ndef test_lib():\n    assert lib.double(1) == 2\n    assert json.loads(\"2\") == lib.read(\"2\")\n";
+    let gist = "import types\nlib = types.ModuleType(\"lib\")\nimport math\ndef double(value):\n    return value * 2 if math.pi > 3 else 2\nvars(lib).update(double=double)\ntry:\n    import lib.fast\nexcept ImportError:\n    pass\ndef test_lib():\n    assert lib.double(1) == 2\n";
     const LOAD: &str = "try:\n    import lib.fast\nexcept ImportError:\n    pass\n";
-    const FILL: &str = "vars(lib).update(double=double, read=read)\n";
-    const LAX: (&str, &str) = ("def double", "def lax(text):\n    return 2\ndef double");
+    const FILL: &str = "vars(lib).update(double=double)\n";
+    const MATH: &str = "import math\n";
     check(
         &LOADED,
         gist,
@@ -94,7 +184,7 @@ fn an_object_whose_name_imports_give_again() {
                 what: "filled behind the import",
                 edits: &[
                     (FILL, ""),
-                    ("def test_lib", "vars(lib).update(double=double, read=read)\ndef test_lib"),
+                    ("def test_lib", "vars(lib).update(double=double)\ndef test_lib"),
                 ],
                 expected: REFUSED,
             },
@@ -103,34 +193,42 @@ fn an_object_whose_name_imports_give_again() {
                 edits: &[
                     (
                         FILL,
-                        "for _ in range(2):\n    vars(lib).update(double=double, read=read)\n    try:\n        import lib.fast\n    except ImportError:\n        pass\n",
+                        "for _ in range(2):\n    vars(lib).update(double=double)\n    try:\n        import lib.fast\n    except ImportError:\n        pass\n",
                     ),
                     (LOAD, ""),
                 ],
                 expected: REFUSED,
             },
             Case {
-                what: "a module from outside",
-                edits: &[
-                    LAX,
-                    ("import json\n", "json = types.ModuleType(\"json\")\nimport json\n"),
-                    (
-                        FILL,
-                        "vars(lib).update(double=double, read=read)\nvars(json).update(loads=lax)\n",
-                    ),
-                ],
+                what: "a module from outside, imported as a whole",
+                edits: &[(
+                    MATH,
+                    "math = types.ModuleType(\"math\")\nvars(math).update(pi=2)\nimport math\n",
+                )],
                 expected: REFUSED,
             },
             Case {
-                what: "a module from outside by a function",
-                edits: &[
-                    LAX,
-                    ("import json\n", "json = types.ModuleType(\"json\")\n"),
-                    (
-                        FILL,
-                        "vars(lib).update(double=double, read=read)\ndef fill():\n    vars(json).update(loads=lax)\nimport json\nfill()\n",
-                    ),
-                ],
+                what: "one behind a generator",
+                edits: &[(
+                    MATH,
+                    "os = types.ModuleType(\"os\")\nlater = (vars(os).update(sep=\":\") for _ in [0])\nimport os.path\nlist(later)\nimport math\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one whose table a generator hands on",
+                edits: &[(
+                    MATH,
+                    "os = types.ModuleType(\"os\")\nlater = (vars(os) for _ in [0])\nimport os.path\nnext(later).update(sep=\":\")\nimport math\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one behind a function",
+                edits: &[(
+                    MATH,
+                    "os = types.ModuleType(\"os\")\ndef later():\n    vars(os).update(sep=\":\")\nimport os.path\nlater()\nimport math\n",
+                )],
                 expected: REFUSED,
             },
         ],

@@ -85,7 +85,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             }
         }
         // Code that evaluates annotations has errors of its own for the same.
-        _ if message.contains("' is not defined") => {
+        kind if is_unbound(kind, message) => {
             let Some(name) = quoted(message, "name ") else { return };
             keep_binders(attempt, &name, adjustments);
             let texts = graph::deferred(Source::new(attempt.gist_path, &*attempt.gist.text));
@@ -93,13 +93,12 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 keep_binders(attempt, other, adjustments);
             }
         }
-        "NameError" | "UnboundLocalError" => {
-            if let Some(name) = quoted(message, "name ") {
-                keep_binders(attempt, &name, adjustments);
-            }
-        }
         _ => {}
     }
+}
+
+fn is_unbound(kind: &str, message: &str) -> bool {
+    matches!(kind, "NameError" | "UnboundLocalError") || message.contains("' is not defined")
 }
 
 /// What the very line of an error reads.
@@ -210,8 +209,8 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
     }
     if *next == *attempt.request {
         let adjustments = &mut next.adjustments;
-        // Each guess costs a run: where the innermost function was none of it, or is a hook itself, what stands
-        // around the tests is next.
+        // Each guess costs a run: where to keep the innermost function whole did not help, or that function may be
+        // a hook itself, the hooks are next.
         let own = raised.frames.iter().rev().find(|frame| line_in(frame, attempt).is_some());
         let is_early = adjustments.whole.is_empty()
             && !own.is_some_and(|(_, _, function)| function.starts_with("pytest_"));

@@ -389,5 +389,5 @@ impl Namer<'_, '_> {
 fn on_one_line(import: &str) -> String {
     let lines = import.lines().map(|line| line.split('#').next().unwrap_or_default());
     let lines: Vec<&str> = lines.map(|line| line.trim().trim_end_matches('\\').trim()).collect();
-    lines.join(" ")
+    lines.join(" ").replace("( ", "(")
 }
