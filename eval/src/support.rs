@@ -15,7 +15,7 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Originals, Places, Rule, TestModules, idle_hooks, imports, replaced,
+        Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
         without_aliases,
     },
     kept::lost,
@@ -429,7 +429,13 @@ fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool
     let is_same = |name: &String| {
         known.get(name).is_some_and(|full| full.iter().any(|full| last(full) == last(value)))
     };
+    let is_own = |name: &String| {
+        known.get(name).is_some_and(|full| {
+            full.iter().all(|full| full.starts_with('.') || (support.is_internal)(full))
+        })
+    };
     value.contains('(')
+        || line.binds.iter().all(is_own) && gist_names(support.text).contains(value)
         || value.contains('[')
         || line.binds.iter().all(is_same)
         || support.codebase.block(value).iter().any(|(file, _)| !support.files.contains(&file.path))

@@ -2,7 +2,7 @@
 //! the gist gives such a name besides, anywhere and in whatever way, makes it no alias; so does its deletion,
 //! an import of all names, and a meaning that it has without the gist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use graph::Syntax;
 use ruff_python_ast::{
@@ -66,6 +66,16 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<Originals<'
         }
         out.push_str(&text[done..]);
         out
+    })
+}
+
+/// Names that a gist gives to itself, as it stands for modules, and to nothing else.
+pub fn gist_names(text: &str) -> BTreeSet<String> {
+    graph::with_deep_stack(|| {
+        let syntax = Syntax::parse(graph::Source::new("gist", text));
+        let bindings = Bindings::of(syntax.body());
+        let all = syntax.body().iter().filter(|_| !bindings.has_star());
+        all.flat_map(|stmt| of_gist(stmt, &bindings)).map(str::to_owned).collect()
     })
 }
 

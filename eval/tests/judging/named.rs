@@ -13,11 +13,11 @@ const SHARED: Original<'static> = Original {
         ("tests/util.py", "def same(left, right):\n    assert left == right\n"),
         (
             "tests/kit.py",
-            "import operator\nfrom . import util\n\n\ndef hold(value):\n    util.same(value, 2)\n    assert operator.eq(value, 2)\n",
+            "import operator\nfrom . import util\n\n\ndef hold(value):\n    util.same(value, 2)\n    assert operator.eq(value, 2)\n\n\ndef again(value):\n    from . import util\n    util.same(value, 2)\n",
         ),
         (
             "tests/test_util.py",
-            "from lib import util\nfrom tests import kit\n\n\ndef test_util():\n    kit.hold(util(1))\n",
+            "from lib import util\nfrom tests import kit\n\n\ndef test_util():\n    kit.hold(util(1))\n    kit.again(util(1))\n",
         ),
     ],
     command: "pytest tests/test_util.py::test_util",
@@ -25,7 +25,7 @@ const SHARED: Original<'static> = Original {
 
 #[test]
 fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
-    let gist = "import operator\nimport sys\nkit = util_gist = sys.modules.get(__name__)\ndef util(value):\n    return value * 2\ndef same(left, right):\n    assert left == right\ndef hold(value):\n    util_gist.same(value, 2)\n    assert operator.eq(value, 2)\ndef test_util():\n    kit.hold(util(1))\n";
+    let gist = "import operator\nimport sys\nkit = util_gist = sys.modules.get(__name__)\ndef util(value):\n    return value * 2\ndef same(left, right):\n    assert left == right\ndef hold(value):\n    util_gist.same(value, 2)\n    assert operator.eq(value, 2)\ndef again(value):\n    util = util_gist\n    util.same(value, 2)\ndef test_util():\n    kit.hold(util(1))\n    kit.again(util(1))\n";
     const PLACE: &str = "kit = util_gist = sys.modules.get(__name__)\n";
     check(
         &SHARED,
@@ -46,6 +46,17 @@ fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
                 edits: &[
                     (PLACE, "kit = util_gist = other_gist = sys.modules.get(__name__)\n"),
                     ("util_gist.same(value", "other_gist.same(value"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another object where a function imports it",
+                edits: &[
+                    (
+                        "def again",
+                        "class lax_gist:\n    same = lambda left, right: None\ndef again",
+                    ),
+                    ("    util = util_gist", "    util = lax_gist"),
                 ],
                 expected: REFUSED,
             },

@@ -580,3 +580,117 @@ external numpy.linalg
 ",
     );
 }
+
+#[test]
+fn what_gives_a_class_tests_is_kept_with_it() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++class Interface:
++    dependents = [1]
++noted = []
++def note(what):
++    noted.append(what)
+--- tests/__init__.py
++from pkg.mod import Interface, note
++def found(predicate=lambda one: True):
++    seen = set()
++    stack = list(Interface.dependents)
++    while stack:
++        one = stack.pop(0)
++        seen.add(one)
++        yield one
++def add(cls, module):
++    note(module)
++    def predicate(one):
+-        return one == module
++    add_all(cls, found(predicate))
++def add_all(cls, all):
++    cls.size = None
++    for one in all:
++        def test(self, one=one):
+!            self.assertTrue(one)
++        name = f'test_{one}'
++        assert not hasattr(cls, name)
++        setattr(cls, name, test)
+--- tests/test_a.py
++import unittest
++from . import add
++class TestIt(unittest.TestCase):
++    pass
++add(TestIt, 1)
+",
+        "tests/test_a.py::TestIt::test_1",
+        "
+ import unittest
+ class Interface:
+     dependents = [1]
+ noted = []
+ def note(what):
+     noted.append(what)
+ def found(predicate=lambda one: True):
+     seen = set()
+     stack = list(Interface.dependents)
+     while stack:
+         one = stack.pop(0)
+         seen.add(one)
+         yield one
+ def add(cls, module):
+     note(module)
+     def predicate(one):
+         return one == module
+     add_all(cls, found(predicate))
+ def add_all(cls, all):
+     cls.size = None
+     for one in all:
+         def test(self, one=one):
+             self.assertTrue(one)
+         name = f'test_{one}'
+         assert not hasattr(cls, name)
+         setattr(cls, name, test)
+ class TestIt(unittest.TestCase):
+     pass
+ add(TestIt, 1)
+",
+    );
+}
+
+#[test]
+fn what_a_decorator_put_in_the_place_of_a_function_is_not_that() {
+    let check = |held: &str, glue: &str| {
+        let files = "
+--- pkg/__init__.py
+--- pkg/mod.py
++import sys
++def use(function):
++    sys._getframe(1).f_globals[function.__name__ + 'Py'] = function
++    return len
++@use
++def size(value):
+*    return 0
+--- test_a.py
++from pkg.mod import sizePy
++def test_f():
+*    assert sizePy([1]) == 0
+--- trace
+holds pkg.mod sizePy function pkg.mod:size
+holds pkg.mod size HELD
+";
+        let expected = "
+ import sys
+ def use(function):
+     sys._getframe(1).f_globals[function.__name__ + 'Py'] = function
+     return len
+ @use
+ def size(value):
+     return 0
+GLUE def test_f():
+     assert sizePy([1]) == 0
+";
+        let (files, expected) = (files.replace("HELD", held), expected.replace("GLUE", glue));
+        super::harness::check(&files, "test_a.py::test_f", &expected);
+    };
+    check("function pkg.mod:size", "+sizePy = size\n");
+    check("other builtin_function_or_method", "");
+}

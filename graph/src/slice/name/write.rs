@@ -140,7 +140,7 @@ impl Namer<'_, '_> {
                     Thing::Gist => {
                         self.naming.gist_names.insert(name.clone());
                     }
-                    Thing::Own(_, own) if own != name => {
+                    Thing::Own(home, own) if own != name && !self.is_replaced(*home, own, name) => {
                         let Some(defined) = self.definition(thing) else { continue };
                         // Right after the definition its own name still holds it.
                         let text = format!("{name} = {own}");
@@ -153,6 +153,15 @@ impl Namer<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a module has something else in the place of its own definition, and that under another name: what put
+    /// it there, as a decorator may, gives the gist both.
+    fn is_replaced(&self, home: ModuleId, own: &Name, name: &Name) -> bool {
+        let program = &self.selection.program;
+        let held = program.trace.modules.get(&program.modules.get(home).name);
+        let held = |name: &Name| held?.names.get(name.as_str());
+        held(own).zip(held(name)).is_some_and(|(own, other)| own != other)
     }
 
     /// Binds what an import of another module brought in under another name, in a block or not.
