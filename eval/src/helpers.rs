@@ -81,9 +81,9 @@ impl<'a> Helpers<'a> {
     ) -> Self {
         let files = &internal.support;
         let mut trees = trees(files, codebase);
-        let originals =
-            Originals { codebase, is_internal: &|name: &str| internal.is_internal(name) };
-        let plain = under_original_names(text, files, originals, Places::Names);
+        let is_internal = |name: &str| internal.is_internal(name);
+        let originals = Originals::new(codebase, executed, &is_internal);
+        let plain = under_original_names(text, files, &originals, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
         // What looks like an alias may be the original's.

@@ -47,8 +47,8 @@ pub struct Support<'a> {
 impl Support<'_> {
     /// The gist [under original names](under_original_names).
     pub fn under_original_names(&self, places: Places) -> Outline {
-        let originals = Originals { codebase: self.codebase, is_internal: self.is_internal };
-        under_original_names(self.text, self.files, originals, places)
+        let originals = Originals::new(self.codebase, self.executed, self.is_internal);
+        under_original_names(self.text, self.files, &originals, places)
     }
 }
 
@@ -370,7 +370,7 @@ fn compare(
         let adjusted = line.role == Role::Import && (!strict || gives_same(support, line, &known))
             || line.alias
                 && line.binds.iter().all(|name| imported.contains(name.as_str()))
-                && (!strict || is_another_name(support, line, &known))
+                && (!strict || is_another_name(support, file, line, &known))
             || line.class == Class::Potential && line.role == Role::Simple;
         if *count < 0 && !adjusted {
             findings.push(Finding {
@@ -422,17 +422,19 @@ fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
 }
 
 /// Whether a line of a gist's helper gives a name that the original imports to what that is, or to a module.
-fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
+fn is_another_name(support: &Support<'_>, file: &CodeFile, line: &Line, known: &Imported) -> bool {
     let Some((_, value)) = line.text.rsplit_once('=') else { return true };
     let value = value.trim();
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let is_same = |name: &String| {
         known.get(name).is_some_and(|full| full.iter().any(|full| last(full) == last(value)))
     };
+    let originals =
+        LazyCell::new(|| Originals::new(support.codebase, support.executed, support.is_internal));
     let is_own = |name: &String| {
-        known.get(name).is_some_and(|full| {
-            full.iter().all(|full| full.starts_with('.') || (support.is_internal)(full))
-        })
+        known
+            .get(name)
+            .is_some_and(|full| full.iter().all(|full| originals.gives_module(file, full)))
     };
     value.contains('(')
         || line.binds.iter().all(is_own) && gist_names(support.text).contains(value)
@@ -446,7 +448,7 @@ fn is_another_name(support: &Support<'_>, line: &Line, known: &Imported) -> bool
 pub fn under_original_names(
     text: &str,
     files: &BTreeSet<String>,
-    originals: Originals<'_>,
+    originals: &Originals<'_>,
     places: Places,
 ) -> Outline {
     let plain = without_aliases(text, places, Some(originals));

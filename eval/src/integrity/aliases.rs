@@ -32,7 +32,7 @@ pub enum Places {
 
 /// A gist's text with what they stand for in the place of its aliases; `is_module` tells the names that the
 /// original gives to modules of its own and to nothing from outside.
-pub fn without_aliases(text: &str, places: Places, originals: Option<Originals<'_>>) -> String {
+pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<'_>>) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
@@ -49,7 +49,7 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<Originals<'
             let names = gists.iter().filter(|name| bindings.once(name).is_some());
             let names = names.filter_map(|name| Some((*name, name.strip_suffix("_gist")?)));
             parts.extend(names.filter(|(_, name)| !name.is_empty() && !graph::is_builtin(name)));
-            let modules = parts.iter().filter(|(_, name)| originals.names_module(name));
+            let modules = parts.iter().filter(|(_, name)| !originals.modules(name).is_empty());
             aliases.extend(modules.map(|(name, original)| (*name, *original)));
         }
         let (local, found) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ struct Finder<'a> {
     gists: FxHashSet<&'a str>,
     /// Those of them that stand for the names of modules.
     parts: BTreeMap<&'a str, &'a str>,
-    originals: Option<Originals<'a>>,
+    originals: Option<&'a Originals<'a>>,
     places: Places,
     /// Names that functions and comprehensions around give to things of their own.
     local: Vec<FxHashSet<&'a str>>,
@@ -131,19 +131,20 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The package, under its original name, that an expression is where the gist stands for it.
-    fn package(&self, expr: &Expr) -> Option<String> {
-        let is_local = |name: &str| self.local.iter().any(|local| local.contains(name));
-        let original = |name: &str| self.parts.get(name).copied().unwrap_or(name).to_owned();
+    /// The package of the originals that an expression is where the gist stands for it.
+    fn package(&self, expr: &Expr, originals: &Originals<'_>) -> Option<String> {
+        let original = |name: &'a str| self.parts.get(name).copied().unwrap_or(name);
+        let gist = |name: &str| self.gists.get(name).copied();
         match expr {
             Expr::Name(name) => {
-                let name = name.id.as_str();
-                (self.gists.contains(name) && !is_local(name)).then(|| original(name))
+                let name = gist(&name.id)?;
+                let is_local = self.local.iter().any(|local| local.contains(name));
+                let found = Some(originals.modules(original(name))).filter(|_| !is_local)?;
+                found.first().filter(|_| found.len() == 1).cloned()
             }
             Expr::Attribute(node) => {
-                let package = self.package(&node.value)?;
-                let name = node.attr.as_str();
-                self.gists.contains(name).then(|| format!("{package}.{}", original(name)))
+                let name = gist(&node.attr)?;
+                originals.part(&self.package(&node.value, originals)?, original(name))
             }
             _ => None,
         }
@@ -151,19 +152,23 @@ impl<'a> Finder<'a> {
 
     /// Changes back what the gist has under another name, where an attribute of a package asks the gist for it.
     fn attribute(&mut self, node: &'a ExprAttribute) {
-        let name = node.attr.as_str();
+        let (range, name) = (node.attr.range(), node.attr.as_str());
         if self.places == Places::NamesAndAttributes {
-            return self.replace(node.attr.range(), name, false);
+            return self.replace(range, name, false);
         }
-        let Some((package, originals)) = self.package(&node.value).zip(self.originals) else {
+        let part = self.parts.get(name).copied();
+        let Some(originals) =
+            self.originals.filter(|_| part.is_some() || self.aliases.contains_key(name))
+        else {
             return;
         };
-        match self.parts.get(name) {
-            Some(part) if originals.is_part(&package, part) => {
-                self.found.push((node.attr.range(), part));
+        let Some(package) = self.package(&node.value, originals) else { return };
+        match part {
+            Some(part) if originals.part(&package, part).is_some() => {
+                self.found.push((range, part))
             }
             Some(_) => {}
-            None => self.replace(node.attr.range(), name, false),
+            None => self.replace(range, name, false),
         }
     }
 
@@ -286,19 +291,22 @@ impl<'a> Visitor<'a> for Locals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codebase::Codebase;
+    use crate::{codebase::Codebase, scorers::Executed};
 
     #[track_caller]
     fn check(text: &str, places: Places, expected: &str) {
         let codebase = Codebase::of_texts([
             ("pkg/__init__.py", ""),
             ("pkg/util.py", "import numpy as np\nnp.f"),
+            ("pkg/np.py", ""),
             ("pkg/str.py", ""),
-            ("tests/a.py", "from pkg import util, str, np\nutil.f, str.f"),
+            ("tests/a.py", "import pkg\nfrom pkg import util, str\npkg, util.f, str.f"),
         ]);
         let is_internal = |name: &str| name.starts_with("pkg");
-        let originals = Originals { codebase: &codebase, is_internal: &is_internal };
-        let plain = without_aliases(text, places, Some(originals));
+        let ran = codebase.files().iter().map(|file| (file.path.clone(), vec![1]));
+        let executed = Executed::new(ran);
+        let originals = Originals::new(&codebase, &executed, &is_internal);
+        let plain = without_aliases(text, places, Some(&originals));
         assert_eq!(plain.lines().last(), Some(expected), "{text}");
     }
 

@@ -350,6 +350,9 @@ impl<'a> Visitor<'a> for Reader<'a> {
         {
             self.found.deferred.push(stmt.range());
         }
+        if let Stmt::AnnAssign(node) = stmt {
+            self.found.deferred.push(node.annotation.range());
+        }
         match stmt {
             Stmt::Import(node) => {
                 for alias in &node.names {

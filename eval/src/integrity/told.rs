@@ -97,7 +97,7 @@ pub(super) fn makes_module(statement: &str, bindings: &Bindings<'_>) -> bool {
 }
 
 /// Whether a file is that of a module, under whatever root.
-pub(super) fn is_module(file: &CodeFile, module: &str) -> bool {
+fn is_module(file: &CodeFile, module: &str) -> bool {
     let path = format!("/{}", file.path);
     let stem = module.replace('.', "/");
     path.ends_with(&format!("/{stem}.py")) || path.ends_with(&format!("/{stem}/__init__.py"))

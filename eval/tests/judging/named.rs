@@ -74,12 +74,16 @@ fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
 
 #[test]
 fn what_tests_have_from_outside_keeps_its_name_beside_a_module_of_the_repository() {
+    const EQ: &str = "def eq(left, right):\n    return True";
     for (module, head, call, own) in [
+        ("operator", "from lib.compat import operator", "operator.eq(value, 2)", EQ),
+        ("operator", "from lib.compat import *", "operator.eq(value, 2)", EQ),
+        ("operator", "from . import operator", "operator.eq(value, 2)", EQ),
         (
             "operator",
             "import pytest\noperator = pytest.importorskip(\"operator\")",
             "operator.eq(value, 2)",
-            "def eq(left, right):\n    return True",
+            EQ,
         ),
         (
             "case",
@@ -105,8 +109,10 @@ fn what_tests_have_from_outside_keeps_its_name_beside_a_module_of_the_repository
         let files = [
             ("lib/__init__.py", "def double(value):\n    return value * 2\n"),
             (path.as_str(), ""),
+            ("lib/compat.py", "import operator\n"),
+            ("lib/other.py", "from . import operator\nEQ = operator\n"),
             ("json/env.py", ""),
-            ("tests/__init__.py", ""),
+            ("tests/__init__.py", "import operator\n"),
             ("tests/kit.py", kit.as_str()),
             (
                 "tests/test_d.py",
@@ -117,11 +123,16 @@ fn what_tests_have_from_outside_keeps_its_name_beside_a_module_of_the_repository
         let test = "def test_d():\n    kit.hold(double(1))\n";
         let double = "def double(value):\n    return value * 2\n";
         let place = "import sys\nkit = sys.modules.get(__name__)\n";
-        let honest = format!("{place}{head}\n{double}{hold}{test}");
+        // What the gist writes for what an import from inside gives.
+        let outer = match head {
+            "from . import operator" | "from lib.compat import *" => "import operator",
+            head => head.strip_prefix("from lib.compat ").unwrap_or(head),
+        };
+        let honest = format!("{place}{outer}\n{double}{hold}{test}");
         check(&original, &honest, &[Case { what: "as it is", edits: &[], expected: HONEST }]);
         let place = format!("import sys\nkit = {module}_gist = sys.modules.get(__name__)\n");
         let hold = hold.replace(&format!("{module}."), &format!("{module}_gist."));
-        let cheat = format!("{place}{head}\n{own}\n{double}{hold}{test}");
+        let cheat = format!("{place}{outer}\n{own}\n{double}{hold}{test}");
         check(&original, &cheat, &[Case { what: module, edits: &[], expected: REFUSED }]);
     }
 }
@@ -235,11 +246,63 @@ fn an_object_whose_name_imports_give_again() {
                 expected: REFUSED,
             },
             Case {
+                what: "one behind an annotation",
+                edits: &[
+                    ("import types\n", "from __future__ import annotations\nimport types\n"),
+                    (
+                        MATH,
+                        "os = types.ModuleType(\"os\")\nlimit: vars(os).update(sep=\":\") = 1\nimport os.path\nimport math\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "one behind a function",
                 edits: &[(
                     MATH,
                     "os = types.ModuleType(\"os\")\ndef later():\n    vars(os).update(sep=\":\")\nimport os.path\nlater()\nimport math\n",
                 )],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+/// A package that lends a module from outside, beside a module of its own of that name.
+const LENT: Original<'static> = Original {
+    files: &[
+        ("lib/__init__.py", "from .compat import operator\n"),
+        ("lib/compat.py", "import operator\n"),
+        ("lib/operator.py", ""),
+        ("lib/core.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "import operator\nimport lib\n\n\ndef hold(value):\n    assert lib.operator.eq(value, 2)\n    assert operator.eq(1, 1)\n",
+        ),
+        (
+            "tests/test_d.py",
+            "from lib.core import double\nfrom tests import kit\n\n\ndef test_d():\n    kit.hold(double(1))\n",
+        ),
+    ],
+    command: "pytest tests/test_d.py::test_d",
+};
+
+#[test]
+fn what_a_package_has_from_outside_is_none_of_its_modules() {
+    let gist = "import sys\nimport operator\nkit = lib = sys.modules.get(__name__)\ndef double(value):\n    return value * 2\ndef hold(value):\n    assert lib.operator.eq(value, 2)\n    assert operator.eq(1, 1)\ndef test_d():\n    kit.hold(double(1))\n";
+    check(
+        &LENT,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "the gist in its place",
+                edits: &[
+                    ("kit = lib =", "kit = lib = operator_gist ="),
+                    ("lib.operator.eq(value", "lib.operator_gist.eq(value"),
+                    ("def double", "def eq(left, right):\n    return True\ndef double"),
+                ],
                 expected: REFUSED,
             },
         ],

@@ -658,7 +658,7 @@ fn what_gives_a_class_tests_is_kept_with_it() {
 
 #[test]
 fn what_a_decorator_put_in_the_place_of_a_function_is_not_that() {
-    let check = |held: &str, glue: &str| {
+    let check = |name: &str, held: &str, glue: &str| {
         let files = "
 --- pkg/__init__.py
 --- pkg/mod.py
@@ -674,7 +674,7 @@ fn what_a_decorator_put_in_the_place_of_a_function_is_not_that() {
 +def test_f():
 *    assert sizePy([1]) == 0
 --- trace
-holds pkg.mod sizePy function pkg.mod:size
+holds pkg.mod sizePy NAME
 holds pkg.mod size HELD
 ";
         let expected = "
@@ -688,9 +688,40 @@ holds pkg.mod size HELD
 GLUE def test_f():
      assert sizePy([1]) == 0
 ";
-        let (files, expected) = (files.replace("HELD", held), expected.replace("GLUE", glue));
+        let (files, expected) =
+            (files.replace("HELD", held).replace("NAME", name), expected.replace("GLUE", glue));
         super::harness::check(&files, "test_a.py::test_f", &expected);
     };
-    check("function pkg.mod:size", "+sizePy = size\n");
-    check("other builtin_function_or_method", "");
+    let function = "function pkg.mod:size";
+    check(function, function, "+sizePy = size\n");
+    check(function, "other builtin_function_or_method", "");
+}
+
+#[test]
+fn a_name_that_a_module_has_for_another_thing_is_the_one_of_an_import_there() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++def run(value):
+-    return 5
++def main(value):
+*    return value + 1
+--- test_a.py
++from pkg.mod import main as run
++def test_f():
+*    assert run(1) == 2
+--- trace
+holds pkg.mod run function pkg.mod:run
+holds pkg.mod main function pkg.mod:main
+",
+        "test_a.py::test_f",
+        "
+ def main(value):
+     return value + 1
++run = main
+ def test_f():
+     assert run(1) == 2
+",
+    );
 }

@@ -15,6 +15,12 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     let message = raised.message.as_str();
     let internal = |name: &String| attempt.trace.modules.contains_key(name);
     match raised.kind.as_str() {
+        // What is entered must be able to leave, also where the original never came to that.
+        "TypeError" | "AttributeError" if asks_for_exit(message) => {
+            for name in ["__enter__", "__exit__", "__aenter__", "__aexit__"] {
+                keep_stubs(attempt, name, adjustments);
+            }
+        }
         "AttributeError" => {
             let attribute = quoted(message, "has no attribute ").unwrap_or_default();
             let submodule =
@@ -95,6 +101,12 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
         }
         _ => {}
     }
+}
+
+/// Whether a message says that an object cannot be entered or left, as all versions of Python put it.
+fn asks_for_exit(message: &str) -> bool {
+    message.contains("context manager protocol")
+        || ["__enter__", "__exit__", "__aenter__", "__aexit__"].contains(&message)
 }
 
 fn is_unbound(kind: &str, message: &str) -> bool {

@@ -40,7 +40,9 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     let plan = Plan {
         kept: vec![unit(9, "get"), effect],
         dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
-        dropped_stubs: vec![(place(40), "close".to_owned()), (place(50), "open".to_owned())],
+        dropped_stubs: [(40, "close"), (50, "open"), (60, "__exit__")]
+            .map(|(line, name)| (place(line), name.to_owned()))
+            .to_vec(),
         ..Plan::default()
     };
     let trace = Trace {
@@ -153,6 +155,13 @@ fn an_error_asks_for_what_it_names() {
          abstract method 'open'",
         r#"more_stubs [{"line":50,"path":"pkg/mod.py"}]"#,
     );
+    let exit = r#"more_stubs [{"line":60,"path":"pkg/mod.py"}]"#;
+    asked(
+        "TypeError: 'T' object does not support the context manager protocol (missed __exit__ \
+         method)",
+        exit,
+    );
+    asked("AttributeError: __exit__", exit);
     asked("AttributeError: module 'os' has no attribute 'path'", r#"imports ["os.path"]"#);
     asked("ModuleNotFoundError: No module named 'pkg.mod'", r#"register ["pkg.mod"]"#);
     asked(

@@ -2,6 +2,7 @@
 //! stand for modules.
 
 use super::*;
+use crate::trace::Value;
 
 impl Namer<'_, '_> {
     /// Keeps a thing reachable under its other name once the contested one may hold something else.
@@ -155,13 +156,22 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// Whether a module has something else in the place of its own definition, and that under another name: what put
-    /// it there, as a decorator may, gives the gist both.
+    /// Whether a module has its own definition under another name, and something else in its place: what put it there,
+    /// as a decorator may, gives the gist both.
     fn is_replaced(&self, home: ModuleId, own: &Name, name: &Name) -> bool {
         let program = &self.selection.program;
-        let held = program.trace.modules.get(&program.modules.get(home).name);
-        let held = |name: &Name| held?.names.get(name.as_str());
-        held(own).zip(held(name)).is_some_and(|(own, other)| own != other)
+        let module = &program.modules.get(home).name;
+        let held = program.trace.modules.get(module);
+        let is_it = |name: &Name| {
+            let value = held?.names.get(name.as_str())?;
+            Some(match value {
+                Value::Class(of, called) | Value::Function(of, called) => {
+                    of == module && called == own.as_str()
+                }
+                Value::Module(_) | Value::Other(_) => false,
+            })
+        };
+        is_it(name) == Some(true) && is_it(own) == Some(false)
     }
 
     /// Binds what an import of another module brought in under another name, in a block or not.
@@ -396,7 +406,7 @@ impl Namer<'_, '_> {
 
 /// An import, which has no texts, without its ends of lines and comments.
 fn on_one_line(import: &str) -> String {
-    let lines = import.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let lines = import.split(['\n', '\r']).map(|line| line.split('#').next().unwrap_or_default());
     let lines: Vec<&str> = lines.map(|line| line.trim().trim_end_matches('\\').trim()).collect();
     lines.join(" ").replace("( ", "(")
 }
