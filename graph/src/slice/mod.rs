@@ -91,6 +91,12 @@ pub struct Executed {
     pub lines: Vec<u32>,
     /// First lines of the functions that were entered from the first test on.
     pub functions: Vec<u32>,
+    /// Lines that the run had, where it was not all of the file: of others it tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Vec<u32>>,
+    /// Lines behind which the run had an empty block and did not enter it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<u32>,
 }
 
 /// Why no slice can be made.

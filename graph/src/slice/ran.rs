@@ -28,6 +28,43 @@ pub(crate) struct Ran {
     clock: Vec<ModuleLine>,
 }
 
+/// What a later run tells.
+struct Heard<'e> {
+    lines: FxHashSet<u32>,
+    kept: Option<FxHashSet<u32>>,
+    idle: &'e [u32],
+    /// Whether it was in the function that is looked at.
+    is_inside: bool,
+}
+
+impl<'e> Heard<'e> {
+    fn of(executed: &'e Executed) -> Self {
+        let set = |lines: &[u32]| lines.iter().copied().collect::<FxHashSet<u32>>();
+        let kept = executed.kept.as_deref().map(set);
+        Self { lines: set(&executed.lines), kept, idle: &executed.idle, is_inside: false }
+    }
+}
+
+/// Where the heads of a statement's clauses stand that may be empty, and their blocks.
+fn each_clause(stmt: &Stmt, visit: &mut impl FnMut(TextRange, TextRange)) {
+    let mut clause = |start, body: &[Stmt]| {
+        if let [first, .., last] | [first @ last] = body {
+            visit(TextRange::new(start, first.start()), TextRange::new(first.start(), last.end()));
+        }
+    };
+    match stmt {
+        Stmt::If(branch) => {
+            clause(branch.start(), &branch.body);
+            for other in &branch.elif_else_clauses {
+                clause(other.start(), &other.body);
+            }
+        }
+        Stmt::For(each) => clause(each.start(), &each.body),
+        Stmt::While(repeat) => clause(repeat.start(), &repeat.body),
+        _ => {}
+    }
+}
+
 impl Ran {
     pub(crate) fn new(file: &FileTrace) -> Self {
         let mut ran = Self { clock: file.module_lines.clone(), ..Self::default() };
@@ -66,7 +103,7 @@ impl Ran {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
-        let lines: FxHashSet<u32> = executed.lines.iter().copied().collect();
+        let mut heard = Heard::of(executed);
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
         self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
         each_function(syntax.body(), &mut |function| {
@@ -74,7 +111,17 @@ impl Ran {
             if decides(&function.name) || missed.contains(&first) {
                 return;
             }
+            let (from, to) = syntax.source().line_span(function.range());
+            let body =
+                function.body.first().map_or(from, |stmt| syntax.source().line(stmt.start()));
+            heard.is_inside = (body..=to).any(|line| heard.lines.contains(&line));
             scope::for_each_statement(&function.body, &mut |stmt| {
+                each_clause(stmt, &mut |head, body| {
+                    let (first, last) = syntax.source().line_span(head);
+                    if heard.idle.iter().any(|line| (first..=last).contains(line)) {
+                        self.forget_all(syntax.source(), body);
+                    }
+                });
                 let range = match stmt {
                     Stmt::Import(_) | Stmt::ImportFrom(_) => return,
                     Stmt::FunctionDef(inner) => TextRange::new(stmt.start(), inner.name.end()),
@@ -82,7 +129,7 @@ impl Ran {
                     Stmt::If(branch) => {
                         for clause in &branch.elif_else_clauses {
                             if let Some(test) = &clause.test {
-                                self.forget(syntax.source(), test.range(), &lines);
+                                self.forget(syntax.source(), test.range(), &heard);
                             }
                         }
                         TextRange::new(stmt.start(), branch.test.end())
@@ -93,7 +140,7 @@ impl Ran {
                     Stmt::With(_) | Stmt::Try(_) => return,
                     _ => stmt.range(),
                 };
-                self.forget(syntax.source(), range, &lines);
+                self.forget(syntax.source(), range, &heard);
             });
         });
     }
@@ -153,11 +200,19 @@ impl Ran {
         }
     }
 
-    fn forget(&mut self, source: &Source, range: TextRange, executed: &FxHashSet<u32>) {
+    /// Forgets what the later run had and did not execute.
+    fn forget(&mut self, source: &Source, range: TextRange, heard: &Heard<'_>) {
         let (first, last) = source.line_span(range);
-        if (first..=last).any(|line| executed.contains(&line)) {
-            return;
+        let all = heard.kept.as_ref().filter(|_| heard.is_inside);
+        let had = |line: u32| all.is_none_or(|kept| kept.contains(&line));
+        let ran = (first..=last).any(|line| heard.lines.contains(&line));
+        if !ran && (first..=last).any(had) {
+            self.forget_all(source, range);
         }
+    }
+
+    fn forget_all(&mut self, source: &Source, range: TextRange) {
+        let (first, last) = source.line_span(range);
         for line in first..=last {
             if let Some(ran) = self.lines.get_mut(line as usize) {
                 *ran = false;

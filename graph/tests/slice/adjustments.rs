@@ -493,3 +493,62 @@ fn a_method_that_one_run_did_not_call_is_what_the_original_did_with_it() {
 ",
     );
 }
+
+/// A function whose loop and inner branch decided on nothing, cut by a run that had other lines than the original.
+#[track_caller]
+fn check_again(heard: &str, expected: &str) {
+    let files = "
+--- adjustments
+{\"executed\": [{\"path\": \"pkg/mod.py\", \"functions\": [1], HEARD}]}
+--- pkg/__init__.py
+--- pkg/mod.py
++def find(all, end):
+*    for one in all:
+-        end = one
+-        break
+-    else:
+*        end += 1
+*    if end:
+*        if all:
+-            return None
+-    else:
+*        end = 2
+*    return end
+--- test_a.py
++from pkg.mod import find
++def test_f():
+*    assert find([], 1) == 2 and find([], -1) == 2
+";
+    check(&files.replace("HEARD", heard), "test_a.py::test_f", expected);
+}
+
+#[test]
+fn a_run_tells_nothing_of_lines_that_it_did_not_have() {
+    let ran = "\"lines\": [1, 6, 7, 11, 12], \"kept\": [1, 6, 7, 10, 11, 12]";
+    check_again(
+        ran,
+        "
+ def find(all, end):
+     end += 1
+     if end:
+         if all:
+             return None
+     else:
+         end = 2
+     return end
+ def test_f():
+     assert find([], 1) == 2 and find([], -1) == 2
+",
+    );
+    check_again(
+        &format!("{ran}, \"idle\": [7]"),
+        "
+ def find(all, end):
+     end += 1
+     end = 2
+     return end
+ def test_f():
+     assert find([], 1) == 2 and find([], -1) == 2
+",
+    );
+}

@@ -47,6 +47,7 @@ impl Learned {
                 path: file.path.clone(),
                 lines: both.into_iter().collect(),
                 functions: functions.into_iter().collect(),
+                ..Executed::default()
             }
         };
         self.executed = original.files.iter().map(executed).collect();
@@ -137,7 +138,24 @@ impl Probed {
                 add(place, true);
             }
         }
+        let all = file.import_lines.iter().chain(&file.test_lines);
+        let ran: BTreeSet<u32> = all.filter_map(|&line| self.gist_line(line)).collect();
+        // Before 3.10 no trace tells of what only jumps.
+        let tells = trace.python >= (3, 10, 0);
         for one in &mut learned.executed {
+            let of_file = |at: usize| match &gist.lines.get(at)?.origin {
+                Origin::Source(place) => (place.path == one.path).then_some(place.line),
+                Origin::Glue(_) => None,
+            };
+            one.kept = Some((0..gist.lines.len()).filter_map(of_file).collect());
+            let is_idle = |at: usize, text: &str| {
+                let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
+                let is_glue = matches!(gist.lines[at].origin, Origin::Glue(_));
+                tells && is_glue && text.trim() == "pass" && !ran.contains(&number)
+            };
+            let texts = gist.text.lines().take(gist.lines.len()).enumerate();
+            let idle = texts.filter(|(at, text)| *at > 0 && is_idle(*at, text));
+            one.idle = idle.filter_map(|(at, _)| of_file(at - 1)).collect();
             one.lines.sort_unstable();
             one.lines.dedup();
             one.functions.sort_unstable();

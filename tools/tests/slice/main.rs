@@ -178,11 +178,39 @@ mod probes {
                     path: PATH.to_owned(),
                     lines: vec![1, 2, 4, 5, 7, 8, 9, 10, 12],
                     functions: vec![5],
+                    kept: Some(vec![1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13]),
+                    ..Executed::default()
                 }],
                 asked: vec![graph::Place { path: "odd:path.py".to_owned(), line: 3 }, place(8)],
                 late: Vec::new(),
             },
         );
+    }
+
+    #[test]
+    fn a_run_teaches_which_empty_blocks_it_did_not_enter() {
+        let gist = gist(
+            " 1 def f(a, b):\n 2     if a:\n +         pass\n 4     elif b:\n +         pass\n 6 f(1, 2)\n",
+        );
+        let learned = |python: (u8, u8, u8)| {
+            let file = graph::FileTrace {
+                path: GIST.to_owned(),
+                import_lines: vec![1, 2, 3, 6],
+                ..graph::FileTrace::default()
+            };
+            let trace = Trace { files: vec![file], python, ..Trace::default() };
+            let learned = Probed::without(&gist).learn(&gist, &trace, GIST, "");
+            learned.executed.into_iter().next().expect("a file")
+        };
+        let expected = Executed {
+            path: PATH.to_owned(),
+            lines: vec![1, 2, 6],
+            kept: Some(vec![1, 2, 4, 6]),
+            idle: vec![4],
+            ..Executed::default()
+        };
+        assert_eq!(learned((3, 13, 0)), expected);
+        assert_eq!(learned((3, 9, 0)), Executed { idle: Vec::new(), ..expected });
     }
 
     #[test]
@@ -207,7 +235,7 @@ mod probes {
         let mut learned = Learned { late: late.clone(), ..Learned::default() };
         learned.assume(&Trace { files: vec![file], ..Trace::default() });
         let (path, lines, functions) = (PATH.to_owned(), vec![4, 7, 9], vec![5, 8]);
-        let executed = vec![Executed { path, lines, functions }];
+        let executed = vec![Executed { path, lines, functions, ..Executed::default() }];
         assert_eq!(learned, Learned { executed, late, ..Learned::default() });
     }
 }

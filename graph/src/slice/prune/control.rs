@@ -62,10 +62,10 @@ impl<'a> Pruner<'a, '_> {
     pub(super) fn for_loop(&self, stmt: &'a Stmt, each: &'a StmtFor) -> Vec<Node<'a>> {
         let ran = self.any_ran(&each.body);
         let must = self.is_around_must(stmt);
-        if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
-            return Vec::new();
-        }
         let after = if self.any_ran(&each.orelse) { self.block(&each.orelse) } else { Vec::new() };
+        if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
+            return after;
+        }
         if !ran
             && !must
             && !each.is_async
@@ -85,11 +85,11 @@ impl<'a> Pruner<'a, '_> {
     pub(super) fn while_loop(&self, stmt: &'a Stmt, repeat: &'a StmtWhile) -> Vec<Node<'a>> {
         let ran = self.any_ran(&repeat.body);
         let must = self.is_around_must(stmt);
-        if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
-            return Vec::new();
-        }
         let after =
             if self.any_ran(&repeat.orelse) { self.block(&repeat.orelse) } else { Vec::new() };
+        if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
+            return after;
+        }
         if !ran
             && !must
             && (self.pure)(&repeat.test)
