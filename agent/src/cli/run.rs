@@ -102,7 +102,9 @@ impl Run {
         if self.explain
             && let Some(plan) = &findings.plan
         {
-            print!("{}", explain(plan, gist));
+            let explained = explain(plan, gist);
+            // What is printed for machines stays whole.
+            if around.json { eprint!("{explained}") } else { print!("{explained}") }
         }
         progress.say("judge");
         let judged = opened.judge(

@@ -468,6 +468,11 @@ fn an_explanation_names_every_unit() {
     ] {
         assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
     }
+    // What is printed for machines is theirs alone.
+    let ran =
+        user.gistify(&[&["--json", "-q"], &args[..2], &["-o", "other.py"], &args[2..]].concat());
+    assert!(serde_json::from_str::<serde_json::Value>(&ran.out).is_ok(), "{}", ran.out);
+    assert!(ran.err.contains("left out although it ran"), "{}", ran.err);
 }
 
 #[test]
