@@ -28,7 +28,7 @@ use crate::{
     gist::Submission,
     helpers::Helpers,
     inject::{Injected, inject},
-    integrity::{Finding, Integrity, Rule, examine},
+    integrity::{Finding, Integrity, Originals, Rule, examine},
     observation::Observation,
     reference::{self, Reference, ReferenceSpec},
     scorers::{
@@ -225,7 +225,8 @@ fn judge(
     evaluation.existence = Some(existence(&outline, &codebase, map));
     evaluation.test = Some(test_score(&outline, &places, &codebase));
     evaluation.size = Some(size(text, &outline, reference.executed, reference.repository));
-    evaluation.integrity = examine(text, &outline, &codebase, &|name| internal.is_internal(name));
+    let is_internal = |name: &str| internal.is_internal(name);
+    evaluation.integrity = examine(text, &outline, &codebase, &is_internal);
     evaluation.integrity.violations.extend(changed_support(&Support {
         text,
         gist: &outline,
@@ -233,7 +234,8 @@ fn judge(
         files: &internal.support,
         executed: &executed,
         tests: &blocks,
-        is_internal: &|name| internal.is_internal(name),
+        is_internal: &is_internal,
+        originals: &Originals::new(&codebase, &executed, &is_internal),
     }));
     evaluation.integrity.notes.extend(notes(&injected, evaluation.test.as_ref(), &unknown));
 

@@ -42,13 +42,14 @@ pub struct Support<'a> {
     pub tests: &'a [String],
     /// Whether a module is the repository's own.
     pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
+    /// What the original's names stand for.
+    pub originals: &'a Originals<'a>,
 }
 
 impl Support<'_> {
     /// The gist [under original names](under_original_names).
     pub fn under_original_names(&self, places: Places) -> Outline {
-        let originals = Originals::new(self.codebase, self.executed, self.is_internal);
-        under_original_names(self.text, self.files, &originals, places)
+        under_original_names(self.text, self.files, self.originals, places)
     }
 }
 
@@ -421,7 +422,8 @@ fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
     })
 }
 
-/// Whether a line of a gist's helper gives a name that the original imports to what that is, or to a module.
+/// Whether a line of a gist's helper gives a name that the original imports to what that is, to a module, or to the
+/// gist in the place of one.
 fn is_another_name(support: &Support<'_>, file: &CodeFile, line: &Line, known: &Imported) -> bool {
     let Some((_, value)) = line.text.rsplit_once('=') else { return true };
     let value = value.trim();
@@ -429,18 +431,15 @@ fn is_another_name(support: &Support<'_>, file: &CodeFile, line: &Line, known: &
     let is_same = |name: &String| {
         known.get(name).is_some_and(|full| full.iter().any(|full| last(full) == last(value)))
     };
-    let originals =
-        LazyCell::new(|| Originals::new(support.codebase, support.executed, support.is_internal));
-    let is_own = |name: &String| {
-        known
-            .get(name)
-            .is_some_and(|full| full.iter().all(|full| originals.gives_module(file, full)))
+    let is_module = |name: &String| {
+        let mut full = known.get(name).into_iter().flatten().peekable();
+        full.peek().is_some() && full.all(|full| support.originals.gives_module(file, full))
     };
     value.contains('(')
-        || line.binds.iter().all(is_own) && gist_names(support.text).contains(value)
         || value.contains('[')
         || line.binds.iter().all(is_same)
         || support.codebase.block(value).iter().any(|(file, _)| !support.files.contains(&file.path))
+        || line.binds.iter().all(is_module) && gist_names(support.text).contains(value)
 }
 
 /// The gist with every [alias](without_aliases) of its top level replaced by what it stands for, and the
@@ -503,14 +502,17 @@ mod tests {
         let path = "tests/test_a.py";
         let codebase = Codebase::of_texts([(path, module)]);
         for (ran, expected) in [(vec![1, 3, 4], 1), (Vec::new(), 0)] {
+            let executed = Executed::new([(path.to_owned(), ran)]);
+            let is_internal = |_: &str| false;
             let found = changed_support(&Support {
                 text,
                 gist: &Outline::of(text),
                 codebase: &codebase,
                 files: &BTreeSet::from([path.to_owned()]),
-                executed: &Executed::new([(path.to_owned(), ran)]),
+                executed: &executed,
                 tests: &[],
-                is_internal: &|_| false,
+                is_internal: &is_internal,
+                originals: &Originals::new(&codebase, &executed, &is_internal),
             });
             assert_eq!(found.len(), expected, "{found:?}");
         }

@@ -30,20 +30,21 @@ pub enum Places {
     NamesAndAttributes,
 }
 
-/// A gist's text with what they stand for in the place of its aliases; `is_module` tells the names that the
-/// original gives to modules of its own and to nothing from outside.
+/// A gist's text with what they stand for in the place of its aliases. Where the originals are given, who tell what is
+/// a module of theirs, also those of the gist itself in a module's place, and attributes of packages that it stands
+/// for.
 pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<'_>>) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
-        let all = || syntax.body().iter().filter(|_| !bindings.has_star());
+        let all = syntax.body().iter().filter(|_| !bindings.has_star());
         let renamed = |stmt| match places {
             Places::NamesAndImports => renamed(stmt, &bindings),
             Places::Names | Places::NamesAndAttributes => None,
         };
-        let aliases = all().filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
+        let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
         let mut aliases: BTreeMap<&str, &str> = aliases.collect();
-        let gists: FxHashSet<&str> = all().flat_map(|stmt| of_gist(stmt, &bindings)).collect();
+        let gists = of_gist(syntax.body(), &bindings);
         let mut parts = BTreeMap::new();
         if let Some(originals) = originals {
             let names = gists.iter().filter(|name| bindings.once(name).is_some());
@@ -74,8 +75,7 @@ pub fn gist_names(text: &str) -> BTreeSet<String> {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
-        let all = syntax.body().iter().filter(|_| !bindings.has_star());
-        all.flat_map(|stmt| of_gist(stmt, &bindings)).map(str::to_owned).collect()
+        of_gist(syntax.body(), &bindings).into_iter().map(str::to_owned).collect()
     })
 }
 
@@ -88,15 +88,19 @@ pub(super) fn alias<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a 
     is_own.then(|| (name.id.as_str(), value.id.as_str()))
 }
 
-/// Names that are those of the gist itself and of nothing else: `name = ... = sys.modules.get(__name__)` at the top
-/// level.
-fn of_gist<'a>(stmt: &'a Stmt, bindings: &'a Bindings<'_>) -> impl Iterator<Item = &'a str> {
+/// Names that are those of the gist [itself](is_itself) and of nothing else: `name = ... =
+/// sys.modules.get(__name__)` at the top level.
+fn of_gist<'a>(body: &'a [Stmt], bindings: &Bindings<'_>) -> FxHashSet<&'a str> {
     let is_sys = bindings.is_only_imported("sys")
         && bindings.resolve("sys.modules").is_some_and(|full| full == "sys.modules");
-    let assign = stmt.as_assign_stmt().filter(|assign| is_sys && is_itself(&assign.value));
-    let targets = assign.into_iter().flat_map(|assign| &assign.targets);
+    if !is_sys || bindings.has_star() {
+        return FxHashSet::default();
+    }
+    let assigns = body.iter().filter_map(Stmt::as_assign_stmt);
+    let targets = assigns.filter(|assign| is_itself(&assign.value)).flat_map(|one| &one.targets);
     let names = targets.filter_map(|target| Some(target.as_name_expr()?.id.as_str()));
-    names.filter(|name| bindings.known_at_top(name).is_some_and(|values| values.len() == 1))
+    let is_one = |name: &&str| bindings.known_at_top(name).is_some_and(|all| all.len() == 1);
+    names.filter(is_one).collect()
 }
 
 /// `import name as name_mod` at the top level.

@@ -36,7 +36,7 @@ pub(super) struct Bindings<'a> {
     top_imports: FxHashMap<String, Vec<String>>,
     /// Where imports of parts of a module stand that give its name at the top level: `import name.part`.
     parts: FxHashMap<String, Vec<TextSize>>,
-    /// What runs later than it stands there, or again.
+    /// What may run later than it stands there, or again, and classes, whose names are their own.
     deferred: Vec<TextRange>,
     /// The values that plain assignments give a name.
     values: FxHashMap<String, Vec<&'a Expr>>,
@@ -124,8 +124,8 @@ impl<'a> Bindings<'a> {
         (*times == values.len()).then_some(values)
     }
 
-    /// The same for one that is read at a place: where that runs once and as it stands there, imports of a module's
-    /// parts behind it may give it the module's name again.
+    /// All values of a name of the module's own, read at a place, that only plain assignments at its top level give.
+    /// Where the place runs once and as it stands there, imports of a module's parts behind it may bind the name again.
     pub(super) fn known_until(&self, name: &str, at: TextSize) -> Option<&[&'a Expr]> {
         let (times, values) = self.top.get(name)?;
         let parts = self.parts.get(name).map_or(&[][..], Vec::as_slice);

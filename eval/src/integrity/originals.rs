@@ -1,4 +1,7 @@
 //! What names stand for in a repository: whether one is that of a module of its own wherever it is read.
+//!
+//! The resolver of the `graph` crate takes what it cannot follow for nothing, as a graph may. Here that is what a cheat
+//! would use, so that whatever else binds a name, in whatever way, makes it no module's.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +25,7 @@ pub struct Originals<'a> {
     files: BTreeMap<&'a str, &'a CodeFile>,
     executed: &'a Executed,
     is_internal: &'a (dyn Fn(&str) -> bool + Sync),
-    /// What is known of names already.
+    /// What is known of names already; those who ask have stacks, and threads, of their own.
     named: Mutex<BTreeMap<String, BTreeSet<String>>>,
 }
 
@@ -37,7 +40,8 @@ enum Given {
 }
 
 impl<'a> Originals<'a> {
-    /// Those of a repository, of which lines were executed; `is_internal` tells whether a full name lies in a module of its own.
+    /// Those of a repository, of which lines were executed; `is_internal` tells whether a full name lies in a module
+    /// of its own.
     pub fn new(
         codebase: &'a Codebase,
         executed: &'a Executed,
@@ -105,7 +109,7 @@ impl<'a> Originals<'a> {
 
     /// Whether what a file imports under a full name is a module of the repository.
     pub fn gives_module(&self, file: &CodeFile, full: &str) -> bool {
-        matches!(self.given(file, full), Given::Module(_))
+        graph::with_deep_stack(|| matches!(self.given(file, full), Given::Module(_)))
     }
 
     /// What an import of a file gives.
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_in_functions_are_read_once() {
+    fn a_name_is_found_in_functions_of_functions() {
         let mut text = String::from("from pkg import util\n");
         for depth in 0..60 {
             text.push_str(&format!("{}def f{depth}():\n", " ".repeat(depth)));

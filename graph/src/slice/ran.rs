@@ -33,35 +33,13 @@ struct Heard<'e> {
     lines: FxHashSet<u32>,
     kept: Option<FxHashSet<u32>>,
     idle: &'e [u32],
-    /// Whether it was in the function that is looked at.
-    is_inside: bool,
 }
 
 impl<'e> Heard<'e> {
     fn of(executed: &'e Executed) -> Self {
         let set = |lines: &[u32]| lines.iter().copied().collect::<FxHashSet<u32>>();
         let kept = executed.kept.as_deref().map(set);
-        Self { lines: set(&executed.lines), kept, idle: &executed.idle, is_inside: false }
-    }
-}
-
-/// Where the heads of a statement's clauses stand that may be empty, and their blocks.
-fn each_clause(stmt: &Stmt, visit: &mut impl FnMut(TextRange, TextRange)) {
-    let mut clause = |start, body: &[Stmt]| {
-        if let [first, .., last] | [first @ last] = body {
-            visit(TextRange::new(start, first.start()), TextRange::new(first.start(), last.end()));
-        }
-    };
-    match stmt {
-        Stmt::If(branch) => {
-            clause(branch.start(), &branch.body);
-            for other in &branch.elif_else_clauses {
-                clause(other.start(), &other.body);
-            }
-        }
-        Stmt::For(each) => clause(each.start(), &each.body),
-        Stmt::While(repeat) => clause(repeat.start(), &repeat.body),
-        _ => {}
+        Self { lines: set(&executed.lines), kept, idle: &executed.idle }
     }
 }
 
@@ -103,7 +81,7 @@ impl Ran {
         self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
-        let mut heard = Heard::of(executed);
+        let heard = Heard::of(executed);
         let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
         self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
         each_function(syntax.body(), &mut |function| {
@@ -114,7 +92,7 @@ impl Ran {
             let (from, to) = syntax.source().line_span(function.range());
             let body =
                 function.body.first().map_or(from, |stmt| syntax.source().line(stmt.start()));
-            heard.is_inside = (body..=to).any(|line| heard.lines.contains(&line));
+            let entered = (body..=to).any(|line| heard.lines.contains(&line));
             scope::for_each_statement(&function.body, &mut |stmt| {
                 each_clause(stmt, &mut |head, body| {
                     let (first, last) = syntax.source().line_span(head);
@@ -129,7 +107,7 @@ impl Ran {
                     Stmt::If(branch) => {
                         for clause in &branch.elif_else_clauses {
                             if let Some(test) = &clause.test {
-                                self.forget(syntax.source(), test.range(), &heard);
+                                self.forget(syntax.source(), test.range(), &heard, entered);
                             }
                         }
                         TextRange::new(stmt.start(), branch.test.end())
@@ -140,7 +118,7 @@ impl Ran {
                     Stmt::With(_) | Stmt::Try(_) => return,
                     _ => stmt.range(),
                 };
-                self.forget(syntax.source(), range, &heard);
+                self.forget(syntax.source(), range, &heard, entered);
             });
         });
     }
@@ -200,10 +178,10 @@ impl Ran {
         }
     }
 
-    /// Forgets what the later run had and did not execute.
-    fn forget(&mut self, source: &Source, range: TextRange, heard: &Heard<'_>) {
+    /// Forgets what the later run had and did not execute; whatever it is, in a function that was not entered.
+    fn forget(&mut self, source: &Source, range: TextRange, heard: &Heard<'_>, entered: bool) {
         let (first, last) = source.line_span(range);
-        let all = heard.kept.as_ref().filter(|_| heard.is_inside);
+        let all = heard.kept.as_ref().filter(|_| entered);
         let had = |line: u32| all.is_none_or(|kept| kept.contains(&line));
         let ran = (first..=last).any(|line| heard.lines.contains(&line));
         if !ran && (first..=last).any(had) {
@@ -280,6 +258,26 @@ impl Ran {
         let start = span.iter().map(|at| at.start).min()?;
         let end = span.iter().map(|at| at.end).max()?;
         Some((start, end))
+    }
+}
+
+/// Where the heads of a statement's clauses stand that may be empty, and their blocks.
+fn each_clause(stmt: &Stmt, visit: &mut impl FnMut(TextRange, TextRange)) {
+    let mut clause = |start, body: &[Stmt]| {
+        if let (Some(first), Some(last)) = (body.first(), body.last()) {
+            visit(TextRange::new(start, first.start()), TextRange::new(first.start(), last.end()));
+        }
+    };
+    match stmt {
+        Stmt::If(branch) => {
+            clause(branch.start(), &branch.body);
+            for other in &branch.elif_else_clauses {
+                clause(other.start(), &other.body);
+            }
+        }
+        Stmt::For(each) => clause(each.start(), &each.body),
+        Stmt::While(repeat) => clause(repeat.start(), &repeat.body),
+        _ => {}
     }
 }
 

@@ -32,8 +32,9 @@ pub struct Attempt<'a> {
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
 /// First what the error itself asks for; where it names nothing, the effects that were left out; then what
-/// the errors ask for that the gist caught, which are listened for, and the functions that the error passed
-/// through; last the rungs of a ladder, each more conservative than the last request, so that the search ends.
+/// the errors ask for that the gist caught, which are listened for; then the innermost function that the error passed
+/// through, hooks, and the functions around it; then errors that the original caught as well; last the rungs of a
+/// ladder, each more conservative than the last request, so that the search ends.
 ///
 /// # Errors
 /// Those of listening.
@@ -63,7 +64,7 @@ pub fn advise<E>(
     // own or a guess at a time.
     let careful = request.adjustments.impure && request.adjustments.side_effects;
     if next == *request && careful {
-        // What the original caught in the same place is the last that is asked.
+        // What the original caught in the same place is asked when all others have been.
         let (known, new): (Vec<Raised>, Vec<Raised>) =
             caught()?.into_iter().partition(|raised| mend::is_known(raised, attempt));
         for raised in new {

@@ -10,6 +10,9 @@ use crate::execute::Raised;
 /// Most functions that are kept whole for the sake of errors that name nothing.
 const MOST_WHOLE: usize = 3;
 
+/// Methods of what is entered and left.
+const ENTERED: [&str; 4] = ["__enter__", "__exit__", "__aenter__", "__aexit__"];
+
 /// What the text of an error asks for.
 pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let message = raised.message.as_str();
@@ -17,7 +20,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     match raised.kind.as_str() {
         // What is entered must be able to leave, also where the original never came to that.
         "TypeError" | "AttributeError" if asks_for_exit(message) => {
-            for name in ["__enter__", "__exit__", "__aenter__", "__aexit__"] {
+            for name in ENTERED {
                 keep_stubs(attempt, name, adjustments);
             }
         }
@@ -95,8 +98,8 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             let Some(name) = quoted(message, "name ") else { return };
             keep_binders(attempt, &name, adjustments);
             let texts = graph::deferred(Source::new(attempt.gist_path, &*attempt.gist.text));
-            for other in texts.iter().filter(|_| texts.contains(&name)) {
-                keep_binders(attempt, other, adjustments);
+            if texts.contains(&name) {
+                texts.iter().for_each(|other| keep_binders(attempt, other, adjustments));
             }
         }
         _ => {}
@@ -105,15 +108,14 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 
 /// Whether a message says that an object cannot be entered or left, as all versions of Python put it.
 fn asks_for_exit(message: &str) -> bool {
-    message.contains("context manager protocol")
-        || ["__enter__", "__exit__", "__aenter__", "__aexit__"].contains(&message)
+    message.contains("context manager protocol") || ENTERED.contains(&message)
 }
 
 fn is_unbound(kind: &str, message: &str) -> bool {
     matches!(kind, "NameError" | "UnboundLocalError") || message.contains("' is not defined")
 }
 
-/// What the very line of an error reads.
+/// What the innermost line of the gist on the way to an error reads.
 pub(super) fn read(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     adjustments.docstrings |= reads_docstrings(line_of(raised, attempt).as_slice());
 }
@@ -348,12 +350,14 @@ fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
 /// cut from them may be what now was to run.
 fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let most = if adjustments.whole.is_empty() { 1 } else { MOST_WHOLE };
-    for frame in raised.frames.iter().rev() {
-        let line = line_in(frame, attempt);
-        let place = line.and_then(|line| enclosing(attempt.gist, line, &frame.2));
-        if let Some(place) = place.filter(|_| adjustments.whole.len() < most) {
-            add(&mut adjustments.whole, place);
+    let places = raised.frames.iter().rev().filter_map(|frame| {
+        line_in(frame, attempt).and_then(|line| enclosing(attempt.gist, line, &frame.2))
+    });
+    for place in places {
+        if adjustments.whole.len() >= most {
+            break;
         }
+        add(&mut adjustments.whole, place);
     }
 }
 

@@ -404,9 +404,9 @@ impl Namer<'_, '_> {
     }
 }
 
-/// An import, which has no texts, without its ends of lines and comments.
+/// An import without its ends of lines and comments: it holds no string literals.
 fn on_one_line(import: &str) -> String {
     let lines = import.split(['\n', '\r']).map(|line| line.split('#').next().unwrap_or_default());
-    let lines: Vec<&str> = lines.map(|line| line.trim().trim_end_matches('\\').trim()).collect();
-    lines.join(" ").replace("( ", "(")
+    let words = lines.flat_map(|line| line.trim().trim_end_matches('\\').split_whitespace());
+    words.collect::<Vec<_>>().join(" ").replace("( ", "(")
 }
