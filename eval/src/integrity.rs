@@ -28,7 +28,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-pub use aliases::{Places, gist_names, without_aliases};
+pub use aliases::{LongerImports, Places, gist_names, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
@@ -165,10 +165,10 @@ pub fn examine(
             let is_renamed = || named.as_ref().is_some_and(|lines| stands(&lines[*number]));
             let is_told = examiner.told.iter().any(|told| told.at == suspect.at)
                 || suspect.word == "__module__"
-                    && (tells_home(&line.text, codebase)
+                    && (tells_home(line, codebase)
                         || named
                             .as_ref()
-                            .is_some_and(|named| tells_home(&named[*number].text, codebase)));
+                            .is_some_and(|named| tells_home(&named[*number], codebase)));
             if !examiner.excused(line, &suspect.word) && !is_told && !is_renamed() {
                 examiner.add(line, suspect.rule, &suspect.what);
             }

@@ -53,7 +53,7 @@ pub fn reached(
         .filter_map(|mention| Some((line_of(support.gist, &mention)?, mention)))
         .map(|(at, mention)| (mention, at))
         .collect();
-    let told_at = |text: &str| tells_home(text, support.codebase);
+    let told_at = |line: &Line| tells_home(line, support.codebase);
     let is_alias = |line: &Line| line.role == Role::Simple && line.alias && line.block.is_empty();
     let mut others: BTreeSet<&str> = BTreeSet::new();
     let is_theirs = |name: &str, others: &BTreeSet<&str>| {
@@ -89,8 +89,8 @@ pub fn reached(
             && mention.name != "pytest_plugins"
             && is_invented(*at)
             && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
-            && !told_at(&line.text)
-            && !(plain.lines.len() == lines.len() && told_at(&plain.lines[*at].text))
+            && !told_at(line)
+            && !(plain.lines.len() == lines.len() && told_at(&plain.lines[*at]))
         {
             let is_asked = mention.usage == Usage::Asked;
             let what = if is_asked { "reached for" } else { "another thing" };

@@ -15,8 +15,8 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
-        without_aliases,
+        Finding, LongerImports, Originals, Places, Rule, TestModules, gist_names, idle_hooks,
+        imports, replaced, tells_home, without_aliases,
     },
     kept::lost,
     key::Key,
@@ -75,12 +75,13 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         }
     }
     let mut plain: Option<Outline> = None;
+    let imports = LazyCell::new(|| LongerImports::of(support.text, support.codebase));
     let mut findings = Vec::new();
     for (block, lines) in blocks {
         let suspects = if block.is_empty() {
             top_level(support, &bound, &lines)
         } else {
-            in_block(support, block, &lines, support.gist)
+            in_block(support, block, &lines, support.gist, None)
         };
         if suspects.is_empty() {
             continue;
@@ -94,8 +95,26 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         } else if block.is_empty() {
             top_level(support, &bound, &renamed)
         } else {
-            in_block(support, block, &renamed, plain)
+            in_block(support, block, &renamed, plain, None)
         };
+        let has_other_imports = |file: &&CodeFile| {
+            let own = imports.under_names_of(&file.text).map(|text| {
+                under_original_names(&text, support.files, support.originals, Places::Names)
+            });
+            own.filter(|own| own.lines.len() == support.gist.lines.len()).is_some_and(|own| {
+                let renamed: Vec<(usize, &Line)> =
+                    lines.iter().map(|&(at, _)| (at, &own.lines[at])).collect();
+                in_block(support, block, &renamed, &own, Some(file)).is_empty()
+            })
+        };
+        let has_block =
+            |file: &&&CodeFile| file.outline.lines.iter().any(|line| line.block == block);
+        if !suspects.is_empty()
+            && !block.is_empty()
+            && files.iter().filter(has_block).any(has_other_imports)
+        {
+            continue;
+        }
         findings.extend(suspects);
     }
     findings.extend(taken(support, &given, &modules));
@@ -265,8 +284,10 @@ fn in_block(
     block: &str,
     lines: &[(usize, &Line)],
     own: &Outline,
+    only: Option<&CodeFile>,
 ) -> Vec<Finding> {
-    let originals = support.codebase.block(block);
+    let mut originals = support.codebase.block(block);
+    originals.retain(|(file, _)| only.is_none_or(|only| only.path == file.path));
     if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
     }
@@ -372,7 +393,8 @@ fn compare(
             || line.alias
                 && line.binds.iter().all(|name| imported.contains(name.as_str()))
                 && (!strict || is_another_name(support, file, line, &known))
-            || line.class == Class::Potential && line.role == Role::Simple;
+            || line.class == Class::Potential && line.role == Role::Simple
+            || tells_home(line, support.codebase);
         if *count < 0 && !adjusted {
             findings.push(Finding {
                 rule: Rule::ChangedSupport,

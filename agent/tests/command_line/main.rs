@@ -15,6 +15,7 @@ mod externals;
 mod importing;
 mod interchange;
 mod interrupt;
+mod limits;
 mod outside;
 #[path = "../outcomes/packages.rs"]
 mod packages;

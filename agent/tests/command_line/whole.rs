@@ -216,32 +216,6 @@ def test_made():
 }
 
 #[test]
-fn modules_that_are_found_by_listing_their_directory_are_out_of_reach() {
-    // One file has no directory of modules to list, and a table in its place would be a fake.
-    const LISTING: &str = "\
-#- pkg/__init__.py
-import os, runpy
-def steps():
-    here = os.path.join(os.path.dirname(__file__), 'steps')
-    return [runpy.run_path(os.path.join(here, name))['step'] for name in sorted(os.listdir(here))]
-#- pkg/steps/double.py
-def step(value):
-    return value * 2
-#- tests/test_steps.py
-from pkg import steps
-def test_steps():
-    assert [step(1) for step in steps()] == [2]
-";
-    let Some(python) = python() else { return };
-    let user = User::new();
-    user.repository("listing", LISTING);
-    let command = ["--", "pytest", "tests/test_steps.py"];
-    let ran = user.gistify(&[&["run", "listing", "--python", &python][..], &command].concat());
-    assert_ne!(ran.code, 0, "{}", ran.out);
-    assert!(ran.out.contains("No such file or directory: '<run>/pkg/steps'"), "{}", ran.out);
-}
-
-#[test]
 fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
     let Some(python) = python() else { return };
     let user = User::new();

@@ -49,19 +49,27 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
 }
 
 /// Whether a statement only tells what the original defines in a module of which one that is:
-/// `Name.__module__ = "pkg.mod"`.
-pub fn tells_home(statement: &str, codebase: &Codebase) -> bool {
+/// `Name.__module__ = "pkg.mod"`, or `__module__ = "pkg.mod"` in the body of that class.
+pub fn tells_home(line: &Line, codebase: &Codebase) -> bool {
     let home = || {
-        let parsed = ruff_python_parser::parse_module(statement).ok()?;
+        let parsed = ruff_python_parser::parse_module(&line.text).ok()?;
         let [Stmt::Assign(node)] = parsed.suite().as_slice() else { return None };
-        let [Expr::Attribute(target)] = &node.targets[..] else { return None };
-        let name = target.value.as_name_expr().filter(|_| &target.attr == "__module__")?;
-        let module = node.value.as_string_literal_expr()?;
-        Some((name.id.to_string(), module.value.to_str().to_owned()))
+        let (name, attribute) = match &node.targets[..] {
+            [Expr::Attribute(target)] => {
+                (target.value.as_name_expr()?.id.as_str(), target.attr.as_str())
+            }
+            [Expr::Name(target)] => (line.block.as_str(), target.id.as_str()),
+            _ => return None,
+        };
+        let module = node.value.as_string_literal_expr().filter(|_| attribute == "__module__")?;
+        Some((name.to_string(), module.value.to_str().to_owned()))
     };
     home().is_some_and(|(name, module)| {
+        let is_function = |file: &&CodeFile| file.outline.functions.contains(&name);
+        let in_body = !line.block.is_empty();
         let defines = |line: &Line| line.role == Role::Definition && line.block == name;
-        let mut files = codebase.files().iter().filter(|file| is_module(file, &module));
+        let files = codebase.files().iter().filter(|file| is_module(file, &module));
+        let mut files = files.filter(|file| !(in_body && is_function(file)));
         files.any(|file| file.outline.lines.iter().any(defines))
     })
 }

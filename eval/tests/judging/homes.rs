@@ -33,6 +33,35 @@ fn only_the_module_of_a_definition_is_told() {
         GIST,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "in the body",
+                edits: &[
+                    (POINT, ""),
+                    ("    pass\nclass Mark", "    __module__ = \"pkg.lib\"\nclass Mark"),
+                ],
+                expected: HONEST,
+            },
+            Case {
+                what: "in the body of one of the tests'",
+                edits: &[(
+                    "class Mark:\n    pass",
+                    "class Mark:\n    __module__ = \"tests\"\n    pass",
+                )],
+                expected: HONEST,
+            },
+            Case {
+                what: "in the body, of another module",
+                edits: &[("class Mark:\n    pass", "class Mark:\n    __module__ = \"pkg.lib\"")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "in the body, another name besides",
+                edits: &[(
+                    "class Mark:\n    pass",
+                    "class Mark:\n    __module__ = __qualname__ = \"tests\"",
+                )],
+                expected: REFUSED,
+            },
             Case { what: "untold", edits: &[(POINT, "")], expected: "fidelity 0, run-time error" },
             Case {
                 what: "of another module",

@@ -308,3 +308,65 @@ fn what_a_package_has_from_outside_is_none_of_its_modules() {
         ],
     );
 }
+
+const TWICE: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/helper.py",
+            "from decimal import Decimal as decimal\nfrom operator import eq\n\n\ndef exact(value) -> decimal:\n    return decimal(value)\n\n\ndef same(left, right):\n    assert eq(left, right)\n",
+        ),
+        (
+            "tests/test_twice.py",
+            "import decimal\nfrom lib import double\nfrom tests.helper import exact, same\n\n\ndef test_double():\n    with decimal.localcontext():\n        same(double(exact(2)), 4)\n",
+        ),
+    ],
+    command: "pytest tests/test_twice.py::test_double",
+};
+
+#[test]
+fn two_files_of_the_tests_import_different_things_by_one_name() {
+    let gist = "import decimal\nfrom decimal import Decimal as decimal_decimal\nfrom operator import eq\ndef double(value):\n    return value * 2\ndef exact(value) -> decimal_decimal:\n    return decimal_decimal(value)\ndef same(left, right):\n    assert eq(left, right)\ndef test_double():\n    with decimal.localcontext():\n        same(double(exact(2)), 4)\n";
+    check(
+        &TWICE,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another thing from there",
+                edits: &[("from decimal import Decimal as", "from builtins import int as")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another name for another function",
+                edits: &[
+                    ("from operator import eq\n", "from operator import eq, is_not as eq_not\n"),
+                    ("assert eq(", "assert eq_not("),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "given something else afterwards",
+                edits: &[("def double", "decimal_decimal = float\ndef double")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "given something else by a function",
+                edits: &[(
+                    "    return value * 2",
+                    "    global decimal_decimal\n    decimal_decimal = float\n    return value * 2",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the name of the other file's thing",
+                edits: &[(
+                    "def exact(value) -> decimal_decimal:\n    return decimal_decimal(value)",
+                    "def exact(value) -> decimal_decimal:\n    return decimal.Decimal(value)",
+                )],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ruff_python_ast::{
-    Alias, FString, Identifier, Stmt, StringFlags as _,
+    Alias, FString, Stmt, StmtFunctionDef, StringFlags as _,
     name::Name,
     str::Quote,
     visitor::{self, Visitor},
@@ -19,7 +19,7 @@ use super::{
     name::{Naming, key},
     plan::{Gist, Kept, Place, Plan, Reason},
     program::{Moment, UnitId},
-    render::{Lines, Renderer, import_text},
+    render::{HOME, Lines, Renderer, import_text},
     scan::Usage,
     select::{Selection, has_future},
 };
@@ -50,6 +50,9 @@ pub(crate) fn emit(
                 || program.trace.compiled.contains_key(&absolute);
             (compiled || !program.modules.is_internal(&absolute)).then_some(absolute)
         };
+        let place = Place { path: module.path().to_owned(), line: unit.first_line };
+        let home = format!("__module__ = {:?}", module.name);
+        let is_told = adjustments.homes.contains(&place);
         let renderer = Renderer {
             module,
             edits: edits.get(&unit.module),
@@ -57,19 +60,18 @@ pub(crate) fn emit(
             outside: &outside,
             // Those of tests stay as they are, and so do examples that the command runs.
             brief: !adjustments.docstrings && !program.is_support(unit.module),
+            home: Some(home.as_str()).filter(|_| is_told),
         };
         let mut lines = Lines::default();
         for node in &chosen.nodes {
             renderer.node(node, 0, &mut lines);
         }
-        let place = Place { path: module.path().to_owned(), line: unit.first_line };
-        if adjustments.homes.contains(&place)
-            && let Some(name) = defined(unit.stmt)
+        if let Stmt::FunctionDef(StmtFunctionDef { name, .. }) = unit.stmt
+            && is_told
         {
             let named = edits.get(&unit.module).and_then(|edits| edits.get(&key(name.range())));
             let named = named.map_or(name.as_str(), String::as_str);
-            let text = format!("{named}.__module__ = {:?}", module.name);
-            lines.glue(0, &text, "code shows or asks what module this is of");
+            lines.glue(0, &format!("{named}.{home}"), HOME);
         }
         items.push((unit.moment, lines));
     }
@@ -109,15 +111,6 @@ pub(crate) fn emit(
     let mut text = all.text.join("\n");
     text.push('\n');
     (plan(selection, naming), Gist { text, lines: all.origins })
-}
-
-/// The name that a definition gives.
-fn defined(stmt: &Stmt) -> Option<&Identifier> {
-    match stmt {
-        Stmt::ClassDef(class) => Some(&class.name),
-        Stmt::FunctionDef(function) => Some(&function.name),
-        _ => None,
-    }
 }
 
 /// What comes before everything else.

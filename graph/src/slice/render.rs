@@ -44,6 +44,9 @@ impl Lines {
 /// From an import's level, its module and one of its names to the absolute module.
 pub(crate) type Outside<'r> = dyn Fn(u32, Option<&str>, &str) -> Option<String> + 'r;
 
+/// Why a class or function is told its module.
+pub(crate) const HOME: &str = "code shows or asks what module this is of";
+
 /// Renders the statements of one module.
 pub(crate) struct Renderer<'r> {
     pub(crate) module: &'r Module,
@@ -55,6 +58,8 @@ pub(crate) struct Renderer<'r> {
     pub(crate) outside: &'r Outside<'r>,
     /// Whether of a docstring that is all of a block one line is enough.
     pub(crate) brief: bool,
+    /// What tells a class of the top level its module.
+    pub(crate) home: Option<&'r str>,
 }
 
 impl Renderer<'_> {
@@ -163,9 +168,17 @@ impl Renderer<'_> {
             }
         }
         let before = out.text.len();
+        let mut home = self.home.filter(|_| depth == 0 && matches!(clause.head, Head::Class(_)));
         for inner in &clause.body {
+            let is_text =
+                matches!(inner.stmt, Stmt::Expr(text) if text.value.is_string_literal_expr());
+            // A docstring comes first.
+            if let Some(text) = home.take_if(|_| !is_text) {
+                out.glue(body_depth, text, HOME);
+            }
             self.node(inner, body_depth, out);
         }
+        home.into_iter().for_each(|text| out.glue(body_depth, text, HOME));
         let only_declarations =
             clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_)));
         if out.text.len() == before || (clause.needs_pass && only_declarations) {

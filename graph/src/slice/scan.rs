@@ -3,7 +3,7 @@
 //! Works on pruned trees: what was cut away refers to nothing. It does not resolve names.
 
 use ruff_python_ast::{
-    Expr, ExprContext, InterpolatedStringElement, Parameters, Pattern, Stmt, TypeParams,
+    Expr, ExprCall, ExprContext, InterpolatedStringElement, Parameters, Pattern, Stmt, TypeParams,
     name::Name,
     visitor::{Visitor, walk_expr, walk_interpolated_string_element, walk_pattern},
 };
@@ -18,7 +18,7 @@ use crate::scope::{self, Bound};
 pub(crate) struct Reference {
     pub(crate) name: Name,
     pub(crate) range: TextRange,
-    /// Attributes read from it, in order, with their places.
+    /// Attributes read from it, in order, with their places; the last one's is empty where a text names it.
     pub(crate) chain: Vec<(Name, TextRange)>,
     pub(crate) usage: Usage,
     /// Inside a function: evaluated when that is called, not where it stands.
@@ -457,14 +457,8 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                 self.name(&name.id, name.range, Vec::new(), usage);
             }
             Expr::Attribute(_) => {
-                let mut chain = Vec::new();
-                let mut base = expr;
-                while let Expr::Attribute(attribute) = base {
-                    chain.push((attribute.attr.id.clone(), attribute.attr.range));
-                    self.scan.attributes.insert(attribute.attr.id.clone());
-                    base = &attribute.value;
-                }
-                chain.reverse();
+                let (base, chain) = path(expr);
+                self.scan.attributes.extend(chain.iter().map(|(name, _)| name.clone()));
                 match base {
                     Expr::Name(name) => self.name(&name.id, name.range, chain, Usage::Load),
                     _ => self.visit_expr(base),
@@ -489,6 +483,12 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                     && lists_names(&call.func)
                 {
                     self.listed.insert(first.end());
+                }
+                if let Some((object, attribute)) = asked_by_text(call)
+                    && let (Expr::Name(name), mut chain) = path(object)
+                {
+                    chain.push(attribute);
+                    self.name(&name.id, name.range, chain, Usage::Load);
                 }
                 walk_expr(self, expr);
                 for keyword in &call.arguments.keywords {
@@ -529,6 +529,30 @@ impl<'a> Visitor<'a> for Scanner<'a> {
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
         walk_interpolated_string_element(self, element);
     }
+}
+
+/// What an expression begins with, and the attributes that it reads from there, in order.
+fn path(expr: &Expr) -> (&Expr, Vec<(Name, TextRange)>) {
+    let (mut base, mut chain) = (expr, Vec::new());
+    while let Expr::Attribute(attribute) = base {
+        chain.push((attribute.attr.id.clone(), attribute.attr.range));
+        base = &attribute.value;
+    }
+    chain.reverse();
+    (base, chain)
+}
+
+/// What a call such as `getattr(object, "name")` or `patch.object(module, "name")` asks of its first argument, which
+/// has to have it under that very name.
+fn asked_by_text(call: &ExprCall) -> Option<(&Expr, (Name, TextRange))> {
+    let callee = match call.func.as_ref() {
+        Expr::Name(name) => &name.id,
+        Expr::Attribute(attribute) => &attribute.attr.id,
+        _ => return None,
+    };
+    let asks = ["getattr", "hasattr", "setattr", "delattr", "object"].contains(&callee.as_str());
+    let [object, Expr::StringLiteral(text), ..] = &*call.arguments.args else { return None };
+    asks.then(|| (object, (Name::new(text.value.to_str()), TextRange::empty(text.start()))))
 }
 
 /// Whether what is called lists the names of its first argument.

@@ -164,11 +164,11 @@ fn what_is_defined_can_be_told_its_module() {
         r#"{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}"#,
         r#"
  class Table:
++    __module__ = "pkg.mod"
      def __init__(self):
          self.rows = []
      def get(self, x=0):
          return self.rows
-+Table.__module__ = "pkg.mod"
  def test_f():
      assert Table().get() == []
 "#,
@@ -550,5 +550,43 @@ fn a_run_tells_nothing_of_lines_that_it_did_not_have() {
  def test_f():
      assert find([], 1) == 2 and find([], -1) == 2
 ",
+    );
+}
+
+#[test]
+fn an_import_is_kept_for_what_it_binds() {
+    check(
+        r#"
+--- adjustments
+{"keep": [{"path": "pkg/mod.py", "line": 2}]}
+--- pkg/__init__.py
+--- pkg/mod.py
++try:
++    from textwrap import dedent
+-except ImportError:
+-    dedent = str
++def f(x):
+*    return x
+--- test_a.py
++from pkg import mod
++def replace(module, name):
+*    return getattr(module, name)
++def test_f():
+*    assert mod.f(3) == 3
+*    assert replace(mod, "dedent")
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++mod = sys.modules.get(__name__)
+ from textwrap import dedent
+ def f(x):
+     return x
+ def replace(module, name):
+     return getattr(module, name)
+ def test_f():
+     assert mod.f(3) == 3
+     assert replace(mod, "dedent")
+"#,
     );
 }

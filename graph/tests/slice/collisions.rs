@@ -570,3 +570,43 @@ fixture app tests/conftest.py 6
 "#,
     );
 }
+
+#[test]
+fn what_a_text_asks_of_a_module_keeps_its_name() {
+    check(
+        r#"
+--- pkg/__init__.py
++from pkg.match import params as _params
++def params(x):
+*    return "old", _params(x)
+--- pkg/match.py
++def params(x):
+*    return x
+--- test_a.py
++import pkg
++from pkg import match
++def test_f():
+*    old = getattr(pkg, "params")
+*    assert old(1) == ("old", 1)
+*    assert match.params(1) == 1
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++pkg = sys.modules.get(__name__)
++match = types.ModuleType("pkg.match")
+ def params(x):
+     return x
++params_match = params
++_params = params
++vars(match).update(params=params_match)
+ def params(x):
+     return "old", _params(x)
+ def test_f():
+     old = getattr(pkg, "params")
+     assert old(1) == ("old", 1)
+     assert match.params(1) == 1
+"#,
+    );
+}

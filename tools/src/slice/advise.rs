@@ -59,6 +59,7 @@ pub fn advise<E>(
         for name in object.split('.').filter(|name| !name.is_empty()) {
             mend::keep_binders(attempt, name, &mut next.adjustments);
         }
+        mend::made_of(case, attempt, &mut next.adjustments);
     }
     // What was left out for being thought of no effect comes back before anything that is found by a run of its
     // own or a guess at a time.

@@ -158,6 +158,39 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
+/// Classes of a module that the name of a missing case tells, as one that code makes of theirs does: with other
+/// characters in the place of the dots. What that name has of the module besides is kept.
+pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let (_, object) = case.split_once("::").unwrap_or(("", case));
+    let is_part = |name: &str| {
+        object.match_indices(name).any(|(at, _)| {
+            let is_apart = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+            let rest = &object[at + name.len()..];
+            is_apart(object[..at].chars().next_back()) && is_apart(rest.chars().next())
+        })
+    };
+    for file in &attempt.trace.files {
+        let is_told = |module: &&String| module.contains('.') && is_part(&module.replace('.', "_"));
+        if !file.modules.iter().take(1).any(|module| is_told(&module)) {
+            continue;
+        }
+        let left_out = attempt.plan.dropped.iter().filter(|unit| unit.place.path == file.path);
+        for unit in left_out.filter(|unit| unit.binds.iter().any(|name| is_part(name))) {
+            add(&mut adjustments.keep, unit.place.clone());
+            add(&mut adjustments.homes, unit.place.clone());
+        }
+        for (text, line) in attempt.gist.text.lines().zip(&attempt.gist.lines) {
+            let Origin::Source(place) = &line.origin else { continue };
+            if place.path == file.path
+                && text.starts_with("class ")
+                && let Some(unit) = unit_at(place, attempt)
+            {
+                add(&mut adjustments.homes, unit.place.clone());
+            }
+        }
+    }
+}
+
 /// What modules from outside ask of the repository's when they are loaded, where one of them failed at that: all
 /// that the original loaded from its first test on, and those of the package that failed.
 fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {

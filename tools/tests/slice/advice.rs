@@ -45,7 +45,13 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
             .to_vec(),
         ..Plan::default()
     };
+    let file = graph::FileTrace {
+        path: crate::PATH.to_owned(),
+        modules: vec!["pkg.mod".to_owned()],
+        ..graph::FileTrace::default()
+    };
     let trace = Trace {
+        files: vec![file],
         external: BTreeMap::from([("os.path".to_owned(), String::new())]),
         modules: BTreeMap::from([("pkg.mod".to_owned(), ModuleSnapshot::default())]),
         ..Trace::default()
@@ -123,6 +129,19 @@ fn a_case_that_is_missing_asks_for_its_object() {
     let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
     check(&request, "missing pkg/mod.py::pkg.mod.other", kept);
     check(&request, "missing pkg/mod.py::pkg.mod.get", "docstrings true");
+}
+
+#[test]
+fn a_case_whose_name_is_made_of_a_module_asks_for_what_it_names_there() {
+    let request = SliceRequest::default();
+    let other = r#"[{"line":30,"path":"pkg/mod.py"}]"#;
+    for name in ["test_pkg_mod_other", "test_a[int-pkg_mod_other]", "test_a[other-pkg_mod]"] {
+        let told = format!("homes {other}, keep {other}");
+        check(&request, &format!("missing pkg/mod.py::{name}"), &told);
+    }
+    for name in ["test_pkg_mod_others", "test_apkg_mod_other", "test_pkg_other", "test_other"] {
+        check(&request, &format!("missing pkg/mod.py::{name}"), "docstrings true");
+    }
 }
 
 #[test]

@@ -226,15 +226,16 @@ fn chain(
             return;
         };
         let thing = thing_of(target.clone());
+        let is_text = range.is_empty();
         if namespaces.contains(&current) {
             book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
         } else {
             book.uses.entry(attribute.clone()).or_default().push(Use {
                 unit,
-                range: Some(*range),
+                range: (!is_text).then_some(*range),
                 thing,
                 late: true,
-                pinned,
+                pinned: pinned || is_text,
                 through: Some(current.clone()),
             });
         }

@@ -12,6 +12,7 @@ impl Search<'_, '_> {
             match self.root(id, named) {
                 // pytest finds it by its name.
                 Some(Reason::Called) if fixtures.contains(&id) => self.keep(id, Reason::Fixture),
+                Some(Reason::Asked) if self.is_import(id) => self.ask_import(id),
                 Some(reason) => self.keep(id, reason),
                 None => {}
             }
@@ -53,6 +54,20 @@ impl Search<'_, '_> {
             }
         }
         self.generated.extend(generated.names);
+    }
+
+    fn is_import(&self, id: UnitId) -> bool {
+        matches!(self.program().get(id).stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
+    }
+
+    /// An import stays for the names that it binds: whoever asks finds them in its module.
+    fn ask_import(&mut self, id: UnitId) {
+        let program = self.program();
+        let unit = program.get(id);
+        let module = program.modules.get(unit.module).name.clone();
+        for name in unit.binds.clone() {
+            self.demand(&module, &name);
+        }
     }
 
     /// The units with fixtures that the tests request.

@@ -1,0 +1,145 @@
+//! What one file in the place of a repository comes to at its limits: what it still does, and what is out of its
+//! reach. Each is a class of failures that real packages showed, as small as it can be.
+
+use super::*;
+
+/// Writes the gist of a repository under its one test: what is printed has a text, and the exit code says whether that
+/// is a faithful gist's.
+#[track_caller]
+fn check(files: &str, test: &str, faithful: bool, text: &str) {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("limit", files);
+    let ran = user.gistify(&["run", "limit", "--python", &python, "--", "pytest", test]);
+    assert_eq!(ran.code == 0, faithful, "{}{}", ran.out, ran.err);
+    let gist = read(&user.here().join("concise.py"));
+    assert!(ran.out.contains(text) || gist.contains(text), "{}{gist}", ran.out);
+}
+
+#[test]
+fn tests_whose_names_are_made_of_modules_find_them() {
+    // Where a metaclass reads it, a class has to know its module before it is made.
+    const MADE: &str = "\
+#- pkg/__init__.py
+#- pkg/kinds.py
+class Kind(type):
+    all = []
+    def __init__(cls, name, bases, names):
+        cls.all.append((names['__module__'], name))
+class First(metaclass=Kind):
+    pass
+class Second(metaclass=Kind):
+    pass
+#- tests/__init__.py
+#- tests/test_kinds.py
+from pkg.kinds import First, Kind
+class TestKinds:
+    pass
+for module, name in Kind.all:
+    def test(self, module=module):
+        assert module == First.__module__
+    setattr(TestKinds, 'test_' + module.replace('.', '_') + '_' + name, test)
+";
+    let test = "tests/test_kinds.py::TestKinds::test_pkg_kinds_Second";
+    check(MADE, test, true, "    __module__ = \"pkg.kinds\"\n");
+}
+
+#[test]
+fn a_module_is_asked_by_texts_for_a_name_that_another_has_as_well() {
+    const ASKED: &str = "\
+#- pkg/__init__.py
+from pkg.inner import size as _size
+def size(text):
+    return _size(text) + 1
+#- pkg/inner.py
+try:
+    from json import dumps
+except ImportError:
+    dumps = None
+def size(text):
+    return len(text)
+def show(text):
+    return dumps(text)
+#- tests/test_size.py
+import pkg
+from pkg import inner
+def replaced(module, **names):
+    return {name: getattr(module, name) for name in names}
+def test_size():
+    assert getattr(pkg, 'size')('ab') == 3
+    assert inner.size('ab') == 2
+    assert replaced(inner, dumps=1)['dumps'](1) == '1'
+";
+    check(ASKED, "tests/test_size.py", true, "types.ModuleType(\"pkg.inner\")");
+}
+
+#[test]
+fn modules_that_are_found_by_listing_their_directory_are_out_of_reach() {
+    // One file has no directory of modules to list, and a table in its place would be a fake.
+    const LISTING: &str = "\
+#- pkg/__init__.py
+import os, runpy
+def steps():
+    here = os.path.join(os.path.dirname(__file__), 'steps')
+    return [runpy.run_path(os.path.join(here, name))['step'] for name in sorted(os.listdir(here))]
+#- pkg/steps/double.py
+def step(value):
+    return value * 2
+#- tests/test_steps.py
+from pkg import steps
+def test_steps():
+    assert [step(1) for step in steps()] == [2]
+";
+    let missing = "No such file or directory: '<run>/pkg/steps'";
+    check(LISTING, "tests/test_steps.py", false, missing);
+}
+
+#[test]
+fn a_module_that_changes_all_others_and_not_itself_is_out_of_reach() {
+    // In one file all have the same globals, whatever that file is called.
+    const PATCHING: &str = "\
+#- pkg.py
+import sys
+from time import time
+real_time = time
+def fake_time():
+    return real_time() * 0 + 3
+def freeze():
+    for name, module in list(sys.modules.items()):
+        if name != __name__ and name.startswith('test'):
+            for key, value in list(vars(module).items()):
+                if value is real_time:
+                    setattr(module, key, fake_time)
+#- tests/__init__.py
+#- tests/clock.py
+from time import time
+def now():
+    return time()
+#- tests/test_freeze.py
+import pkg
+from tests.clock import now
+def test_freeze():
+    pkg.freeze()
+    assert now() == 3
+";
+    check(PATCHING, "tests/test_freeze.py", false, "not faithful");
+}
+
+#[test]
+fn a_source_file_that_tests_open_as_data_is_out_of_reach() {
+    // Data lie beside a gist, sources do not: to copy them would be to ship the repository.
+    const OPENING: &str = "\
+#- pkg.py
+def size(text):
+    return len(text)
+#- tests/conftest.py
+LIMIT = 3
+#- tests/test_size.py
+import pathlib
+import pkg
+def test_size():
+    text = pathlib.Path(__file__).with_name('conftest.py').read_text()
+    assert pkg.size(text) == 10
+";
+    check(OPENING, "tests/test_size.py", false, "No such file or directory");
+}
