@@ -7,9 +7,10 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use sha2::{Digest, Sha256};
-use tools::{Command, TestId};
+use tools::{Command, Place, TestId};
 
 use crate::{
+    baseline::Baseline,
     bound::bound,
     codebase::Codebases,
     error::EvalError,
@@ -204,6 +205,10 @@ fn draw(
         let reason =
             format!("bound to its file: {} differs: {}", difference.what, difference.found);
         return Ok(Err(reason.split_whitespace().collect::<Vec<_>>().join(" ")));
+    }
+    // A test may need nothing of the repository, and what a plugin makes of a file may not even read it.
+    if let Some(why) = Baseline::measure(&original, &reference, Place::BesideTest)?.unfit() {
+        return Ok(Err(format!("unfit: {why}")));
     }
     let mut difficulty = difficulty(&reference);
     if spec.calls {

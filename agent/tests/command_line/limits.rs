@@ -143,3 +143,47 @@ def test_size():
 ";
     check(OPENING, "tests/test_size.py", false, "No such file or directory");
 }
+
+#[test]
+fn filters_of_warnings_for_the_package_s_own_are_out_of_reach() {
+    // pytest reads them before there is a gist, and imports what they name.
+    const FILTERED: &str = "\
+#- pytest.ini
+[pytest]
+filterwarnings =
+    error
+    ignore::pkg.OddWarning
+#- pkg.py
+import warnings
+class OddWarning(UserWarning):
+    pass
+def size(text):
+    if len(text) % 2:
+        warnings.warn('odd', OddWarning)
+    return len(text)
+#- tests/test_size.py
+import pkg
+def test_size():
+    assert pkg.size('abc') == 3
+";
+    check(FILTERED, "tests/test_size.py", false, "OddWarning: odd");
+}
+
+#[test]
+fn a_condition_that_raised_what_the_test_waits_for_stays() {
+    const RAISING: &str = "\
+#- pkg.py
+def total(rows):
+    for name, value in rows.items():
+        print(name, value)
+    return 0
+#- tests/test_total.py
+import pytest
+import pkg
+def test_total():
+    assert pkg.total({}) == 0
+    with pytest.raises(AttributeError):
+        pkg.total(None)
+";
+    check(RAISING, "tests/test_total.py", true, "in rows.items():");
+}

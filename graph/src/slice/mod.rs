@@ -54,6 +54,8 @@ pub struct Adjustments {
     pub module_names: bool,
     /// Keep conditions that were never true when evaluating them may have an effect.
     pub impure: bool,
+    /// Keep all conditions that were evaluated, pure ones as well: one may have raised what something caught.
+    pub conditions: bool,
     /// Keep side effects of modules that nothing kept seems to need.
     pub side_effects: bool,
     /// Uncalled methods that stay as stubs; `None` keeps all that something may ask for.
@@ -124,6 +126,7 @@ impl Default for Adjustments {
             annotations: false,
             module_names: false,
             impure: true,
+            conditions: false,
             side_effects: true,
             stubs: None,
             more_stubs: Vec::new(),

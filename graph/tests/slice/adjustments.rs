@@ -590,3 +590,33 @@ fn an_import_is_kept_for_what_it_binds() {
 "#,
     );
 }
+
+#[test]
+fn conditions_may_have_raised_what_a_test_caught() {
+    let files = r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++def count(rows, limit=0):
+*    for row in rows.items():
+-        print(row)
+*    if limit > 0:
+-        return limit
+*    return 0
+--- test_a.py
++from pkg.mod import count
++def test_f():
+*    assert count({}) == 0
+"#;
+    for (adjustments, kept) in [
+        ("{}", ""),
+        (
+            r#"{"conditions": true}"#,
+            "     for row in rows.items():\n         print(row)\n     if limit > 0:\n         return limit\n",
+        ),
+    ] {
+        let expected = format!(
+            "\n def count(rows, limit=0):\n{kept}     return 0\n def test_f():\n     assert count({{}}) == 0\n"
+        );
+        check(&format!("--- adjustments\n{adjustments}{files}"), "test_a.py::test_f", &expected);
+    }
+}

@@ -103,6 +103,8 @@ fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest
         next.refine = false;
     } else if !adjustments.docstrings {
         adjustments.docstrings = true;
+    } else if !adjustments.conditions {
+        adjustments.conditions = true;
     } else if !adjustments.annotations {
         adjustments.annotations = true;
     } else {

@@ -85,6 +85,8 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 }
             }
         }
+        // A condition raised what the test waits for.
+        "Failed" | "AssertionError" if is_unraised(message) => adjustments.conditions = true,
         // Asked of `sys.modules`.
         "KeyError" => {
             let module = message.trim_matches('\'').to_owned();
@@ -109,6 +111,11 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 /// Whether a message says that an object cannot be entered or left, as all versions of Python put it.
 fn asks_for_exit(message: &str) -> bool {
     message.contains("context manager protocol") || ENTERED.contains(&message)
+}
+
+/// Whether a message says, as pytest or unittest put it, that nothing was raised.
+fn is_unraised(message: &str) -> bool {
+    message.starts_with("DID NOT RAISE") || message.contains(" not raised")
 }
 
 fn is_unbound(kind: &str, message: &str) -> bool {

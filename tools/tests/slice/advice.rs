@@ -149,6 +149,8 @@ fn an_error_asks_for_what_it_names() {
     let request = SliceRequest::default();
     let asked = |error: &str, expected: &str| check(&request, error, expected);
     asked("NameError: name 'LIMIT' is not defined", r#"keep [{"line":20,"path":"pkg/mod.py"}]"#);
+    asked("Failed: DID NOT RAISE <class 'KeyError'>", "conditions true");
+    asked("AssertionError: KeyError not raised by get", "conditions true");
     asked(
         "AttributeError: module 'concise' has no attribute 'LIMIT'",
         r#"keep [{"line":20,"path":"pkg/mod.py"}]"#,
@@ -497,6 +499,7 @@ fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
             "docstrings true",
             "unprobed true",
             "refine false",
+            "conditions true",
             "annotations true",
         ]
     );
