@@ -8,7 +8,7 @@ use tools::{Internal, WitnessedCase};
 use crate::{
     blocks::{Line, Outline, Role},
     codebase::{CodeFile, Codebase},
-    integrity::{Finding, LongerImports, Originals, Places, Rule, answers},
+    integrity::{Finding, Originals, Places, Rule, answers},
     pruning::{Guards, Pairing, Pairs, Tree, is_guard, is_hook, is_told, was_hit},
     scorers::{Executed, within},
     support::under_original_names,
@@ -88,24 +88,16 @@ impl<'a> Helpers<'a> {
         let own = Tree::of(plain);
         // What looks like an alias may be the original's.
         let written = Tree::of(outline);
-        let imports = LongerImports::of(text, codebase);
         let mut found = Vec::new();
         for (path, tree) in &trees {
             let hits = executed.lines(path);
             let ran = |line: &Line| was_hit(hits, line);
-            let file = codebase.files().iter().find(|file| file.path == **path);
-            let named = file.and_then(|file| imports.under_names_of(&file.text));
-            let named =
-                named.map(|text| under_original_names(&text, files, &originals, Places::Names));
-            let named = named.filter(|named| named.lines.len() == outline.lines.len());
-            let named = named.as_ref().map(Tree::of);
             for at in functions(tree, hits, tests) {
                 let block = &tree.line(at).block;
                 let same = own.functions().filter(|own_at| own.line(*own_at).block == *block);
                 let pairs = |own_at| {
                     Pairing::of((&own, own_at), (tree, at), &ran)
                         .or_else(|| Pairing::of((&written, own_at), (tree, at), &ran))
-                        .or_else(|| Pairing::of((named.as_ref()?, own_at), (tree, at), &ran))
                 };
                 let own = same.filter_map(pairs);
                 found.push(Helper { path, block, at, own: own.collect() });

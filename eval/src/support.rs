@@ -15,8 +15,8 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, LongerImports, Originals, Places, Rule, TestModules, gist_names, idle_hooks,
-        imports, replaced, tells_home, without_aliases,
+        Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
+        tells_home, without_aliases,
     },
     kept::lost,
     key::Key,
@@ -75,13 +75,12 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         }
     }
     let mut plain: Option<Outline> = None;
-    let imports = LazyCell::new(|| LongerImports::of(support.text, support.codebase));
     let mut findings = Vec::new();
     for (block, lines) in blocks {
         let suspects = if block.is_empty() {
             top_level(support, &bound, &lines)
         } else {
-            in_block(support, block, &lines, support.gist, None)
+            in_block(support, block, &lines, support.gist)
         };
         if suspects.is_empty() {
             continue;
@@ -95,26 +94,8 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         } else if block.is_empty() {
             top_level(support, &bound, &renamed)
         } else {
-            in_block(support, block, &renamed, plain, None)
+            in_block(support, block, &renamed, plain)
         };
-        let has_other_imports = |file: &&CodeFile| {
-            let own = imports.under_names_of(&file.text).map(|text| {
-                under_original_names(&text, support.files, support.originals, Places::Names)
-            });
-            own.filter(|own| own.lines.len() == support.gist.lines.len()).is_some_and(|own| {
-                let renamed: Vec<(usize, &Line)> =
-                    lines.iter().map(|&(at, _)| (at, &own.lines[at])).collect();
-                in_block(support, block, &renamed, &own, Some(file)).is_empty()
-            })
-        };
-        let has_block =
-            |file: &&&CodeFile| file.outline.lines.iter().any(|line| line.block == block);
-        if !suspects.is_empty()
-            && !block.is_empty()
-            && files.iter().filter(has_block).any(has_other_imports)
-        {
-            continue;
-        }
         findings.extend(suspects);
     }
     findings.extend(taken(support, &given, &modules));
@@ -284,10 +265,8 @@ fn in_block(
     block: &str,
     lines: &[(usize, &Line)],
     own: &Outline,
-    only: Option<&CodeFile>,
 ) -> Vec<Finding> {
-    let mut originals = support.codebase.block(block);
-    originals.retain(|(file, _)| only.is_none_or(|only| only.path == file.path));
+    let originals = support.codebase.block(block);
     if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
     }
@@ -435,11 +414,12 @@ type Imported = BTreeMap<String, FxHashSet<String>>;
 fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
     let given = imports(&support.text[line.range.0..line.range.1]);
     let mut given = given.iter().filter(|(name, _)| line.binds.contains(name));
+    let is_inside = |full: &String| full.starts_with('.') || (support.is_internal)(full);
     given.all(|(name, full)| {
-        full.iter().all(|full| {
-            full.starts_with('.')
-                || (support.is_internal)(full)
-                || known.get(name).is_some_and(|known| known.contains(full))
+        known.get(name).is_some_and(|known| {
+            // What is from outside there is nothing of the gist's.
+            let same = |full: &String| is_inside(full) && known.iter().any(is_inside);
+            full.iter().all(|full| known.contains(full) || same(full))
         })
     })
 }

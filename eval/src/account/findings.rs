@@ -1,7 +1,7 @@
 //! What a gist did that only a cheat does.
 
 use super::*;
-use crate::integrity::{LongerImports, tells_home};
+use crate::integrity::tells_home;
 
 impl Account {
     /// What only a cheat does: found on lines of the gist that stand nowhere in the original, and not
@@ -135,25 +135,6 @@ pub struct Gist<'a> {
     outline: &'a Outline,
     codebase: &'a Codebase,
     executed: &'a Executed,
-    /// Its lines under the names of files that ran and have shorter ones for what both import.
-    named: BTreeMap<&'a str, Vec<Line>>,
-}
-
-/// A gist's lines [under the names](LongerImports) of files that ran.
-fn named<'a>(
-    text: &str,
-    outline: &Outline,
-    codebase: &'a Codebase,
-    executed: &Executed,
-) -> BTreeMap<&'a str, Vec<Line>> {
-    let imports = LongerImports::of(text, codebase);
-    let ran = codebase.files().iter().filter(|file| !executed.lines(&file.path).is_empty());
-    let lines = ran.filter_map(|file| {
-        let text = imports.under_names_of(&file.text)?;
-        let lines = Outline::of(&without_aliases(&text, Places::Names, None)).lines;
-        (lines.len() == outline.lines.len()).then_some((file.path.as_str(), lines))
-    });
-    lines.collect()
 }
 
 impl<'a> Gist<'a> {
@@ -171,20 +152,13 @@ impl<'a> Gist<'a> {
         let plain = Some(plain).filter(|plain| plain.len() == outline.lines.len());
         let stands =
             |line: &Line| codebase.places(line).next().is_some() || tells_home(line, codebase);
-        let named = named(text, outline, codebase, executed);
-        let is_named = |at: usize| {
-            named.iter().any(|(file, lines)| {
-                codebase.places(&lines[at]).any(|place| codebase.path(place) == *file)
-            })
-        };
         let invented = outline
             .lines
             .iter()
             .enumerate()
             .filter(|(_, line)| !within(&line.block, tests) && !is_filler(line))
             .filter(|(at, line)| {
-                let is_renamed = || plain.as_ref().is_some_and(|plain| stands(&plain[*at]));
-                !stands(line) && !is_renamed() && !is_named(*at)
+                !stands(line) && !plain.as_ref().is_some_and(|plain| stands(&plain[*at]))
             })
             .map(|(_, line)| match line.role {
                 // Reading a definition's defaults and running its decorators is the header's doing.
@@ -194,7 +168,7 @@ impl<'a> Gist<'a> {
             .collect();
         let definitions = outline.lines.iter().filter(|line| line.role == Role::Definition);
         let definitions = definitions.map(|line| line.reach).collect();
-        Gist { path, text, invented, definitions, outline, codebase, executed, named }
+        Gist { path, text, invented, definitions, outline, codebase, executed }
     }
 
     pub fn invents(&self, path: &str, line: u32) -> bool {
@@ -249,17 +223,11 @@ impl<'a> Gist<'a> {
         let original = file
             .and_then(|file| file.outline.lines.iter().find(|line| begins(line, first)))
             .map(|line| line.block.as_str());
-        let mut lines = self.outline.lines.iter();
-        let at = lines.position(|own| place == self.path && begins(&own, line));
-        let is_there = |own: &Line| {
-            let mut places = self.codebase.places(own);
-            places.any(|place| self.codebase.path(place) == path)
-        };
-        match (original, at) {
-            (Some(block), Some(at)) => {
-                let own = &self.outline.lines[at];
-                let named = || self.named.get(path).is_some_and(|lines| is_there(&lines[at]));
-                own.block == block && (is_there(own) || named())
+        let own = self.outline.lines.iter().find(|own| place == self.path && begins(own, line));
+        match (original, own) {
+            (Some(block), Some(own)) => {
+                let mut places = self.codebase.places(own);
+                own.block == block && places.any(|place| self.codebase.path(place) == path)
             }
             _ => true,
         }

@@ -15,11 +15,9 @@ use rustc_hash::FxHashSet;
 
 use super::{
     bindings::{Bindings, captured},
-    mentions::imports,
     originals::Originals,
     tables::is_itself,
 };
-use crate::codebase::Codebase;
 
 /// Where aliases are changed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,79 +53,20 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<
             let modules = parts.iter().filter(|(_, name)| !originals.modules(name).is_empty());
             aliases.extend(modules.map(|(name, original)| (*name, *original)));
         }
-        let mut finder = Finder { gists, parts, originals, ..Finder::of(aliases, places) };
+        let (local, found) = (Vec::new(), Vec::new());
+        let mut finder = Finder { aliases, gists, parts, originals, places, local, found };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
-        exchanged(text, finder.found)
-    })
-}
-
-/// A text with other texts in the place of ranges of it.
-fn exchanged(text: &str, mut found: Vec<(TextRange, &str)>) -> String {
-    found.sort_unstable_by_key(|(range, _)| range.start());
-    let mut out = String::with_capacity(text.len());
-    let mut done = 0;
-    for (range, value) in found {
-        out.push_str(&text[done..range.start().to_usize()]);
-        out.push_str(value);
-        done = range.end().to_usize();
-    }
-    out.push_str(&text[done..]);
-    out
-}
-
-/// Names that a gist imports things by and that are longer than its files' names for them, as two files that have one
-/// name for different things ask for: `from m import a as a_m`.
-pub struct LongerImports<'t> {
-    text: &'t str,
-    /// With what each stands for.
-    names: BTreeMap<String, String>,
-}
-
-impl<'t> LongerImports<'t> {
-    /// Those of a gist's text.
-    pub fn of(text: &'t str, codebase: &Codebase) -> Self {
-        let is_new = |name: &String| {
-            name.contains('_')
-                && !codebase.files().iter().any(|file| file.text.contains(name.as_str()))
-        };
-        let new: Vec<String> = imports(text).into_keys().filter(is_new).collect();
-        let given = if new.is_empty() { BTreeMap::new() } else { outside(text, new.into_iter()) };
-        LongerImports { text, names: given }
-    }
-
-    /// The gist's text with the names that a file has for what both import; nothing where these are the gist's.
-    pub fn under_names_of(&self, file: &str) -> Option<String> {
-        if self.names.is_empty() {
-            return None;
+        let mut found = finder.found;
+        found.sort_unstable_by_key(|(range, _)| range.start());
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for (range, value) in found {
+            out.push_str(&text[done..range.start().to_usize()]);
+            out.push_str(value);
+            done = range.end().to_usize();
         }
-        let known = outside(file, imports(file).into_keys());
-        let shorter = |(name, full): (&'_ String, &String)| {
-            let same = known.iter().filter(|(_, known)| *known == full);
-            let mut same = same.filter(|(known, _)| {
-                name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('_'))
-            });
-            Some((name.clone(), same.next()?.0.clone()))
-        };
-        let shorter: Vec<(String, String)> = self.names.iter().filter_map(shorter).collect();
-        graph::with_deep_stack(|| {
-            let syntax = Syntax::parse(graph::Source::new("gist", self.text));
-            let aliases = shorter.iter().map(|(name, known)| (name.as_str(), known.as_str()));
-            let mut finder = Finder::of(aliases.collect(), Places::Names);
-            syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
-            (!finder.found.is_empty()).then(|| exchanged(self.text, finder.found))
-        })
-    }
-}
-
-/// What names of a file stand for that only imports of its top level from outside give it.
-fn outside(text: &str, names: impl Iterator<Item = String> + Send) -> BTreeMap<String, String> {
-    graph::with_deep_stack(|| {
-        let syntax = Syntax::parse(graph::Source::new("file", text));
-        let bindings = Bindings::of(syntax.body());
-        let names = names.filter(|_| !bindings.has_star());
-        let full = |name: &String| bindings.resolve_at_top(name).flatten();
-        let known = names.filter_map(|name| full(&name).map(|full| (name, full)));
-        known.filter(|(_, full)| !full.starts_with('.')).collect()
+        out.push_str(&text[done..]);
+        out
     })
 }
 
@@ -188,11 +127,6 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn of(aliases: BTreeMap<&'a str, &'a str>, places: Places) -> Self {
-        let (gists, parts, local, found) = Default::default();
-        Finder { aliases, gists, parts, originals: None, places, local, found }
-    }
-
     /// Changes a name back, unless what it stands for is another thing here.
     fn replace(&mut self, range: TextRange, name: &str, is_name: bool) {
         let Some(&value) = self.aliases.get(name) else { return };
@@ -361,7 +295,7 @@ impl<'a> Visitor<'a> for Locals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorers::Executed;
+    use crate::{codebase::Codebase, scorers::Executed};
 
     #[track_caller]
     fn check(text: &str, places: Places, expected: &str) {

@@ -86,3 +86,102 @@ fn only_the_module_of_a_definition_is_told() {
         ],
     );
 }
+
+const HELD: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "import unittest\n\n\nclass Base(unittest.TestCase):\n    def double(self, value):\n        return value * 2\n\n\nclass Case:\n    def __init__(self, value, expected):\n        self.value = value\n        self.expected = expected\n",
+        ),
+        (
+            "tests/test_held.py",
+            "import pytest\nfrom lib import Base, Case\n\n\nclass TestHeld(Base):\n    def test_double(self):\n        self.assertEqual(self.double(2), 4)\n\n\n@pytest.mark.parametrize('case', [Case(2, 4)])\ndef test_case(case):\n    assert case.value * 2 == case.expected\n",
+        ),
+    ],
+    command: "pytest tests/test_held.py",
+};
+
+#[test]
+fn a_class_that_is_told_its_module_is_looked_into_as_any_other() {
+    let gist = "import pytest\nimport unittest\nclass Base(unittest.TestCase):\n    __module__ = \"lib\"\n    def double(self, value):\n        return value * 2\nclass Case:\n    __module__ = \"lib\"\n    def __init__(self, value, expected):\n        self.value = value\n        self.expected = expected\nclass TestHeld(Base):\n    def test_double(self):\n        self.assertEqual(self.double(2), 4)\n@pytest.mark.parametrize('case', [Case(2, 4)])\ndef test_case(case):\n    assert case.value * 2 == case.expected\n";
+    const LAX: (&str, &str) = ("value * 2\nclass Case", "value * 3\nclass Case");
+    check(
+        &HELD,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another part of a base",
+                edits: &[("    def double", "    assertEqual = max\n    def double"), LAX],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another part of a base, told later",
+                edits: &[
+                    (
+                        "    __module__ = \"lib\"\n    def double",
+                        "    assertEqual = max\n    def double",
+                    ),
+                    LAX,
+                    ("class Case:", "Base.__module__ = \"lib\"\nclass Case:"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another field of a parameter",
+                edits: &[
+                    ("self.value = value", "self.value = value + 1"),
+                    ("self.expected = expected", "self.expected = expected + 2"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+const LENT: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/helper.py",
+            "from operator import eq\n\n\ndef same(left, right):\n    assert eq(left, right)\n",
+        ),
+        (
+            "tests/test_lent.py",
+            "from lib import double\nfrom tests.helper import same\n\n\ndef test_double():\n    same(double(2), 4)\n",
+        ),
+    ],
+    command: "pytest tests/test_lent.py::test_double",
+};
+
+#[test]
+fn a_helper_imports_nothing_of_the_gists_by_a_name_from_outside() {
+    let gist = "from operator import eq\ndef double(value):\n    return value * 2\ndef same(left, right):\n    assert eq(left, right)\ndef test_double():\n    same(double(2), 4)\n";
+    const LAX: (&str, &str) = (
+        "def double(value):\n    return value * 2",
+        "import sys\nlib = sys.modules[\"lib\"] = sys.modules[__name__]\ndef lax(left, right):\n    return True\ndef double(value):\n    return value * 3",
+    );
+    check(
+        &LENT,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "in the helper",
+                edits: &[LAX, ("    assert eq", "    from lib import lax as eq\n    assert eq")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a function of the same name",
+                edits: &[
+                    LAX,
+                    ("def lax", "def eq"),
+                    ("from operator import eq\n", ""),
+                    ("    assert eq", "    from lib import eq\n    assert eq"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -98,6 +98,21 @@ def _file_of(name):
     return file if type(file) is str else ""
 
 
+def _home_of(kind, root):
+    """The file of a class, which says itself of which module it is: its functions tell better, and what says that it
+    is of a module that is not there is of the repository."""
+    module = _type_module(kind)
+    path = _file_of(module)
+    if path.startswith(root):
+        return path
+    for value in list(_attributes(kind).values()):
+        if type(value) in (staticmethod, classmethod):
+            value = value.__func__
+        if type(value) is _Function and value.__code__.co_filename.startswith(root):
+            return value.__code__.co_filename
+    return path if type(module) is str and module in sys.modules else root
+
+
 class _Found:
     """Rows of what a case finds: key, what it is, path and line where it is of the repository."""
 
@@ -134,7 +149,7 @@ class _Found:
             module = _get(value.__globals__, "__name__")
             self.add(key, ("outside %s/%s" % (module, code.co_name)).replace(".", "/"))
         elif issubclass(kind, type):
-            path = _file_of(_type_module(value))
+            path = _home_of(value, self.root)
             if path.startswith(self.root):
                 self.add(key, "class " + _type_name(value), path[len(self.root) :])
             else:
@@ -199,7 +214,7 @@ class _Found:
             for at, part in enumerate(list(value.items())[:_MOST_INSIDE]):
                 self.insides("%s[%d]" % (key, at), part, deep + 1)
         elif kind not in _PLAIN:
-            if _file_of(_type_module(kind)).startswith(self.root):
+            if _home_of(kind, self.root).startswith(self.root):
                 for name, part in sorted(_held(value).items(), key=lambda pair: str(pair[0])):
                     if type(name) is str and name[:1] != "_":
                         inner = "%s.%s" % (key, name)
@@ -286,7 +301,7 @@ def _used(item, root, library):
             for chain in chains:
                 follow(found.behind(chain, where, names_of))
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
-        own = _file_of(_type_module(kind)).startswith(root)
+        own = _home_of(kind, root).startswith(root)
         for name, value in list(_attributes(kind).items()):
             if type(value) in (staticmethod, classmethod):
                 value = value.__func__

@@ -150,7 +150,7 @@ class _Watch:
         if not self.is_call:
             return
         kinds, module = _mro(kind), _type_module(kind)
-        own = type(module) is str and _file_of(module).startswith(self.root)
+        own = type(module) is str and _home_of(kind, self.root).startswith(self.root)
         if not own and (module in _WAITS or any([base in kinds for base in _VARYING])):
             return
         row = ["raised " + _text(_type_name(kind)), "", 0]
