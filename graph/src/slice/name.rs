@@ -184,13 +184,16 @@ impl Namer<'_, '_> {
                 }
                 continue;
             }
+            self.spare_builtin(name, uses, &things);
             if things.len() == 1 {
                 let thing =
                     uses.first().map_or_else(|| events[0].thing.clone(), |one| one.thing.clone());
                 let of_tests = match &thing {
                     Thing::Namespace(module) => {
-                        uses.iter().all(|one| !one.pinned) && self.is_of_tests(name, module)
+                        uses.iter().all(|one| !one.pinned)
+                            && (self.is_of_tests(name, module) || scope::is_builtin(name))
                     }
+                    Thing::Gist => uses.iter().all(|one| !one.pinned) && scope::is_builtin(name),
                     _ => false,
                 };
                 let flat = if of_tests { self.loser_name(name, &thing) } else { name.clone() };
@@ -198,6 +201,15 @@ impl Namer<'_, '_> {
                 continue;
             }
             self.contest(name, uses, events, &things);
+        }
+    }
+
+    /// A module that has a built-in's name is reached through an object of its package, or all would lose the built-in.
+    fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
+        let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
+        if scope::is_builtin(name) && things.iter().any(|thing| is_module(&thing)) {
+            let through = uses.iter().filter(|one| is_module(&&one.thing));
+            self.more.extend(through.filter_map(|one| one.through.clone()));
         }
     }
 
@@ -238,7 +250,10 @@ impl Namer<'_, '_> {
         let cost = |winner: &Thing| {
             let renamed: usize =
                 things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
-            renamed + restore(winner)
+            // A built-in is everybody's.
+            let takes =
+                matches!(winner, Thing::Gist | Thing::Namespace(_)) && scope::is_builtin(name);
+            renamed + restore(winner) + if takes { 1000 } else { 0 }
         };
         let candidates: Vec<&Thing> = if pinned.is_empty() {
             things.iter().copied().collect()

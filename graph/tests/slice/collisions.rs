@@ -610,3 +610,42 @@ fn what_a_text_asks_of_a_module_keeps_its_name() {
 "#,
     );
 }
+
+#[test]
+fn a_module_of_a_built_in_s_name_leaves_that_alone() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/set.py
++class Set:
++    def __init__(self, items):
+*        self.items = sorted(set(items))
+--- pkg/rows.py
++import pkg.set
++class Rows(pkg.set.Set):
++    kinds = frozenset(set([1]))
+--- test_a.py
++import pkg.rows
++import pkg.set
++def test_f():
+*    assert pkg.rows.Rows([2, 1]).items == [1, 2]
+*    assert pkg.set.Set([2]).items == [2]
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++rows = set_gist = sys.modules.get(__name__)
++pkg = types.ModuleType("pkg")
++vars(pkg).update(rows=sys.modules.get(__name__), set=sys.modules.get(__name__))
+ class Set:
+     def __init__(self, items):
+         self.items = sorted(set(items))
+ class Rows(pkg.set.Set):
+     kinds = frozenset(set([1]))
+ def test_f():
+     assert pkg.rows.Rows([2, 1]).items == [1, 2]
+     assert pkg.set.Set([2]).items == [2]
+"#,
+    );
+}
