@@ -187,3 +187,18 @@ def test_total():
 ";
     check(RAISING, "tests/test_total.py", true, "in rows.items():");
 }
+
+#[test]
+fn another_process_that_runs_the_package_is_out_of_reach() {
+    const RUNNING: &str = "\
+#- pkg/__init__.py
+#- pkg/tool.py
+print('done')
+#- tests/test_tool.py
+import subprocess, sys
+import pkg
+def test_tool():
+    assert subprocess.check_output([sys.executable, '-m', 'pkg.tool']) == b'done\\n'
+";
+    check(RUNNING, "tests/test_tool.py", false, "not faithful");
+}

@@ -207,7 +207,7 @@ impl Namer<'_, '_> {
     /// A module that has a built-in's name is reached through an object of its package, or all would lose the built-in.
     fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
         let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
-        if scope::is_builtin(name) && things.iter().any(|thing| is_module(&thing)) {
+        if scope::is_builtin(name) && things.iter().any(is_module) {
             let through = uses.iter().filter(|one| is_module(&&one.thing));
             self.more.extend(through.filter_map(|one| one.through.clone()));
         }
