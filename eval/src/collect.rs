@@ -1,7 +1,8 @@
 //! A suite made of a repository: its tests are collected, drawn, run and measured, and those that no gist
 //! could be judged by are dropped with the reason.
 //!
-//! pytest says what is collected, reference runs say what is stable; nothing is told by a test's name. The
+//! pytest says what is collected, reference runs say what is stable, and an empty gist what needs nothing of the
+//! repository; nothing is told by a test's name. The
 //! draw depends on the seed and the tests' ids alone.
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -206,7 +207,7 @@ fn draw(
             format!("bound to its file: {} differs: {}", difference.what, difference.found);
         return Ok(Err(reason.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
-    // A test may need nothing of the repository, and what a plugin makes of a file may not even read it.
+    // What a plugin makes of a file may not even read it. A bench would find that out, and score it for nobody.
     if let Some(why) = Baseline::measure(&original, &reference, Place::BesideTest)?.unfit() {
         return Ok(Err(format!("unfit: {why}")));
     }

@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 17;
+    const VERSION: u32 = 18;
 }
 
 impl Reference {

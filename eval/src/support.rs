@@ -368,13 +368,15 @@ fn compare(
         *kept.entry(line.key).or_default() += 1;
         let count = left.entry(line.key).or_default();
         *count -= 1;
-        let adjusted = line.role == Role::Import && (!strict || gives_same(support, line, &known))
-            || line.alias
-                && line.binds.iter().all(|name| imported.contains(name.as_str()))
-                && (!strict || is_another_name(support, file, line, &known))
-            || line.class == Class::Potential && line.role == Role::Simple
-            || tells_home(line, support.codebase);
-        if *count < 0 && !adjusted {
+        let is_adjusted = || {
+            line.role == Role::Import && (!strict || gives_same(support, line, &known))
+                || line.alias
+                    && line.binds.iter().all(|name| imported.contains(name.as_str()))
+                    && (!strict || is_another_name(support, file, line, &known))
+                || line.class == Class::Potential && line.role == Role::Simple
+                || tells_home(line, support.codebase)
+        };
+        if *count < 0 && !is_adjusted() {
             findings.push(Finding {
                 rule: Rule::ChangedSupport,
                 line: line.first,
@@ -410,15 +412,15 @@ fn compare(
 /// What names stand for that a file imports.
 type Imported = BTreeMap<String, FxHashSet<String>>;
 
-/// Whether an import of a gist's helper gives what the gist has, or what the original's file imports.
+/// Whether an import of a gist's helper gives names what the original's file imports by them: what is from outside
+/// there and nothing else, or anything of the repository's where that is.
 fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
     let given = imports(&support.text[line.range.0..line.range.1]);
     let mut given = given.iter().filter(|(name, _)| line.binds.contains(name));
     let is_inside = |full: &String| full.starts_with('.') || (support.is_internal)(full);
     given.all(|(name, full)| {
         known.get(name).is_some_and(|known| {
-            // What is from outside there is nothing of the gist's.
-            let same = |full: &String| is_inside(full) && known.iter().any(is_inside);
+            let same = |full: &String| is_inside(full) && known.iter().all(is_inside);
             full.iter().all(|full| known.contains(full) || same(full))
         })
     })

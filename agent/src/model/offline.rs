@@ -2,14 +2,18 @@
 //! other.
 //!
 //! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
-//! `execute` advises until it advises nothing new, go back to the best gist seen, minimize it where it may
-//! and that gist does what it should, and submit. It keeps no state, reads no file and cannot see the
+//! `execute` advises until it advises nothing new or a gist does what it should and a few runs more made no
+//! smaller one that does, go back to the best gist seen, minimize it where it may and that gist does what it
+//! should, and submit. It keeps no state, reads no file and cannot see the
 //! session.
 
 use serde_json::{Value, json};
 
 use super::{Model, ModelError, Pending, Request};
 use crate::message::{Answer, Call, Message, ToolReply};
+
+/// Most runs after the first gist that does what the original does, all for the sake of smaller ones.
+const MOST_VERIFYING: usize = 3;
 
 /// The deterministic writer.
 #[derive(Debug, Default)]
@@ -71,7 +75,9 @@ fn next(events: &[Event<'_>], minimizes: bool) -> Result<Answer, ModelError> {
             if known { settle() } else { call(events, "execute", json!({})) }
         }
         ("execute", false) => match attempts.last().map(|attempt| &attempt.advice) {
-            Some(advice) if !advice.is_null() && !tried(events, advice) => {
+            Some(advice)
+                if !advice.is_null() && !tried(events, advice) && !is_enough(&attempts) =>
+            {
                 call(events, "slice", advice.clone())
             }
             _ => settle(),
@@ -122,6 +128,12 @@ fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
         }
     }
     attempts
+}
+
+/// Whether enough was tried to make a gist smaller that does what it should.
+fn is_enough(attempts: &[Attempt<'_>]) -> bool {
+    let first = attempts.iter().position(|attempt| attempt.same);
+    first.is_some_and(|first| attempts.len() - first > MOST_VERIFYING)
 }
 
 fn tried(events: &[Event<'_>], request: &Value) -> bool {
@@ -241,6 +253,44 @@ mod tests {
                 r#"slice {"drop":["a"]}"#,
                 "execute {}",
                 "slice {}",
+                "submit {}",
+            ],
+        );
+    }
+
+    #[test]
+    fn does_not_try_for_ever_to_make_a_gist_smaller() {
+        let advised = |same: bool, advice: &str| json!({"same": same, "agreeing": u64::from(same), "advice": {"keep": [advice]}});
+        let sliced = || ("slice", json!({}), false);
+        let run = |same, advice| ("execute", advised(same, advice), false);
+        check(
+            &[
+                ("trace", json!({}), false),
+                sliced(),
+                run(false, "a"),
+                sliced(),
+                run(true, "b"),
+                sliced(),
+                run(false, "c"),
+                sliced(),
+                run(false, "d"),
+                sliced(),
+                run(false, "e"),
+                sliced(),
+            ],
+            &[
+                "trace {}",
+                "slice {}",
+                "execute {}",
+                r#"slice {"keep":["a"]}"#,
+                "execute {}",
+                r#"slice {"keep":["b"]}"#,
+                "execute {}",
+                r#"slice {"keep":["c"]}"#,
+                "execute {}",
+                r#"slice {"keep":["d"]}"#,
+                "execute {}",
+                r#"slice {"keep":["a"]}"#,
                 "submit {}",
             ],
         );

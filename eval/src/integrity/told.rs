@@ -54,19 +54,18 @@ pub fn tells_home(line: &Line, codebase: &Codebase) -> bool {
     let home = || {
         let parsed = ruff_python_parser::parse_module(&line.text).ok()?;
         let [Stmt::Assign(node)] = parsed.suite().as_slice() else { return None };
-        let (name, attribute) = match &node.targets[..] {
+        let (name, attribute, in_body) = match &node.targets[..] {
             [Expr::Attribute(target)] => {
-                (target.value.as_name_expr()?.id.as_str(), target.attr.as_str())
+                (target.value.as_name_expr()?.id.as_str(), target.attr.as_str(), false)
             }
-            [Expr::Name(target)] => (line.block.as_str(), target.id.as_str()),
+            [Expr::Name(target)] => (line.block.as_str(), target.id.as_str(), true),
             _ => return None,
         };
         let module = node.value.as_string_literal_expr().filter(|_| attribute == "__module__")?;
-        Some((name.to_string(), module.value.to_str().to_owned()))
+        Some((name.to_string(), module.value.to_str().to_owned(), in_body))
     };
-    home().is_some_and(|(name, module)| {
+    home().is_some_and(|(name, module, in_body)| {
         let is_function = |file: &&CodeFile| file.outline.functions.contains(&name);
-        let in_body = !line.block.is_empty();
         let defines = |line: &Line| line.role == Role::Definition && line.block == name;
         let files = codebase.files().iter().filter(|file| is_module(file, &module));
         let mut files = files.filter(|file| !(in_body && is_function(file)));

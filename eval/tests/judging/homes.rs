@@ -128,6 +128,20 @@ fn a_class_that_is_told_its_module_is_looked_into_as_any_other() {
                 expected: REFUSED,
             },
             Case {
+                what: "another part of a base, told of a module that is made",
+                edits: &[
+                    (
+                        "import unittest\n",
+                        "import sys\nimport types\nimport unittest\nsys.modules[\"lib\"] = types.ModuleType(\"lib\")\n",
+                    ),
+                    (
+                        "class Base(unittest.TestCase):\n    __module__ = \"lib\"\n",
+                        "class Lower:\n    def double(self, value):\n        return value * 3\nclass Base(Lower, unittest.TestCase):\n    __module__ = \"lib\"\n    assertEqual = max\nclass Other:\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "another field of a parameter",
                 edits: &[
                     ("self.value = value", "self.value = value + 1"),
@@ -145,7 +159,7 @@ const LENT: Original<'static> = Original {
         ("tests/__init__.py", ""),
         (
             "tests/helper.py",
-            "from operator import eq\n\n\ndef same(left, right):\n    assert eq(left, right)\n",
+            "from operator import eq\n\n\ndef same(left, right):\n    assert eq(left, right)\n\n\ndef twice(value):\n    from lib import double as eq\n    return eq(value)\n",
         ),
         (
             "tests/test_lent.py",
@@ -170,6 +184,18 @@ fn a_helper_imports_nothing_of_the_gists_by_a_name_from_outside() {
             Case {
                 what: "in the helper",
                 edits: &[LAX, ("    assert eq", "    from lib import lax as eq\n    assert eq")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "in the helper of which another function imports something by that name",
+                edits: &[
+                    LAX,
+                    ("    assert eq", "    from lib import lax as eq\n    assert eq"),
+                    (
+                        "def test_double",
+                        "def twice(value):\n    from lib import double as eq\n    return eq(value)\ndef test_double",
+                    ),
+                ],
                 expected: REFUSED,
             },
             Case {

@@ -54,7 +54,8 @@ pub struct Adjustments {
     pub module_names: bool,
     /// Keep conditions that were never true when evaluating them may have an effect.
     pub impure: bool,
-    /// Keep all conditions that were evaluated, pure ones as well: one may have raised what something caught.
+    /// Keep all conditions that were evaluated, pure ones as well, whatever `impure` says: one may have raised what
+    /// something caught.
     pub conditions: bool,
     /// Keep side effects of modules that nothing kept seems to need.
     pub side_effects: bool,

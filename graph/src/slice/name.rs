@@ -2,7 +2,8 @@
 //!
 //! Modules that lived apart now share their globals. Where two things want one name, the cheaper one
 //! keeps it; the other is still defined under it, gets an alias, and the references to it that would
-//! see the wrong thing are renamed. Names inside tests are never renamed. What a name holds at each
+//! see the wrong thing are renamed. Names inside tests and those that texts ask for are
+//! never renamed. What a name holds at each
 //! moment is simulated along the clock of the run, restores included. What this takes in text is written
 //! by `write`.
 
@@ -84,6 +85,7 @@ struct Use {
     range: Option<TextRange>,
     thing: Thing,
     late: bool,
+    /// It stands in tests or in a text, and cannot be renamed.
     pinned: bool,
     /// The module whose attribute this is, where it is one.
     through: Option<String>,
@@ -188,7 +190,7 @@ impl Namer<'_, '_> {
             if things.len() == 1 {
                 let thing =
                     uses.first().map_or_else(|| events[0].thing.clone(), |one| one.thing.clone());
-                let of_tests = match &thing {
+                let gives_way = match &thing {
                     Thing::Namespace(module) => {
                         uses.iter().all(|one| !one.pinned)
                             && (self.is_of_tests(name, module) || scope::is_builtin(name))
@@ -196,7 +198,7 @@ impl Namer<'_, '_> {
                     Thing::Gist => uses.iter().all(|one| !one.pinned) && scope::is_builtin(name),
                     _ => false,
                 };
-                let flat = if of_tests { self.loser_name(name, &thing) } else { name.clone() };
+                let flat = if gives_way { self.loser_name(name, &thing) } else { name.clone() };
                 self.flat.insert((name.clone(), thing.clone()), flat);
                 continue;
             }
@@ -204,7 +206,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// A module that has a built-in's name is reached through an object of its package, or all would lose the built-in.
+    /// A module that has a built-in's name is reached through an object of its package: a gist takes the name from nobody,
+    /// whether or not its own code calls the built-in.
     fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
         let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
         if scope::is_builtin(name) && things.iter().any(is_module) {
@@ -250,15 +253,16 @@ impl Namer<'_, '_> {
         let cost = |winner: &Thing| {
             let renamed: usize =
                 things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
-            // A built-in is everybody's.
-            let takes =
-                matches!(winner, Thing::Gist | Thing::Namespace(_)) && scope::is_builtin(name);
-            renamed + restore(winner) + if takes { 1000 } else { 0 }
+            renamed + restore(winner)
         };
-        let candidates: Vec<&Thing> = if pinned.is_empty() {
-            things.iter().copied().collect()
-        } else {
+        let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
+        let candidates: Vec<&Thing> = if !pinned.is_empty() {
             pinned.iter().copied().collect()
+        } else if scope::is_builtin(name) && !things.iter().all(is_module) {
+            // A module does not take it from what else has it.
+            things.iter().copied().filter(|thing| !is_module(thing)).collect()
+        } else {
+            things.iter().copied().collect()
         };
         let Some(winner) = candidates
             .into_iter()

@@ -1,7 +1,7 @@
 //! Cuts the body of a statement down to what ran, as a tree that still points into the source.
 //!
-//! A condition that was never true goes when its test is pure; an impure test keeps its header and
-//! one original statement. Nothing is rewritten here, and no name is looked up.
+//! A condition that was never true goes when its test is pure, unless all are asked for; an impure test keeps its
+//! header and one original statement. Nothing is rewritten here, and no name is looked up.
 
 mod control;
 mod node;

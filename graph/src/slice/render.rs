@@ -169,6 +169,7 @@ impl Renderer<'_> {
         }
         let before = out.text.len();
         let mut home = self.home.filter(|_| depth == 0 && matches!(clause.head, Head::Class(_)));
+        let is_told = home.is_some();
         for inner in &clause.body {
             let is_text =
                 matches!(inner.stmt, Stmt::Expr(text) if text.value.is_string_literal_expr());
@@ -181,7 +182,7 @@ impl Renderer<'_> {
         home.into_iter().for_each(|text| out.glue(body_depth, text, HOME));
         let only_declarations =
             clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_)));
-        if out.text.len() == before || (clause.needs_pass && only_declarations) {
+        if out.text.len() == before || (clause.needs_pass && only_declarations && !is_told) {
             out.glue(body_depth, "pass", "a block needs a statement");
         }
     }

@@ -163,6 +163,8 @@ fn what_is_defined_can_be_told_its_module() {
     adjusts(
         r#"{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}"#,
         r#"
++import sys
++sys.modules["pkg"] = sys.modules["pkg.mod"] = sys.modules.get(__name__)
  class Table:
 +    __module__ = "pkg.mod"
      def __init__(self):
@@ -592,7 +594,7 @@ fn an_import_is_kept_for_what_it_binds() {
 }
 
 #[test]
-fn conditions_may_have_raised_what_a_test_caught() {
+fn conditions_stay_where_they_are_asked_for() {
     let files = r#"
 --- pkg/__init__.py
 --- pkg/mod.py
@@ -619,4 +621,32 @@ fn conditions_may_have_raised_what_a_test_caught() {
         );
         check(&format!("--- adjustments\n{adjustments}{files}"), "test_a.py::test_f", &expected);
     }
+}
+
+#[test]
+fn a_class_of_which_nothing_else_is_left_is_told_its_module_and_no_more() {
+    check(
+        r#"
+--- adjustments
+{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}
+--- pkg/__init__.py
+--- pkg/mod.py
++class Table:
++    def add(self, row):
+-        return row
+--- test_a.py
++from pkg.mod import Table
++def test_f():
+*    assert Table.__module__ == "pkg.mod"
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++sys.modules["pkg"] = sys.modules["pkg.mod"] = sys.modules.get(__name__)
+ class Table:
++    __module__ = "pkg.mod"
+ def test_f():
+     assert Table.__module__ == "pkg.mod"
+"#,
+    );
 }

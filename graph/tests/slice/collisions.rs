@@ -649,3 +649,30 @@ fn a_module_of_a_built_in_s_name_leaves_that_alone() {
 "#,
     );
 }
+
+#[test]
+fn what_a_text_asks_of_a_special_name_is_not_written_into_it() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++def f():
+*    return getattr(__spec__, "parent", None)
+--- test_a.py
++from pkg.mod import f
++def test_f():
+*    f()
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++pkg = sys.modules["pkg"] = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/__init__.py', __path__=[__file__.rsplit('/', 1)[0] + '/pkg'], __spec__=__import__("importlib.util", fromlist=['_']).spec_from_file_location("pkg", __file__.rsplit('/', 1)[0] + '/pkg/__init__.py', submodule_search_locations=[__file__.rsplit('/', 1)[0] + '/pkg']))
+ def f():
+     return getattr(__spec__, "parent", None)
+ def test_f():
+     f()
+"#,
+    );
+}

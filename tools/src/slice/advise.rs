@@ -31,7 +31,7 @@ pub struct Attempt<'a> {
 
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
-/// First what the error itself asks for; where it names nothing, the effects that were left out; then what
+/// First what the error itself or the name of a missing case asks for; where it names nothing, the effects that were left out; then what
 /// the errors ask for that the gist caught, which are listened for; then the innermost function that the error passed
 /// through, hooks, and the functions around it; then errors that the original caught as well; last the rungs of a
 /// ladder, each more conservative than the last request, so that the search ends.

@@ -1,4 +1,5 @@
-//! What an error of a gist asks of the next slice: by its text, or by the place where it was raised.
+//! What an error of a gist asks of the next slice: by its text, or by the place where it was raised; and what a case
+//! asks for by its name, where the gist has none of it.
 
 use std::collections::BTreeSet;
 
@@ -165,8 +166,8 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
-/// Classes of a module that the name of a missing case tells, as one that code makes of theirs does: with other
-/// characters in the place of the dots. What that name has of the module besides is kept.
+/// Classes of a module whose name is part of a missing case's, with underscores in the place of its dots, are told it:
+/// code made the one of the other. What the name of the case has of that module besides is kept.
 pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let (_, object) = case.split_once("::").unwrap_or(("", case));
     let is_part = |name: &str| {
@@ -177,8 +178,8 @@ pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjus
         })
     };
     for file in &attempt.trace.files {
-        let is_told = |module: &&String| module.contains('.') && is_part(&module.replace('.', "_"));
-        if !file.modules.iter().take(1).any(|module| is_told(&module)) {
+        let is_told = |module: &String| module.contains('.') && is_part(&module.replace('.', "_"));
+        if !file.modules.first().is_some_and(is_told) {
             continue;
         }
         let left_out = attempt.plan.dropped.iter().filter(|unit| unit.place.path == file.path);

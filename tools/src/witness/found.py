@@ -99,8 +99,8 @@ def _file_of(name):
 
 
 def _home_of(kind, root):
-    """The file of a class, which says itself of which module it is: its functions tell better, and what says that it
-    is of a module that is not there is of the repository."""
+    """The file of a class, which says itself of which module it is: its functions tell better, and one of a module that
+    is not there, or was made there, is of the repository."""
     module = _type_module(kind)
     path = _file_of(module)
     if path.startswith(root):
@@ -110,7 +110,9 @@ def _home_of(kind, root):
             value = value.__func__
         if type(value) is _Function and value.__code__.co_filename.startswith(root):
             return value.__code__.co_filename
-    return path if type(module) is str and module in sys.modules else root
+    held = sys.modules.get(module) if type(module) is str else None
+    made = type(held) is types.ModuleType and not path and module not in _BUILT_IN
+    return root if held is None or made else path
 
 
 class _Found:

@@ -20,6 +20,12 @@ impl Search<'_, '_> {
         for fixture in fixtures {
             self.keep(fixture, Reason::Fixture);
         }
+        // Who asks a class for its module may look for that by its name.
+        for place in &self.adjustments.homes {
+            let mut modules = self.program().modules.iter();
+            let home = modules.find(|(_, module)| module.path() == place.path);
+            self.selection.registered.extend(home.map(|(_, module)| module.name.clone()));
+        }
         for (module, name) in self.adjustments.demands.clone() {
             self.demand(&module, &Name::new(name));
             self.selection.registered.insert(module);
