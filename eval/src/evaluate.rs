@@ -226,6 +226,7 @@ fn judge(
     evaluation.test = Some(test_score(&outline, &places, &codebase));
     evaluation.size = Some(size(text, &outline, reference.executed, reference.repository));
     let is_internal = |name: &str| internal.is_internal(name);
+    let originals = Originals::new(&codebase, &executed, &is_internal);
     evaluation.integrity = examine(text, &outline, &codebase, &is_internal);
     evaluation.integrity.violations.extend(changed_support(&Support {
         text,
@@ -235,7 +236,7 @@ fn judge(
         executed: &executed,
         tests: &blocks,
         is_internal: &is_internal,
-        originals: &Originals::new(&codebase, &executed, &is_internal),
+        originals: &originals,
     }));
     evaluation.integrity.notes.extend(notes(&injected, evaluation.test.as_ref(), &unknown));
 
@@ -256,7 +257,12 @@ fn judge(
     }
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
-    let support = Supported { codebase: &codebase, executed: &executed, tests: &blocks };
+    let support = Supported {
+        codebase: &codebase,
+        executed: &executed,
+        tests: &blocks,
+        originals: &originals,
+    };
     let tested = run.guarded(&injected.text, &support);
     let mut found = run.observed(&tested)?;
     let mut verdict = fidelity(&reference.expected, &found);
@@ -296,7 +302,7 @@ fn judge(
             });
         }
         let parts = (candidate.gist.as_str(), text, &outline);
-        let own = Helpers::of(parts, &internal, &codebase, &executed, &[]);
+        let own = Helpers::of(parts, &internal.support, &originals, (&codebase, &executed), &[]);
         evaluation.integrity.violations.extend(own.asked_anew(&codebase, &hits));
         evaluation.integrity.violations.extend(own.weakened(&hits));
         // Where nobody looks at cases, what was done is all that tells them.

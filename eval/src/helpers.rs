@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tools::{Internal, WitnessedCase};
+use tools::WitnessedCase;
 
 use crate::{
     blocks::{Line, Outline, Role},
@@ -71,19 +71,16 @@ fn functions(tree: &Tree<'_>, hits: &[u32], tests: &[String]) -> Vec<usize> {
 }
 
 impl<'a> Helpers<'a> {
-    /// Finds them in a gist's text.
+    /// Finds them in a gist's text; those of the original stand in these files.
     pub fn of(
         (gist, text, outline): (&'a str, &'a str, &'a Outline),
-        internal: &Internal,
-        codebase: &'a Codebase,
-        executed: &'a Executed,
+        files: &BTreeSet<String>,
+        originals: &Originals<'_>,
+        (codebase, executed): (&'a Codebase, &'a Executed),
         tests: &[String],
     ) -> Self {
-        let files = &internal.support;
         let mut trees = trees(files, codebase);
-        let is_internal = |name: &str| internal.is_internal(name);
-        let originals = Originals::new(codebase, executed, &is_internal);
-        let plain = under_original_names(text, files, &originals, Places::Names);
+        let plain = under_original_names(text, files, originals, Places::Names);
         let plain = if plain.lines.len() == outline.lines.len() { &plain } else { outline };
         let own = Tree::of(plain);
         // What looks like an alias may be the original's.

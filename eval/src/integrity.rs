@@ -165,10 +165,10 @@ pub fn examine(
             let is_renamed = || named.as_ref().is_some_and(|lines| stands(&lines[*number]));
             let is_told = examiner.told.iter().any(|told| told.at == suspect.at)
                 || suspect.word == "__module__"
-                    && (tells_home(line, codebase)
-                        || named
-                            .as_ref()
-                            .is_some_and(|named| tells_home(&named[*number], codebase)));
+                    && (tells_home(line, codebase, is_internal)
+                        || named.as_ref().is_some_and(|named| {
+                            tells_home(&named[*number], codebase, is_internal)
+                        }));
             if !examiner.excused(line, &suspect.word) && !is_told && !is_renamed() {
                 examiner.add(line, suspect.rule, &suspect.what);
             }

@@ -53,7 +53,7 @@ pub fn reached(
         .filter_map(|mention| Some((line_of(support.gist, &mention)?, mention)))
         .map(|(at, mention)| (mention, at))
         .collect();
-    let told_at = |line: &Line| tells_home(line, support.codebase);
+    let told_at = |line: &Line| tells_home(line, support.codebase, support.is_internal);
     let is_alias = |line: &Line| line.role == Role::Simple && line.alias && line.block.is_empty();
     let mut others: BTreeSet<&str> = BTreeSet::new();
     let is_theirs = |name: &str, others: &BTreeSet<&str>| {

@@ -374,7 +374,7 @@ fn compare(
                     && line.binds.iter().all(|name| imported.contains(name.as_str()))
                     && (!strict || is_another_name(support, file, line, &known))
                 || line.class == Class::Potential && line.role == Role::Simple
-                || tells_home(line, support.codebase)
+                || tells_home(line, support.codebase, support.is_internal)
         };
         if *count < 0 && !is_adjusted() {
             findings.push(Finding {

@@ -2,8 +2,7 @@
 //! other.
 //!
 //! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
-//! `execute` advises until it advises nothing new or a gist does what it should and a few runs more made no
-//! smaller one that does, go back to the best gist seen, minimize it where it may and that gist does what it
+//! `execute` advises until it advises nothing new or a gist did what it should a few runs ago, go back to the best gist seen, minimize it where it may and that gist does what it
 //! should, and submit. It keeps no state, reads no file and cannot see the
 //! session.
 
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Model, ModelError, Pending, Request};
 use crate::message::{Answer, Call, Message, ToolReply};
 
-/// Most runs after the first gist that does what the original does, all for the sake of smaller ones.
+/// Most runs after the first gist that does what the original does, whatever they come to: all are for smaller ones.
 const MOST_VERIFYING: usize = 3;
 
 /// The deterministic writer.

@@ -138,7 +138,7 @@ pub struct Gist<'a> {
 }
 
 impl<'a> Gist<'a> {
-    /// A gist's text with the original tests in it, whose blocks are named.
+    /// A gist's text with the original tests in it, whose blocks are named; which modules are the repository's own.
     pub fn new(
         path: &'a str,
         text: &'a str,
@@ -146,12 +146,14 @@ impl<'a> Gist<'a> {
         codebase: &'a Codebase,
         executed: &'a Executed,
         tests: &[String],
+        is_internal: &dyn Fn(&str) -> bool,
     ) -> Self {
         // A name that the gist had to change because of a collision is changed back before judging.
         let plain = Outline::of(&without_aliases(text, Places::Names, None)).lines;
         let plain = Some(plain).filter(|plain| plain.len() == outline.lines.len());
-        let stands =
-            |line: &Line| codebase.places(line).next().is_some() || tells_home(line, codebase);
+        let stands = |line: &Line| {
+            codebase.places(line).next().is_some() || tells_home(line, codebase, is_internal)
+        };
         let invented = outline
             .lines
             .iter()

@@ -79,8 +79,8 @@ impl Runs<'_> {
         gist: (&'a str, &'a str, &'a Outline),
         support: &Supported<'a>,
     ) -> Helpers<'a> {
-        let Supported { codebase, executed, tests } = *support;
-        Helpers::of(gist, self.internal, codebase, executed, tests)
+        let Supported { codebase, executed, tests, originals } = *support;
+        Helpers::of(gist, &self.internal.support, originals, (codebase, executed), tests)
     }
 
     /// A gist whose helpers fail where they would do what the original never does.
@@ -124,8 +124,10 @@ impl Runs<'_> {
             );
             self.spec.original.workspace.discard(&candidate.directory);
             let told = normalized(told, &normalizer);
-            let Supported { codebase, executed, tests } = *support;
-            let gist = Gist::new(&candidate.gist, text, &outline, codebase, executed, tests);
+            let Supported { codebase, executed, tests, .. } = *support;
+            let is_internal = |name: &str| self.internal.is_internal(name);
+            let gist =
+                Gist::new(&candidate.gist, text, &outline, codebase, executed, tests, &is_internal);
             violations = account.findings(&told, &gist);
             let difference = account.difference(&told, &stands, &helpers, &reference.expected);
             let unheard = account.unheard(&told);
@@ -165,6 +167,8 @@ pub(super) struct Supported<'a> {
     pub(super) executed: &'a Executed,
     /// Their blocks.
     pub(super) tests: &'a [String],
+    /// What the original's names stand for.
+    pub(super) originals: &'a Originals<'a>,
 }
 
 /// A gist with lines at its end that nothing executes: whoever claims them lies about others, too.

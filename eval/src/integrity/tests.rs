@@ -176,6 +176,13 @@ fn classes_of_disguises() {
         "m = sys.modules.get(__name__)\nsetattr(m, 'show', f)",
         "class K: pass\nK.check = f",
         "class K: pass\nsetattr(K, 'check', f)",
+        // Whose something is.
+        "class K:\n    __module__ = 'json'",
+        "class K:\n    def __module__(self): pass",
+        "class K:\n    from json import loads as __module__",
+        "class K:\n    for __module__ in ['json']: pass",
+        "class K:\n    try: f()\n    except E as __module__: pass",
+        "x.K.__module__ = 'json'",
         "import pytest\npytest.MonkeyPatch().setattr(x, 'y', 1)",
         // Failures that nobody sees.
         "try:\n    f()\nexcept AssertionError:\n    pass",

@@ -48,9 +48,9 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
     found
 }
 
-/// Whether a statement only tells what the original defines in a module of which one that is:
+/// Whether a statement only tells what the original defines in a module of its own of which one that is:
 /// `Name.__module__ = "pkg.mod"`, or `__module__ = "pkg.mod"` in the body of that class.
-pub fn tells_home(line: &Line, codebase: &Codebase) -> bool {
+pub fn tells_home(line: &Line, codebase: &Codebase, is_internal: &dyn Fn(&str) -> bool) -> bool {
     let home = || {
         let parsed = ruff_python_parser::parse_module(&line.text).ok()?;
         let [Stmt::Assign(node)] = parsed.suite().as_slice() else { return None };
@@ -64,7 +64,7 @@ pub fn tells_home(line: &Line, codebase: &Codebase) -> bool {
         let module = node.value.as_string_literal_expr().filter(|_| attribute == "__module__")?;
         Some((name.to_string(), module.value.to_str().to_owned(), in_body))
     };
-    home().is_some_and(|(name, module, in_body)| {
+    home().filter(|(_, module, _)| is_internal(module)).is_some_and(|(name, module, in_body)| {
         let is_function = |file: &&CodeFile| file.outline.functions.contains(&name);
         let defines = |line: &Line| line.role == Role::Definition && line.block == name;
         let files = codebase.files().iter().filter(|file| is_module(file, &module));

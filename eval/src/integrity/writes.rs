@@ -2,15 +2,15 @@
 //! failures that are swallowed.
 
 use ruff_python_ast::{
-    Arguments, ExceptHandler, Expr, ExprAttribute, ExprCall, ExprContext, Operator, Parameters,
-    Stmt, StmtTry,
-    visitor::{Visitor, walk_annotation, walk_expr, walk_stmt},
+    Alias, Arguments, ExceptHandler, Expr, ExprAttribute, ExprCall, ExprContext, Operator,
+    Parameters, Pattern, Stmt, StmtTry,
+    visitor::{Visitor, walk_annotation, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
     Rule,
-    bindings::{Bindings, chain},
+    bindings::{Bindings, captured, chain},
     endings::is_broad,
     shape::{NEVER, Suspect},
     tables::{READS, excuse, is_made, is_own, shared_table, table},
@@ -203,7 +203,8 @@ impl Writing<'_> {
     /// An attribute that is given something or deleted, in whatever statement.
     fn stored(&mut self, node: &ExprAttribute) {
         let name = node.value.as_name_expr().map(|name| name.id.as_str());
-        let is_told = matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__");
+        self.named(node.start(), &node.attr);
+        let is_told = matches!(&*node.attr, "__doc__" | "__name__" | "__qualname__" | "__module__");
         if !is_told && name.is_some_and(|name| self.bindings.is_defined(name)) {
             let what = format!("it changes {} of what was defined", node.attr);
             self.add(node.start(), Rule::Tampering, what, &node.attr);
@@ -224,6 +225,13 @@ impl Writing<'_> {
             if !raises && is_broad {
                 self.add(handler.start(), Rule::Tampering, "it swallows failures", NEVER);
             }
+        }
+    }
+
+    /// A name that is given something, in whatever way: of which module things are is asked of it.
+    fn named(&mut self, at: TextSize, name: &str) {
+        if name == "__module__" {
+            self.add(at, Rule::Tampering, "it says of which module it is", name);
         }
     }
 
@@ -268,10 +276,12 @@ impl<'a> Visitor<'a> for Writing<'_> {
             Stmt::Try(node) => self.swallows(node),
             Stmt::ClassDef(node) => {
                 self.spelled(node.name.range, &node.name);
+                self.named(node.name.start(), &node.name);
                 return self.inside(None, |this| walk_stmt(this, stmt));
             }
             Stmt::FunctionDef(node) => {
                 self.spelled(node.name.range, &node.name);
+                self.named(node.name.start(), &node.name);
                 return self.inside(Some(&node.parameters), |this| walk_stmt(this, stmt));
             }
             Stmt::Raise(_) => {
@@ -283,6 +293,21 @@ impl<'a> Visitor<'a> for Writing<'_> {
             _ => {}
         }
         walk_stmt(self, stmt);
+    }
+
+    fn visit_alias(&mut self, alias: &'a Alias) {
+        self.named(alias.start(), alias.asname.as_ref().unwrap_or(&alias.name));
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(node) = handler;
+        node.name.iter().for_each(|name| self.named(name.start(), name));
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        captured(pattern).into_iter().for_each(|name| self.named(name.start(), name));
+        walk_pattern(self, pattern);
     }
 
     fn visit_annotation(&mut self, expr: &'a Expr) {
@@ -316,6 +341,9 @@ impl<'a> Visitor<'a> for Writing<'_> {
             }
             Expr::Name(node) => {
                 self.spelled(node.range, &node.id);
+                if node.ctx != ExprContext::Load {
+                    self.named(node.start(), &node.id);
+                }
                 let is_failure = self.bindings.resolve(&node.id).is_some_and(|name| {
                     matches!(&*name, "AssertionError" | "builtins.AssertionError")
                 });

@@ -13,6 +13,7 @@ const NAMED: Original<'static> = Original {
             "class Point:\n    pass\n\n\ndef home(thing):\n    return thing.__module__\n",
         ),
         ("pkg/other.py", "def point():\n    return 1\n"),
+        ("pkg/json.py", "class Held(dict):\n    pass\n"),
         ("tests/__init__.py", "class Mark:\n    pass\n"),
         (
             "tests/test_home.py",
@@ -67,6 +68,22 @@ fn only_the_module_of_a_definition_is_told() {
                 what: "of another module",
                 edits: &[(POINT, "Point.__module__ = \"pkg.other\"\n")],
                 expected: REFUSED,
+            },
+            Case {
+                what: "of a module from outside that has the name of one",
+                edits: &[(
+                    "class Mark",
+                    "class Held(dict):\n    __module__ = \"json\"\nclass Mark",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "of the one that has that name",
+                edits: &[(
+                    "class Mark",
+                    "class Held(dict):\n    __module__ = \"pkg.json\"\nclass Mark",
+                )],
+                expected: HONEST,
             },
             Case {
                 what: "of a name that is computed",

@@ -330,10 +330,8 @@ fn special_names(
                 "__package__" | "__spec__" if !support => {
                     let Some(package) = package_of(module) else { continue };
                     if &reference.name == "__spec__" {
-                        let Some((_, place)) = reference
-                            .chain
-                            .first()
-                            .filter(|(part, place)| part == "parent" && !place.is_empty())
+                        let Some((_, Some(place))) =
+                            reference.chain.first().filter(|(part, _)| part == "parent")
                         else {
                             continue;
                         };

@@ -77,7 +77,8 @@ pub struct Adjustments {
     pub imports: Vec<String>,
     /// Internal modules that become objects of their own.
     pub namespaces: Vec<String>,
-    /// Classes and functions (by their first line) that are told their own module's name: code shows or asks it.
+    /// Classes and functions (by their first line) that are told their own module's name: code shows or asks it. That
+    /// module is registered as well.
     pub homes: Vec<Place>,
     /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
     pub hooks: bool,

@@ -41,6 +41,12 @@ pub(crate) enum Thing {
     Builtin(Name),
 }
 
+impl Thing {
+    fn is_module(&self) -> bool {
+        matches!(self, Self::Gist | Self::Namespace(_))
+    }
+}
+
 /// A glue statement, when it stands, and why.
 #[derive(Debug, Clone)]
 pub(crate) struct Glue {
@@ -206,12 +212,11 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// A module that has a built-in's name is reached through an object of its package: a gist takes the name from nobody,
-    /// whether or not its own code calls the built-in.
+    /// A module that has a built-in's name is reached through an object of its package where that is how it is asked
+    /// for, whether or not the gist's own code calls the built-in.
     fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
-        let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
-        if scope::is_builtin(name) && things.iter().any(is_module) {
-            let through = uses.iter().filter(|one| is_module(&&one.thing));
+        if scope::is_builtin(name) && things.iter().any(|thing| thing.is_module()) {
+            let through = uses.iter().filter(|one| one.thing.is_module());
             self.more.extend(through.filter_map(|one| one.through.clone()));
         }
     }
@@ -255,12 +260,11 @@ impl Namer<'_, '_> {
                 things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
             renamed + restore(winner)
         };
-        let is_module = |thing: &&Thing| matches!(thing, Thing::Gist | Thing::Namespace(_));
         let candidates: Vec<&Thing> = if !pinned.is_empty() {
             pinned.iter().copied().collect()
-        } else if scope::is_builtin(name) && !things.iter().all(is_module) {
+        } else if scope::is_builtin(name) && !things.iter().all(|thing| thing.is_module()) {
             // A module does not take it from what else has it.
-            things.iter().copied().filter(|thing| !is_module(thing)).collect()
+            things.iter().copied().filter(|thing| !thing.is_module()).collect()
         } else {
             things.iter().copied().collect()
         };

@@ -13,13 +13,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::prune::{Clause, Head, Node, Role, bound_by};
 use crate::scope::{self, Bound};
 
+/// Attributes in the order in which they are read, with their places in the source.
+pub(crate) type Chain = Vec<(Name, Option<TextRange>)>;
+
 /// A use of a name that its module's globals (or the builtins) answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Reference {
     pub(crate) name: Name,
     pub(crate) range: TextRange,
-    /// Attributes read from it, in order, with their places; the last one's is empty where a text names it.
-    pub(crate) chain: Vec<(Name, TextRange)>,
+    /// Attributes read from it, in order, with their places; none where a text names the last one.
+    pub(crate) chain: Chain,
     pub(crate) usage: Usage,
     /// Inside a function: evaluated when that is called, not where it stands.
     pub(crate) late: bool,
@@ -389,7 +392,7 @@ impl<'a> Scanner<'a> {
         Found::Global
     }
 
-    fn name(&mut self, name: &Name, range: TextRange, chain: Vec<(Name, TextRange)>, usage: Usage) {
+    fn name(&mut self, name: &Name, range: TextRange, chain: Chain, usage: Usage) {
         let found = self.find(name, range.start(), usage);
         let class_local = matches!(found, Found::ClassOrGlobal(_));
         if let Found::ClassOrGlobal(start) = found
@@ -406,7 +409,7 @@ impl<'a> Scanner<'a> {
         }
         let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
         let dead = self.dead;
-        let end = chain.last().map_or(range, |(_, range)| *range).end();
+        let end = chain.iter().rev().find_map(|(_, place)| *place).unwrap_or(range).end();
         let listed = self.listed.contains(&end);
         let reference =
             Reference { name: name.clone(), range, chain, usage, late, class_local, dead, listed };
@@ -487,7 +490,7 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                 if let Some((object, attribute)) = asked_by_text(call)
                     && let (Expr::Name(name), mut chain) = path(object)
                 {
-                    chain.push(attribute);
+                    chain.push((attribute, None));
                     self.name(&name.id, name.range, chain, Usage::Load);
                 }
                 walk_expr(self, expr);
@@ -532,10 +535,10 @@ impl<'a> Visitor<'a> for Scanner<'a> {
 }
 
 /// What an expression begins with, and the attributes that it reads from there, in order.
-fn path(expr: &Expr) -> (&Expr, Vec<(Name, TextRange)>) {
+fn path(expr: &Expr) -> (&Expr, Chain) {
     let (mut base, mut chain) = (expr, Vec::new());
     while let Expr::Attribute(attribute) = base {
-        chain.push((attribute.attr.id.clone(), attribute.attr.range));
+        chain.push((attribute.attr.id.clone(), Some(attribute.attr.range)));
         base = &attribute.value;
     }
     chain.reverse();
@@ -544,7 +547,7 @@ fn path(expr: &Expr) -> (&Expr, Vec<(Name, TextRange)>) {
 
 /// What a call such as `getattr(object, "name")` or `patch.object(module, "name")` asks of its first argument, which
 /// has to have it under that very name.
-fn asked_by_text(call: &ExprCall) -> Option<(&Expr, (Name, TextRange))> {
+fn asked_by_text(call: &ExprCall) -> Option<(&Expr, Name)> {
     let callee = match call.func.as_ref() {
         Expr::Name(name) => &name.id,
         Expr::Attribute(attribute) => &attribute.attr.id,
@@ -552,7 +555,7 @@ fn asked_by_text(call: &ExprCall) -> Option<(&Expr, (Name, TextRange))> {
     };
     let asks = ["getattr", "hasattr", "setattr", "delattr", "object"].contains(&callee.as_str());
     let [object, Expr::StringLiteral(text), ..] = &*call.arguments.args else { return None };
-    asks.then(|| (object, (Name::new(text.value.to_str()), TextRange::empty(text.start()))))
+    asks.then(|| (object, Name::new(text.value.to_str())))
 }
 
 /// Whether what is called lists the names of its first argument.

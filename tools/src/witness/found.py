@@ -99,8 +99,8 @@ def _file_of(name):
 
 
 def _home_of(kind, root):
-    """The file of a class, which says itself of which module it is: its functions tell better, and one of a module that
-    is not there, or was made there, is of the repository."""
+    """The file of a class. It says itself of which module it is, and is believed where that is one of the repository;
+    else its functions tell better, and one of a module that is not there, or was made, is of the repository."""
     module = _type_module(kind)
     path = _file_of(module)
     if path.startswith(root):

@@ -215,7 +215,7 @@ fn chain(
     selection: &Selection<'_>,
     unit: UnitId,
     module: String,
-    chain: &[(Name, TextRange)],
+    chain: &[(Name, Option<TextRange>)],
     pinned: bool,
     namespaces: &BTreeSet<String>,
     thing_of: &impl Fn(Target) -> Thing,
@@ -226,16 +226,16 @@ fn chain(
             return;
         };
         let thing = thing_of(target.clone());
-        let is_text = range.is_empty();
         if namespaces.contains(&current) {
             book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
         } else {
             book.uses.entry(attribute.clone()).or_default().push(Use {
                 unit,
-                range: (!is_text).then_some(*range),
+                range: *range,
                 thing,
                 late: true,
-                pinned: pinned || is_text,
+                // What a text says stays.
+                pinned: pinned || range.is_none(),
                 through: Some(current.clone()),
             });
         }
