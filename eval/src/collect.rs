@@ -160,6 +160,10 @@ fn found(spec: &CollectSpec<'_>, collected: &mut Collected) -> Result<Vec<String
         let message = raised.message.lines().find(|line| !line.trim().is_empty());
         let reason = format!("cannot be collected: {}: {}", raised.kind, message.unwrap_or(""));
         let dropped = Dropped { test: file.clone(), reason };
+        // A file is collected twice where its doctests are asked for as well.
+        if collected.dropped.contains(&dropped) {
+            continue;
+        }
         (spec.progress)(CollectEvent::Dropped(&dropped));
         collected.dropped.push(dropped);
     }
@@ -201,6 +205,9 @@ fn draw(
     }
     if let Some((case, why)) = reference.expected.unstable.first_key_value() {
         return Ok(Err(format!("unstable: {case}: {why}")));
+    }
+    if reference.expected.cases.is_empty() {
+        return Ok(Err("no case of it runs".to_owned()));
     }
     if let Some(difference) = bound(&original, &reference)? {
         let reason =

@@ -35,7 +35,7 @@ use crate::{
         Category, Cause, Effort, Executed, ExecutionRate, Existence, Fidelity, PassRate, Size,
         TestScore, category, execution, existence, fidelity, pass_rate, size, test_score,
     },
-    selection::{skipped, tests},
+    selection::{named, skipped, tests},
     source_map::SourceMap,
     store::Record,
     support::{Support, changed_support},
@@ -220,6 +220,7 @@ fn judge(
     let places: Vec<(String, String)> =
         tests.iter().map(|test| (test.path.clone(), test.block.clone())).collect();
     let blocks: Vec<String> = places.iter().map(|(_, block)| block.clone()).collect();
+    let named = named(original.command, reference);
     let injected = inject(text, &tests);
 
     evaluation.existence = Some(existence(&outline, &codebase, map));
@@ -235,6 +236,7 @@ fn judge(
         files: &internal.support,
         executed: &executed,
         tests: &blocks,
+        named: &named,
         is_internal: &is_internal,
         originals: &originals,
     }));

@@ -164,6 +164,25 @@ fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
+/// Whether what a gist has under the name of a class is that of another file that ran: all of it stands there, and not
+/// all of it here.
+fn is_of_another(support: &Support<'_>, file: &CodeFile, class: &str, own: &Kept<'_>) -> bool {
+    let is_inside = |line: &Line| {
+        line.block.strip_prefix(class).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let pairs = own.gist.lines.iter().zip(&own.plain.lines);
+    let pairs: Vec<(&Line, &Line)> =
+        pairs.filter(|(line, _)| is_inside(line) && line.class != Class::Potential).collect();
+    let has = |file: &CodeFile, line: &Line| {
+        file.outline.lines.iter().any(|one| one.block == line.block && one.key == line.key)
+    };
+    let fits =
+        |file: &CodeFile| pairs.iter().all(|(line, plain)| has(file, line) || has(file, plain));
+    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
+    let others = support.codebase.files().iter();
+    !fits(file) && others.filter(|other| other.path != file.path).any(|one| ran(one) && fits(one))
+}
+
 /// Lines of a file that ran and that a gist lacks, though it has what they are about.
 fn missing<'a>(
     support: &Support<'_>,
@@ -210,6 +229,7 @@ fn missing<'a>(
         } else if classes.contains(&*line.block) {
             let is_asked = line.binds.iter().any(|name| asked.parts.contains(name.as_str()));
             let is_lost = is_asked && own.defines(&line.block) && !own.has(line);
+            let is_lost = is_lost && !is_of_another(support, file, &line.block, own);
             found.extend(is_lost.then_some(line));
         }
     }

@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 18;
+    const VERSION: u32 = 19;
 }
 
 impl Reference {

@@ -2,6 +2,8 @@
 //!
 //! Nothing here runs, and no gist is looked at.
 
+use std::collections::BTreeSet;
+
 use tools::{Command, Internal, TestId};
 
 use crate::{
@@ -66,6 +68,13 @@ pub fn tests(
         }
     }
     (tests, unknown)
+}
+
+/// What a command names of its files: functions, and classes with tests of theirs or of their bases.
+pub fn named(command: &Command, reference: &Reference) -> BTreeSet<String> {
+    let collected = reference.tests.iter().filter_map(|(_, names)| names.first().cloned());
+    let tests = command.tests().into_iter();
+    collected.chain(tests.filter_map(|test| test.names.into_iter().next())).collect()
 }
 
 /// Blocks of the tests whose every case is skipped or expected to fail. A test that a class inherits is

@@ -40,6 +40,8 @@ pub struct Support<'a> {
     pub executed: &'a Executed,
     /// Blocks of the tests that are exchanged.
     pub tests: &'a [String],
+    /// Functions and classes at the top of their files that the command names.
+    pub named: &'a BTreeSet<String>,
     /// Whether a module is the repository's own.
     pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// What the original's names stand for.
@@ -185,7 +187,9 @@ fn taken(
         let value = statement.rsplit('=').next().unwrap_or_default().trim();
         let is_original = line.alias && codebase.has_block(value);
         let is_itself = line.alias && value.starts_with("sys.modules");
-        let honest = if is_outside { is_itself } else { is_original || is_itself };
+        // What the command names is what its file defines, not what something else was called in the end.
+        let is_named = || support.named.contains(name) && !is_defined_after(support.gist, at, name);
+        let honest = if is_outside { is_itself } else { is_original && !is_named() || is_itself };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
             let plain = plain
@@ -203,6 +207,10 @@ fn taken(
         }
     }
     findings
+}
+
+fn is_defined_after(gist: &Outline, at: usize, name: &str) -> bool {
+    gist.lines[at..].iter().any(|line| line.role == Role::Definition && line.block == name)
 }
 
 /// Lines that the original does not have and that change what tests reach by a module of theirs.
@@ -267,18 +275,13 @@ fn in_block(
     own: &Outline,
 ) -> Vec<Finding> {
     let originals = support.codebase.block(block);
-    if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
+    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
+    // One of a file that ran does not give way to a namesake of one that did not.
+    let candidates: Vec<_> = originals.iter().filter(|(file, _)| ran(file)).collect();
+    if !candidates.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
-    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
-    let candidates =
-        originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
-    let mut candidates: Vec<_> = candidates.collect();
-    // One of a file that ran does not give way to a namesake of one that did not.
-    if candidates.iter().any(|(file, _)| support.files.contains(&file.path) && ran(file)) {
-        candidates.retain(|(file, _)| ran(file));
-    }
     let own = LazyCell::new(|| Tree::of(own));
     let nearest = |lines: &[(usize, &Line)]| {
         let compared = candidates.iter().map(|(file, original)| {
@@ -515,6 +518,7 @@ mod tests {
                 files: &BTreeSet::from([path.to_owned()]),
                 executed: &executed,
                 tests: &[],
+                named: &BTreeSet::new(),
                 is_internal: &is_internal,
                 originals: &Originals::new(&codebase, &executed, &is_internal),
             });

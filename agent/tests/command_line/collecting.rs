@@ -138,6 +138,46 @@ def test_named():
 }
 
 #[test]
+fn a_test_of_which_no_case_runs_is_dropped_and_a_file_is_told_once() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository(
+        "strict",
+        "\
+#- setup.cfg
+[tool:pytest]
+addopts = --doctest-modules --strict-config --strict-markers
+timeout = 180
+#- calc.py
+def double(value):
+    return value * 2
+#- tests/test_good.py
+from calc import double
+
+def test_good():
+    assert double(1) == 2
+#- tests/test_marked.py
+import pytest
+
+@pytest.mark.unheard
+def test_marked():
+    pass
+",
+    );
+    let ran = user.gistify(&["collect", "strict", "--python", &python, "-o", "mine.toml"]);
+    let suite: toml::Table = read(&user.here().join("mine.toml")).parse().unwrap();
+    let dropped: Vec<&str> = suite["dropped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["test"].as_str().unwrap())
+        .collect();
+    let told = format!("{}{}", ran.out, ran.err);
+    assert_eq!(dropped, ["tests/test_marked.py", "tests/test_good.py::test_good"], "{told}");
+    assert!(told.contains("dropped tests/test_good.py::test_good: no case of it runs"), "{told}");
+}
+
+#[test]
 fn a_bench_may_ask_for_less_than_everything() {
     let Some(python) = python() else { return };
     let user = User::new();

@@ -186,6 +186,56 @@ def test_size():
 }
 
 #[test]
+fn a_function_that_its_decorator_compiles_anew_is_one_that_ran() {
+    // What is compiled without its decorator begins at its `def`.
+    const ANEW: &str = "\
+#- checks.py
+import ast
+import inspect
+import sys
+import types
+
+def checked(function):
+    tree = ast.parse(inspect.getsource(sys.modules[function.__module__]))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            node.decorator_list.clear()
+    code = compile(tree, function.__code__.co_filename, 'exec')
+    parts = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    while parts:
+        part = parts.pop()
+        if part.co_name == function.__name__:
+            return types.FunctionType(part, function.__globals__)
+        parts += [inner for inner in part.co_consts if isinstance(inner, types.CodeType)]
+#- pkg/__init__.py
+#- pkg/engine.py
+from checks import checked
+
+class Engine:
+    def __init__(self):
+        self.words = []
+
+    @checked
+    def define(self, word):
+        self.check(word)
+        self.words.append(word)
+        return 1
+
+    def check(self, word):
+        if not word:
+            raise ValueError(word)
+#- tests/test_engine.py
+from pkg.engine import Engine
+
+def test_define():
+    engine = Engine()
+    assert engine.define('a') == 1
+    assert engine.words == ['a']
+";
+    check(ANEW, "tests/test_engine.py::test_define", &Faithful("        return 1\n"));
+}
+
+#[test]
 fn a_condition_that_raised_what_the_test_waits_for_stays() {
     const RAISING: &str = "\
 #- pkg.py

@@ -12,6 +12,7 @@ mod left;
 mod modules;
 mod mutations;
 mod named;
+mod namesakes;
 mod reached;
 mod references;
 mod refusals;

@@ -271,6 +271,7 @@ impl Sliceable {
             .map(|(id, module)| match trace.file(module.path()) {
                 Some(file) => {
                     let mut ran = Ran::new(file);
+                    ran.know_compiled_anew(&module.syntax);
                     // What a later run narrows to is the same kind of trace, and lacks the same jumps.
                     let threads = trace.python < (3, 10, 0);
                     if threads {

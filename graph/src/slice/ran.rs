@@ -69,6 +69,18 @@ impl Ran {
         self.lines[at] = true;
     }
 
+    /// What a decorator compiles anew without itself begins at its `def`: such functions are known by their first
+    /// lines as well.
+    pub(crate) fn know_compiled_anew(&mut self, syntax: &Syntax) {
+        for (def, first) in first_lines(syntax) {
+            if let Some(called) = self.functions.get(&def).cloned() {
+                let known = self.functions.entry(first).or_insert_with(|| called.clone());
+                known.import |= called.import;
+                known.test |= called.test;
+            }
+        }
+    }
+
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
     /// class bodies and imports keep what the original run says: a gist leaves imports out. So do methods that
     /// [decide](decides), as long as they are called, and functions that were `missed` since, by their first lines.
@@ -82,7 +94,10 @@ impl Ran {
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let heard = Heard::of(executed);
-        let functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
+        let mut functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
+        let of_defs = first_lines(syntax).into_iter().filter(|(def, _)| functions.contains(def));
+        let first: Vec<u32> = of_defs.map(|(_, first)| first).collect();
+        functions.extend(first);
         self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
         each_function(syntax.body(), &mut |function| {
             let first = syntax.source().line(function.start());
@@ -334,6 +349,17 @@ fn decides_early(test: &Expr) -> bool {
         Expr::Compare(compare) => compare.ops.len() > 1,
         _ => false,
     }
+}
+
+/// The lines of `def` of decorated functions, with their first lines.
+fn first_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
+    let line = |at| syntax.source().line(at);
+    let mut found = Vec::new();
+    each_function(syntax.body(), &mut |function| {
+        found.push((line(function.name.start()), line(function.start())));
+    });
+    found.retain(|(def, first)| def != first);
+    found
 }
 
 fn each_function(body: &[Stmt], visit: &mut impl FnMut(&StmtFunctionDef)) {

@@ -676,3 +676,60 @@ fn what_a_text_asks_of_a_special_name_is_not_written_into_it() {
 "#,
     );
 }
+
+#[test]
+fn a_test_class_takes_over_the_name_of_what_it_is_derived_from() {
+    check(
+        "
+--- other_b.py
++class Test:
++    value = 1
++    def test_f(self):
+*        assert self.value
+--- test_a.py
++from other_b import Test as TestB
++class Mixin:
++    value = 2
++class TestB(Mixin, TestB):
++    '''Again.'''
+",
+        "test_a.py::TestB::test_f",
+        "
+ class Test:
+     value = 1
+     def test_f(self):
+         assert self.value
++TestB = Test
+ class Mixin:
+     value = 2
+ class TestB(Mixin, TestB):
+     '''Again.'''
+",
+    );
+}
+
+#[test]
+fn a_test_class_takes_over_the_name_of_its_namesake() {
+    check(
+        "
+--- other_b.py
++class TestB:
++    value = 1
++    def test_f(self):
+*        assert self.value
+--- test_a.py
++from other_b import TestB
++class TestB(TestB):
++    value = 2
+",
+        "test_a.py::TestB::test_f",
+        "
+ class TestB:
+     value = 1
+     def test_f(self):
+         assert self.value
+ class TestB(TestB):
+     value = 2
+",
+    );
+}

@@ -426,13 +426,33 @@ fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
     }
 }
 
-/// Keeps what binds a name and was left out.
+/// Keeps what binds a name and was left out, as may be a part of an import that is there.
 pub(super) fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
-    for unit in &attempt.plan.dropped {
-        if unit.binds.iter().any(|bound| bound == name) {
-            add(&mut adjustments.keep, unit.place.clone());
+    let binds = |unit: &&Kept| unit.binds.iter().any(|bound| bound == name);
+    for unit in attempt.plan.dropped.iter().filter(binds) {
+        add(&mut adjustments.keep, unit.place.clone());
+    }
+    let imports = attempt.plan.kept.iter().filter(binds);
+    let mut imports = imports.filter(|unit| matches!(unit.reason, Reason::Import(..))).peekable();
+    if imports.peek().is_none() || imported(&attempt.gist.text, name) {
+        return;
+    }
+    for unit in imports {
+        let module = attempt.trace.file(&unit.place.path).and_then(|file| file.modules.first());
+        if let Some(module) = module {
+            add(&mut adjustments.demands, (module.clone(), name.to_owned()));
         }
     }
+}
+
+/// Whether an import at the top level of a gist, where each stands on a line, binds a name.
+fn imported(gist: &str, name: &str) -> bool {
+    let mut imports =
+        gist.lines().filter(|line| line.starts_with("import ") || line.starts_with("from "));
+    imports.any(|line| {
+        let mut parts = line.split([',', ' ']).filter(|part| !part.is_empty());
+        parts.any(|part| part == name)
+    })
 }
 
 /// Keeps uncalled methods of a name.

@@ -37,8 +37,9 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
         reason: Reason::Unreferenced,
     };
     let effect = Kept { last_line: 11, reason: Reason::SideEffect, ..unit(10, "") };
+    let import = Kept { reason: Reason::Import(place(3), "Any".to_owned()), ..unit(2, "Any") };
     let plan = Plan {
-        kept: vec![unit(9, "get"), effect],
+        kept: vec![import, unit(9, "get"), effect],
         dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
         dropped_stubs: [(40, "close"), (50, "open"), (60, "__exit__")]
             .map(|(line, name)| (place(line), name.to_owned()))
@@ -149,6 +150,7 @@ fn an_error_asks_for_what_it_names() {
     let request = SliceRequest::default();
     let asked = |error: &str, expected: &str| check(&request, error, expected);
     asked("NameError: name 'LIMIT' is not defined", r#"keep [{"line":20,"path":"pkg/mod.py"}]"#);
+    asked("NameError: name 'Any' is not defined", r#"demands [["pkg.mod","Any"]]"#);
     asked("Failed: DID NOT RAISE <class 'KeyError'>", "conditions true");
     asked("AssertionError: KeyError not raised by get", "conditions true");
     asked(

@@ -1,0 +1,119 @@
+//! Classes of one name in several files: which of them a gist has, and what the command names in the end.
+
+use super::{
+    bed::Original,
+    modules::{Case, HONEST, REFUSED, check},
+};
+
+const FILES: &[(&str, &str)] = &[
+    ("pkg/__init__.py", ""),
+    ("pkg/base.py", "class Kind:\n    def of(self, text):\n        return type(text).__name__\n"),
+    (
+        "pkg/lib.py",
+        "import pkg.base\n\n\nclass Kind(pkg.base.Kind):\n    def of(self, text):\n        return super().of(text)\n",
+    ),
+    ("tests/__init__.py", ""),
+    (
+        "tests/test_base.py",
+        "import unittest\n\nfrom pkg.lib import Kind\n\n\nclass Case(unittest.TestCase):\n    flag = False\n\n    def check(self, text):\n        assert Kind().of(text) == \"str\"\n        return self.flag\n\n\nclass Test(Case):\n    def test_kind(self):\n        self.check(\"a\")\n",
+    ),
+    (
+        "tests/test_again.py",
+        "from tests.test_base import Case, Test as TestBase\n\n\nclass Mixin:\n    flag = True\n\n    def check(self, text):\n        return super().check(text + \"!\")\n\n\nclass Test(Case):\n    flag = True\n\n    def test_other(self):\n        self.check(\"b\")\n\n\nclass TestBase(Mixin, TestBase):\n    \"\"\"Again.\"\"\"\n",
+    ),
+    ("tests/test_idle.py", "import pkg.base\n\n\nclass Kind(pkg.base.Kind):\n    pass\n"),
+];
+
+const BASE: &str = "import sys\nimport unittest\npkg = base = sys.modules.get(__name__)\nclass Kind:\n    def of(self, text):\n        return type(text).__name__\nKind_base = Kind\nclass Kind(pkg.base.Kind_base):\n    def of(self, text):\n        return super().of(text)\nclass Case(unittest.TestCase):\n    flag = False\n    def check(self, text):\n        assert Kind().of(text) == \"str\"\n        return self.flag\n";
+
+const MIXIN: &str = "class Mixin:\n    flag = True\n    def check(self, text):\n        return super().check(text + \"!\")\n";
+
+const DERIVED: &str = "class TestBase(Mixin, TestBase):\n    \"\"\"Again.\"\"\"\n";
+
+const END: &str = "Again.\"\"\"\n";
+
+#[test]
+fn a_class_of_the_command_is_the_one_of_its_file() {
+    let original =
+        Original { files: FILES, command: "pytest tests/test_again.py::TestBase::test_kind" };
+    let gist = format!(
+        "{BASE}class Test(Case):\n    def test_kind(self):\n        self.check(\"a\")\nTestBase = Test\n{MIXIN}{DERIVED}"
+    );
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "what it is derived from, in the end",
+                edits: &[(END, "Again.\"\"\"\nTestBase = Test\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "nothing but what it is derived from",
+                edits: &[(DERIVED, "")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "by way of another name",
+                edits: &[(END, "Again.\"\"\"\nTest_base = Test\nTestBase = Test_base\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "together with others",
+                edits: &[(END, "Again.\"\"\"\nAgain = TestBase = Test\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "under another name",
+                edits: &[(
+                    DERIVED,
+                    "class TestBase_again(Mixin, TestBase):\n    \"\"\"Again.\"\"\"\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "without what the test asks of a class before it",
+                edits: &[("    flag = True\n", "")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "with a part of the namesake",
+                edits: &[(
+                    "class Test(Case):\n",
+                    "class Test(Case):\n    def test_other(self):\n        self.check(\"b\")\n",
+                )],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn a_namesake_s_part_is_still_missed_in_the_class_itself() {
+    let original =
+        Original { files: FILES, command: "pytest tests/test_again.py::Test::test_other" };
+    let gist = format!(
+        "{BASE}class Test(Case):\n    flag = True\n    def test_other(self):\n        self.check(\"b\")\n"
+    );
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "without its flag",
+                edits: &[("    flag = True\n", "")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "with a test of the other's instead",
+                edits: &[(
+                    "    flag = True\n",
+                    "    def test_kind(self):\n        self.check(\"a\")\n",
+                )],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
