@@ -725,3 +725,49 @@ holds pkg.mod main function pkg.mod:main
 ",
     );
 }
+
+#[test]
+fn a_block_that_may_do_more_changes_what_it_is_seen_to_change() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/inner/__init__.py
+--- pkg/inner/more.py
++def start():
+-    return 1
+--- pkg/mod.py
++TABLE = {'a': 1}
++CHOSEN = 'a'
++if TABLE is not None:
++    TABLE['b'] = 2
++    from .inner import more
++    TABLE['c'] = 2
++    CHOSEN = 'b'
++def register(name, value, chosen=False):
+*    TABLE[name] = value
+*    if chosen:
+         global CHOSEN
+         CHOSEN = name
+--- test_a.py
++from pkg.mod import TABLE, register
++def test_f():
+*    register('c', 3)
+*    assert 'c' in TABLE
+",
+        "test_a.py::test_f",
+        "
++import sys
++more = sys.modules.get(__name__)
+ TABLE = {'a': 1}
+ if TABLE is not None:
+     TABLE['b'] = 2
+     TABLE['c'] = 2
+     CHOSEN = 'b'
+ def register(name, value, chosen=False):
+     TABLE[name] = value
+ def test_f():
+     register('c', 3)
+     assert 'c' in TABLE
+",
+    );
+}

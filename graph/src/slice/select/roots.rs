@@ -166,28 +166,25 @@ impl Search<'_, '_> {
                 if !acts(stmt) || ended() {
                     return None;
                 }
-                match self.changed_by(id, stmt) {
-                    Some(globals) if globals.is_empty() => None,
-                    Some(mut globals) => {
-                        // What tests call for its effect may change what they give it, a class of theirs above all.
-                        if program.is_support(unit.module) {
-                            globals.extend(self.given(id, stmt));
-                        }
-                        for global in globals {
-                            self.waiting.entry(global).or_default().push(id);
-                        }
-                        None
-                    }
-                    None => {
-                        for global in self.given(id, stmt) {
-                            self.waiting.entry(global).or_default().push(id);
-                        }
-                        if let Some(module) = self.outside_called(id, stmt) {
-                            self.waiting_outside.entry(module).or_default().push(id);
-                        }
-                        self.adjustments.side_effects.then_some(Reason::SideEffect)
-                    }
+                let mut globals = Vec::new();
+                let is_all = self.collect_changes(id, stmt, &mut globals);
+                if is_all && globals.is_empty() {
+                    return None;
                 }
+                // What tests call for its effect may change what they give it, a class of theirs above all.
+                if !is_all || program.is_support(unit.module) {
+                    globals.extend(self.given(id, stmt));
+                }
+                for global in globals {
+                    self.waiting.entry(global).or_default().push(id);
+                }
+                if is_all {
+                    return None;
+                }
+                if let Some(module) = self.outside_called(id, stmt) {
+                    self.waiting_outside.entry(module).or_default().push(id);
+                }
+                self.adjustments.side_effects.then_some(Reason::SideEffect)
             }
         }
     }
@@ -274,12 +271,8 @@ impl Search<'_, '_> {
         (!is_pytest).then_some(called)
     }
 
-    /// Homes of the globals that a module-level statement changes; `None` when it may do anything else.
-    fn changed_by(&self, id: UnitId, stmt: &Stmt) -> Option<Vec<(ModuleId, Name)>> {
-        let mut globals = Vec::new();
-        self.collect_changes(id, stmt, &mut globals).then_some(globals)
-    }
-
+    /// Collects the homes of the globals that a module-level statement is seen to change, and tells whether that is all
+    /// that it may do.
     fn collect_changes(
         &self,
         id: UnitId,
@@ -318,7 +311,9 @@ impl Search<'_, '_> {
             Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::With(_) => {
                 let mut all = true;
                 scope::for_each_block(stmt, |block| {
-                    all &= block.iter().all(|stmt| self.collect_changes(id, stmt, globals));
+                    for stmt in block {
+                        all &= self.collect_changes(id, stmt, globals);
+                    }
                 });
                 all
             }
