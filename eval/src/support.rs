@@ -189,7 +189,12 @@ fn taken(
         let is_itself = line.alias && value.starts_with("sys.modules");
         // What the command names is what its file defines, not what something else was called in the end.
         let is_named = || support.named.contains(name) && !is_defined_after(support.gist, at, name);
-        let honest = if is_outside { is_itself } else { is_original && !is_named() || is_itself };
+        let is_back = || line.alias && is_given_back(support, (at, name), value);
+        let honest = if is_outside {
+            is_itself
+        } else {
+            is_original && !is_named() || is_itself || is_back()
+        };
         if is_new && !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
             let plain = plain
@@ -207,6 +212,39 @@ fn taken(
         }
     }
     findings
+}
+
+/// Whether a definition of the tests gets back its name, which one of the package had in between: `name = other`,
+/// where `other = name`, which nothing else binds, stands behind that definition and before the next.
+fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), value: &str) -> bool {
+    let lines = &support.gist.lines;
+    let binds = |line: &&Line| line.binds.iter().any(|bound| bound == value);
+    let mut binders = lines.iter().enumerate().filter(|(_, line)| binds(line));
+    let (Some((kept, alias)), None) = (binders.next(), binders.next()) else { return false };
+    let text = &support.text[alias.range.0..alias.range.1];
+    let is_copy = alias.block.is_empty()
+        && alias.alias
+        && text
+            .split_once('=')
+            .is_some_and(|(left, right)| (left.trim(), right.trim()) == (value, name));
+    let defined = |line: &Line| line.role == Role::Definition && line.block == name;
+    let Some(from) = lines[..kept].iter().rposition(defined).filter(|_| is_copy && kept < at)
+    else {
+        return false;
+    };
+    let own: Vec<&Line> = lines[from..kept].iter().filter(|line| line.block == name).collect();
+    let is_of = |file: &CodeFile| {
+        let has = |line: &&Line| {
+            let same = |one: &Line| one.block == line.block && one.key == line.key;
+            line.class == Class::Potential || file.outline.lines.iter().any(same)
+        };
+        !support.executed.lines(&file.path).is_empty() && own.iter().all(has)
+    };
+    let rebound = lines[from + 1..kept]
+        .iter()
+        .any(|line| line.block.is_empty() && line.binds.iter().any(|bound| bound == name));
+    let mut homes = support.codebase.files().iter().filter(|file| is_of(file)).peekable();
+    !rebound && homes.peek().is_some() && homes.all(|file| support.files.contains(&file.path))
 }
 
 fn is_defined_after(gist: &Outline, at: usize, name: &str) -> bool {

@@ -15,6 +15,7 @@ mod graph;
 mod handlers;
 mod importance;
 mod lines;
+mod literals;
 mod load;
 mod module;
 mod outline;
@@ -46,6 +47,7 @@ pub use importance::{
     features, module_graph, rank,
 };
 pub use lines::{LineGraph, LineId, Order};
+pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};
 pub use outline::{Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline};
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};

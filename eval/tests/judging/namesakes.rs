@@ -117,3 +117,54 @@ fn a_namesake_s_part_is_still_missed_in_the_class_itself() {
         ],
     );
 }
+
+#[test]
+fn a_fixture_gets_back_its_name() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        ("pkg/lib.py", "def tool(text):\n    return text * 2\n"),
+        ("conftest.py", "import pytest\n\n\n@pytest.fixture\ndef tool():\n    yield \"a\"\n"),
+        (
+            "test_tool.py",
+            "from pkg.lib import tool as other\n\n\ndef test_tool(tool):\n    assert other(tool) == \"aa\"\n",
+        ),
+    ];
+    const FIXTURE: &str = "@pytest.fixture\ndef tool():\n    yield \"a\"\n";
+    const COPY: &str = "tool_conftest = tool\n";
+    const TOOL: &str = "def tool(text):\n    return text * 2\n";
+    let original = Original { files: FILES, command: "pytest test_tool.py::test_tool" };
+    let gist = format!(
+        "import pytest\n{FIXTURE}{COPY}{TOOL}other = tool\ntool = tool_conftest\ndef test_tool(tool):\n    assert other(tool) == \"aa\"\n"
+    );
+    const BACK: &str = "tool = tool_conftest\n";
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another one than it was",
+                edits: &[(BACK, "tool = pytest.fixture(lambda: \"a\")\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "what was kept of it is bound anew",
+                edits: &[(
+                    BACK,
+                    "tool_conftest = pytest.fixture(lambda: \"a\")\ntool = tool_conftest\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "what was kept of it was bound before",
+                edits: &[(COPY, "tool = pytest.fixture(lambda: \"a\")\ntool_conftest = tool\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the copy says more",
+                edits: &[(COPY, "tool_conftest = kept = tool\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -15,7 +15,7 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Adjustments, hooks,
+    Adjustments, hooks, loggers,
     name::{Naming, key},
     plan::{Gist, Kept, Place, Plan, Reason},
     program::{Moment, UnitId},
@@ -309,6 +309,7 @@ fn special_names(
     edits: &mut FxHashMap<ModuleId, BTreeMap<super::name::TextRangeKey, String>>,
 ) {
     let program = &selection.program;
+    let loggers = loggers::named_by_tests(selection);
     for (&id, chosen) in &selection.chosen {
         let unit = program.get(id);
         let module = program.modules.get(unit.module);
@@ -349,7 +350,9 @@ fn special_names(
                     // Code that takes a name apart means the one that its module had.
                     let text = module.syntax.source().text();
                     let apart = text[usize::from(reference.range.end())..].starts_with('.');
-                    if !apart && !adjustments.module_names {
+                    let is_logger =
+                        || loggers::is_named(&loggers, &module.name, text, reference.range);
+                    if !apart && !adjustments.module_names && !is_logger() {
                         continue;
                     }
                     format!("{:?}", module.name)

@@ -7,9 +7,11 @@
 
 mod by_name;
 mod changes;
+mod drawn;
 mod emit;
 mod hooks;
 mod inner;
+mod loggers;
 mod name;
 mod plan;
 mod program;
@@ -265,6 +267,7 @@ impl Sliceable {
         gist_path: &str,
         adjustments: &Adjustments,
     ) -> (Plan, Gist) {
+        let draws = drawn::draws(trace, &self.modules, &self.support);
         let ran: Vec<Ran> = self
             .modules
             .iter()
@@ -272,12 +275,13 @@ impl Sliceable {
                 Some(file) => {
                     let mut ran = Ran::new(file);
                     ran.know_compiled_anew(&module.syntax);
+                    ran.varies = draws && !self.support.contains(&id);
                     // What a later run narrows to is the same kind of trace, and lacks the same jumps.
                     let threads = trace.python < (3, 10, 0);
                     if threads {
                         ran.thread_jumps(&module.syntax);
                     }
-                    if let Some(executed) = &adjustments.executed {
+                    if let Some(executed) = adjustments.executed.as_ref().filter(|_| !draws) {
                         let one = executed.iter().find(|one| one.path == module.path());
                         // What of the tests' support stays is what the original ran, for other tests too.
                         if !self.helpers.contains(&id) && !self.support.contains(&id) {

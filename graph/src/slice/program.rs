@@ -241,7 +241,9 @@ impl<'a> Program<'a> {
         } else {
             Whole::Lines(&lines)
         };
-        Pruner::new(syntax, self.ran(module), &pure, &vanishes, self.adjustments.docstrings, whole)
+        let docstrings = self.adjustments.docstrings;
+        Pruner::new(syntax, self.ran(module), &pure, &vanishes, docstrings, whole)
+            .with_generators(self.adjustments.impure && self.purity.generates)
             .statement(stmt)
     }
 

@@ -9,7 +9,7 @@ mod node;
 use ruff_python_ast::{ExceptHandler, Expr, Stmt, StmtClassDef, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-pub(crate) use self::node::{Called, Clause, Head, Node, Role, bound_by, leaf};
+pub(crate) use self::node::{Called, Clause, Head, Node, Role, bound_by, leaf, own_yields};
 use self::{
     control::shortest,
     node::{missed, node_holds},
@@ -61,6 +61,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) docstrings: bool,
     /// Which bodies of entered functions are kept whole.
     pub(crate) whole: Whole<'p>,
+    /// Whether what a loop goes through by a name may be a generator of the repository's, and run for it.
+    generators: bool,
     /// Statements that must survive, whatever did not run.
     must: &'p [TextRange],
     /// What follows the block never ran: its last statement, if nothing in it left, raised.
@@ -76,7 +78,12 @@ impl<'a, 'p> Pruner<'a, 'p> {
         docstrings: bool,
         whole: Whole<'p>,
     ) -> Self {
-        Self { syntax, ran, pure, vanishes, docstrings, whole, must: &[], dead_end: false }
+        let (generators, must, dead_end) = (false, &[][..], false);
+        Self { syntax, ran, pure, vanishes, docstrings, whole, generators, must, dead_end }
+    }
+
+    pub(crate) fn with_generators(self, generators: bool) -> Self {
+        Self { generators, ..self }
     }
 
     /// What is left of a block.
@@ -161,7 +168,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let (Whole::Lines(lines) | Whole::Support(lines) | Whole::Helper(lines)) = self.whole;
         let asked = lines.contains(&line)
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
-            || called.any() && counts_lines(function);
+            || called.any() && counts_lines(function)
+            || called.test && self.ran.varies;
         if !called.any() && !asked {
             let body = match function.body.first() {
                 Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],

@@ -13,7 +13,7 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::ran::Ran;
+use super::{prune::own_yields, ran::Ran};
 use crate::{
     module::{ModuleId, Modules},
     resolve::{Resolver, Target},
@@ -200,6 +200,8 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) ran: &'r [Ran],
     /// Functions that were entered, by name.
     pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
+    /// Whether one of them is a generator.
+    pub(super) generates: bool,
     /// Whether methods change what they are called on, by name.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
@@ -217,8 +219,11 @@ impl<'a, 'r> Purity<'a, 'r> {
                 }
             });
         }
+        let mut functions = entered.values().flatten().map(|(_, function)| function);
+        let generates =
+            functions.any(|one| one.decorator_list.is_empty() && !own_yields(&one.body).is_empty());
         let (changing, judged) = Default::default();
-        Self { resolver, ran, entered, changing, judged }
+        Self { resolver, ran, entered, generates, changing, judged }
     }
 
     /// Whether evaluating an expression of a module changes nothing.

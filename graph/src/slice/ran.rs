@@ -26,6 +26,8 @@ pub(crate) struct Ran {
     functions: FxHashMap<u32, FunctionTrace>,
     raised: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
+    /// Whether other functions and lines may run the next time.
+    pub(crate) varies: bool,
 }
 
 /// What a later run tells.

@@ -564,3 +564,47 @@ fn what_decides_keeps_what_it_did_for_others() {
 ",
     );
 }
+
+#[test]
+fn a_loop_over_what_may_be_a_generator_runs_it() {
+    let of = |made: &str, kept: &str| {
+        check(
+            &format!(
+                "
+--- pkg/__init__.py
+--- pkg/mod.py
++SEEN = []
++def parse(lines):
+*    SEEN.append(1)
+{made}
++def collect(rows):
+*    for row in rows:
+         SEEN.append(row)
+*    return SEEN
+--- test_a.py
++from pkg.mod import collect, parse
++def test_f():
+*    assert collect(parse([])) == [1]
+"
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
+ SEEN = []
+ def parse(lines):
+     SEEN.append(1)
+{kept}
+     return SEEN
+ def test_f():
+     assert collect(parse([])) == [1]
+"
+            ),
+        );
+    };
+    let generator = "*    yield from lines";
+    of(
+        generator,
+        "     yield from lines\n def collect(rows):\n     for row in rows:\n         SEEN.append(row)",
+    );
+    of("*    return lines", "     return lines\n def collect(rows):");
+}

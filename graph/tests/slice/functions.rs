@@ -406,3 +406,44 @@ fn a_function_that_counts_lines_keeps_each_of_its_own() {
 ",
     );
 }
+
+#[test]
+fn what_is_given_other_examples_each_time_stays_whole() {
+    let of = |external: &str, kept: &str| {
+        check(
+            &format!(
+                "
+--- pkg/__init__.py
+--- pkg/mod.py
++def size(text):
+*    if text:
+         return len(text)
+*    return 0
++def idle(text):
+-    return size(text)
+--- test_a.py
++from hypothesis import given, strategies
++from pkg.mod import size
++@given(strategies.text())
++def test_f(text):
+*    assert size(text) >= 0
+--- trace
+{external}
+"
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
+ from hypothesis import given, strategies
+ def size(text):
+{kept}    return 0
+ @given(strategies.text())
+ def test_f(text):
+     assert size(text) >= 0
+"
+            ),
+        );
+    };
+    of("external hypothesis.core", "     if text:\n         return len(text)\n ");
+    of("external hypothesis", " ");
+}

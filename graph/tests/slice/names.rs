@@ -379,3 +379,49 @@ fn what_is_added_to_was_there_before() {
 ",
     );
 }
+
+#[test]
+fn a_logger_has_the_name_by_which_tests_call_it() {
+    let of = |asked: &str, head: &str, made: &str| {
+        check(
+            &format!(
+                "
+--- pkg/__init__.py
+--- pkg/mod.py
++import logging
++log = logging.getLogger(__name__)
++KEY = str(__name__)
++def f():
+*    log.info(KEY)
+--- test_a.py
++import logging
++from pkg.mod import f
++def test_f():
+*    logging.getLogger('{asked}').disabled = True
+*    f()
+"
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
+{head} import logging
+{made}
+ KEY = str(__name__)
+ def f():
+     log.info(KEY)
+ def test_f():
+     logging.getLogger('{asked}').disabled = True
+     f()
+"
+            ),
+        );
+    };
+    let registered = "+import sys\n+sys.modules[\"pkg\"] = sys.modules.get(__name__)\n";
+    of("pkg.mod", registered, "~log = logging.getLogger(\"pkg.mod\")");
+    of("pkg", "", "~log = logging.getLogger(\"pkg.mod\")");
+    of("pk", "", " log = logging.getLogger(__name__)");
+    let registered = registered
+        .replace("+sys", "+mod = sys")
+        .replace(" = sys.modules.get", " = sys.modules[\"pkg.mod\"] = sys.modules.get");
+    of("pkg.mod.f", &registered, " log = logging.getLogger(__name__)");
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use graph::{Adjustments, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source};
 
-use super::{SliceRequest, advise::Attempt};
+use super::{SliceRequest, advise::Attempt, registered::registered};
 use crate::execute::Raised;
 
 /// Most functions that are kept whole for the sake of errors that name nothing.
@@ -106,6 +106,9 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
             }
         }
         _ => {}
+    }
+    if *adjustments == attempt.request.adjustments {
+        registered(raised, attempt, adjustments);
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod extensions;
 mod mend;
 mod printed;
 mod probe;
+mod registered;
 
 use std::{
     collections::{BTreeSet, HashSet},

@@ -40,7 +40,7 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     let import = Kept { reason: Reason::Import(place(3), "Any".to_owned()), ..unit(2, "Any") };
     let plan = Plan {
         kept: vec![import, unit(9, "get"), effect],
-        dropped: vec![unit(20, "LIMIT"), unit(30, "other")],
+        dropped: vec![unit(20, "LIMIT"), unit(30, "other"), unit(70, "OddRow")],
         dropped_stubs: [(40, "close"), (50, "open"), (60, "__exit__")]
             .map(|(line, name)| (place(line), name.to_owned()))
             .to_vec(),
@@ -51,10 +51,15 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
         modules: vec!["pkg.mod".to_owned()],
         ..graph::FileTrace::default()
     };
+    let class = graph::Value::Class("pkg.mod".to_owned(), "OddRow".to_owned());
+    let module = ModuleSnapshot {
+        names: BTreeMap::from([("OddRow".to_owned(), class)]),
+        ..ModuleSnapshot::default()
+    };
     let trace = Trace {
         files: vec![file],
         external: BTreeMap::from([("os.path".to_owned(), String::new())]),
-        modules: BTreeMap::from([("pkg.mod".to_owned(), ModuleSnapshot::default())]),
+        modules: BTreeMap::from([("pkg.mod".to_owned(), module)]),
         ..Trace::default()
     };
     let raised = |error: &str| {
@@ -151,6 +156,9 @@ fn an_error_asks_for_what_it_names() {
     let asked = |error: &str, expected: &str| check(&request, error, expected);
     asked("NameError: name 'LIMIT' is not defined", r#"keep [{"line":20,"path":"pkg/mod.py"}]"#);
     asked("NameError: name 'Any' is not defined", r#"demands [["pkg.mod","Any"]]"#);
+    let class = r#"keep [{"line":70,"path":"pkg/mod.py"}]"#;
+    asked("KeyError: 'ODD_ROW'", class);
+    asked("ValueError: Unknown kind 'oddrow'.", class);
     asked("Failed: DID NOT RAISE <class 'KeyError'>", "conditions true");
     asked("AssertionError: KeyError not raised by get", "conditions true");
     asked(

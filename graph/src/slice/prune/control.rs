@@ -66,9 +66,11 @@ impl<'a> Pruner<'a, '_> {
         if !ran && !must && !self.header_ran(stmt.start(), &each.body) {
             return after;
         }
+        let generates = self.generators && each.iter.is_name_expr();
         if !ran
             && !must
             && !each.is_async
+            && !generates
             && (self.pure)(&each.iter)
             && !self.stopped(each.iter.range(), !after.is_empty())
         {

@@ -130,7 +130,7 @@ pub(super) fn node_holds(node: &Node<'_>, range: TextRange) -> bool {
 }
 
 /// Ranges of the statements of a function's own scope that yield.
-fn own_yields(body: &[Stmt]) -> Vec<TextRange> {
+pub(crate) fn own_yields(body: &[Stmt]) -> Vec<TextRange> {
     let mut found = Vec::new();
     scope::for_each_statement(body, &mut |stmt| {
         if statement_yields(stmt) {

@@ -1,0 +1,51 @@
+//! Classes that are found by texts which are made of their names, as a registry has them that every class of a kind
+//! enters when it is made: nothing else in the repository may name them.
+
+use std::{collections::BTreeSet, path::Path};
+
+use graph::{Adjustments, Kept, Source, Value};
+
+use super::{advise::Attempt, mend::add};
+use crate::execute::Raised;
+
+/// Keeps classes that the text of an error names, whatever its case, and those of the same directory that texts of
+/// the gist name as well: each would be asked for in a run of its own.
+pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let left_out: Vec<(&Kept, String)> = attempt
+        .plan
+        .dropped
+        .iter()
+        .filter_map(|unit| Some((unit, plain(class(unit, attempt)?))))
+        .collect();
+    let quoted = raised.message.split(['\'', '"']).skip(1).step_by(2);
+    let told: BTreeSet<String> = quoted.map(plain).filter(|text| !text.is_empty()).collect();
+    let directory = |unit: &Kept| Path::new(&unit.place.path).parent().map(Path::to_owned);
+    let named = left_out.iter().filter(|(_, name)| told.contains(name));
+    let directories: Vec<_> = named.map(|(unit, _)| directory(unit)).collect();
+    if directories.is_empty() {
+        return;
+    }
+    let texts = graph::literals(Source::new(attempt.gist_path, &*attempt.gist.text));
+    let texts: BTreeSet<String> = texts.iter().map(|text| plain(text)).collect();
+    for (unit, name) in left_out {
+        let is_beside = || texts.contains(&name) && directories.contains(&directory(unit));
+        if told.contains(&name) || is_beside() {
+            add(&mut adjustments.keep, unit.place.clone());
+        }
+    }
+}
+
+/// The name of the class that a unit defines, if it defines one.
+fn class<'a>(unit: &'a Kept, attempt: &Attempt<'_>) -> Option<&'a str> {
+    let [name] = unit.binds.as_slice() else { return None };
+    let module = attempt.trace.file(&unit.place.path)?.modules.first()?;
+    match attempt.trace.modules.get(module)?.names.get(name)? {
+        Value::Class(home, called) => (home == module && called == name).then_some(name),
+        Value::Module(_) | Value::Function(..) | Value::Other(_) => None,
+    }
+}
+
+/// What is left of a name without its case and what stands between its words.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
