@@ -236,6 +236,7 @@ fn judge(
         files: &internal.support,
         executed: &executed,
         tests: &blocks,
+        places: &places,
         named: &named,
         is_internal: &is_internal,
         originals: &originals,

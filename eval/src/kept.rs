@@ -164,6 +164,31 @@ fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
+/// Whether a class of a file is the one that the command or what ran of the tests means by its name: it has tests of the
+/// command, or lines that ran say the name where no other class has it.
+fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str) -> bool {
+    let (top, _) = class.split_once('.').unwrap_or((class, ""));
+    let is_in = |block: &str| block.strip_prefix(top).is_some_and(|rest| rest.starts_with('.'));
+    let is_test = |(path, test): &(String, String)| is_in(test) && *path == file.path;
+    let says = |other: &CodeFile| {
+        let hits = support.executed.lines(&other.path);
+        other.outline.lines.iter().any(|line| {
+            let text = &other.text[line.range.0..line.range.1];
+            let is_own = line.role == Role::Import || line.block == top || is_in(&line.block);
+            !is_own && was_hit(hits, line) && words(text).any(|word| word == (top, false))
+        })
+    };
+    let defines = |other: &CodeFile| {
+        let is_class = |line: &Line| line.role == Role::Definition && line.block == top;
+        other.path != file.path && other.outline.lines.iter().any(is_class)
+    };
+    let files = support.codebase.files().iter();
+    let mut files = files.filter(|other| support.files.contains(&other.path) && !defines(other));
+    support.named.contains(&(file.path.clone(), top.to_owned()))
+        || support.places.iter().any(is_test)
+        || files.any(says)
+}
+
 /// Whether what a gist has under the name of a class is that of another file that ran: all of it stands there, and not
 /// all of it here.
 fn is_of_another(support: &Support<'_>, file: &CodeFile, class: &str, own: &Kept<'_>) -> bool {
@@ -229,7 +254,9 @@ fn missing<'a>(
         } else if classes.contains(&*line.block) {
             let is_asked = line.binds.iter().any(|name| asked.parts.contains(name.as_str()));
             let is_lost = is_asked && own.defines(&line.block) && !own.has(line);
-            let is_lost = is_lost && !is_of_another(support, file, &line.block, own);
+            let is_lost = is_lost
+                && (is_wanted(support, file, &line.block)
+                    || !is_of_another(support, file, &line.block, own));
             found.extend(is_lost.then_some(line));
         }
     }

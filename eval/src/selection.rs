@@ -71,10 +71,12 @@ pub fn tests(
 }
 
 /// What a command names of its files: functions, and classes with tests of theirs or of their bases.
-pub fn named(command: &Command, reference: &Reference) -> BTreeSet<String> {
-    let collected = reference.tests.iter().filter_map(|(_, names)| names.first().cloned());
+pub fn named(command: &Command, reference: &Reference) -> BTreeSet<(String, String)> {
+    let collected =
+        reference.tests.iter().map(|(path, names)| (path.clone(), names.first().cloned()));
     let tests = command.tests().into_iter();
-    collected.chain(tests.filter_map(|test| test.names.into_iter().next())).collect()
+    let tests = tests.map(|test| (test.path, test.names.into_iter().next()));
+    collected.chain(tests).filter_map(|(path, name)| Some((path, name?))).collect()
 }
 
 /// Blocks of the tests whose every case is skipped or expected to fail. A test that a class inherits is

@@ -40,8 +40,10 @@ pub struct Support<'a> {
     pub executed: &'a Executed,
     /// Blocks of the tests that are exchanged.
     pub tests: &'a [String],
-    /// Functions and classes at the top of their files that the command names.
-    pub named: &'a BTreeSet<String>,
+    /// Their files, and themselves.
+    pub places: &'a [(String, String)],
+    /// Functions and classes at the top of their files that the command names, with these.
+    pub named: &'a BTreeSet<(String, String)>,
     /// Whether a module is the repository's own.
     pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// What the original's names stand for.
@@ -49,6 +51,11 @@ pub struct Support<'a> {
 }
 
 impl Support<'_> {
+    /// Whether the command names something so.
+    fn names(&self, name: &str) -> bool {
+        self.named.iter().any(|(_, named)| named == name)
+    }
+
     /// The gist [under original names](under_original_names).
     pub fn under_original_names(&self, places: Places) -> Outline {
         under_original_names(self.text, self.files, self.originals, places)
@@ -188,7 +195,7 @@ fn taken(
         let is_original = line.alias && codebase.has_block(value);
         let is_itself = line.alias && value.starts_with("sys.modules");
         // What the command names is what its file defines, not what something else was called in the end.
-        let is_named = || support.named.contains(name) && !is_defined_after(support.gist, at, name);
+        let is_named = || support.names(name) && !is_defined_after(support.gist, at, name);
         let is_back = || line.alias && is_given_back(support, (at, name), value);
         let honest = if is_outside {
             is_itself
@@ -214,37 +221,50 @@ fn taken(
     findings
 }
 
-/// Whether a definition of the tests gets back its name, which one of the package had in between: `name = other`,
-/// where `other = name`, which nothing else binds, stands behind that definition and before the next.
+/// Whether a definition of the tests, none that the command names, gets back its name, which one of the package had in
+/// between: `name = other`, where `other = name` stands behind the one and before the other, and no other line says
+/// `other`.
 fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), value: &str) -> bool {
     let lines = &support.gist.lines;
-    let binds = |line: &&Line| line.binds.iter().any(|bound| bound == value);
-    let mut binders = lines.iter().enumerate().filter(|(_, line)| binds(line));
-    let (Some((kept, alias)), None) = (binders.next(), binders.next()) else { return false };
-    let text = &support.text[alias.range.0..alias.range.1];
-    let is_copy = alias.block.is_empty()
-        && alias.alias
-        && text
-            .split_once('=')
-            .is_some_and(|(left, right)| (left.trim(), right.trim()) == (value, name));
+    let said = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.filter(|word| *word == value).count()
+    };
+    let text = |line: &Line| &support.text[line.range.0..line.range.1];
+    let is_copy = |line: &Line| {
+        let sides = text(line).split_once('=');
+        line.block.is_empty()
+            && sides.is_some_and(|(to, from)| (to.trim(), from.trim()) == (value, name))
+    };
+    let Some(kept) = lines[..at].iter().rposition(is_copy) else { return false };
     let defined = |line: &Line| line.role == Role::Definition && line.block == name;
-    let Some(from) = lines[..kept].iter().rposition(defined).filter(|_| is_copy && kept < at)
-    else {
-        return false;
-    };
-    let own: Vec<&Line> = lines[from..kept].iter().filter(|line| line.block == name).collect();
-    let is_of = |file: &CodeFile| {
-        let has = |line: &&Line| {
-            let same = |one: &Line| one.block == line.block && one.key == line.key;
-            line.class == Class::Potential || file.outline.lines.iter().any(same)
+    let Some(from) = lines[..kept].iter().rposition(defined) else { return false };
+    let rebinds =
+        |line: &Line| line.block.is_empty() && line.binds.iter().any(|bound| bound == name);
+    // Which files that ran have all of it.
+    let homes = |lines: &[Line]| -> Vec<&CodeFile> {
+        let own: Vec<&Line> = lines
+            .iter()
+            .filter(|line| line.block == name && line.class != Class::Potential)
+            .collect();
+        let is_of = |file: &&CodeFile| {
+            let has = |line: &&Line| {
+                let same = |one: &Line| one.block == line.block && one.key == line.key;
+                file.outline.lines.iter().any(same)
+            };
+            !support.executed.lines(&file.path).is_empty() && own.iter().all(has)
         };
-        !support.executed.lines(&file.path).is_empty() && own.iter().all(has)
+        support.codebase.files().iter().filter(|_| !own.is_empty()).filter(is_of).collect()
     };
-    let rebound = lines[from + 1..kept]
-        .iter()
-        .any(|line| line.block.is_empty() && line.binds.iter().any(|bound| bound == name));
-    let mut homes = support.codebase.files().iter().filter(|file| is_of(file)).peekable();
-    !rebound && homes.peek().is_some() && homes.all(|file| support.files.contains(&file.path))
+    let is_test = |file: &&CodeFile| support.files.contains(&file.path);
+    let (before, between) = (homes(&lines[from..kept]), homes(&lines[kept..at]));
+    !support.names(name)
+        && said(support.text) == 2
+        && !lines[from + 1..at].iter().any(rebinds)
+        && !before.is_empty()
+        && before.iter().all(is_test)
+        && !between.is_empty()
+        && !between.iter().any(is_test)
 }
 
 fn is_defined_after(gist: &Outline, at: usize, name: &str) -> bool {
@@ -313,13 +333,18 @@ fn in_block(
     own: &Outline,
 ) -> Vec<Finding> {
     let originals = support.codebase.block(block);
-    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
-    // One of a file that ran does not give way to a namesake of one that did not.
-    let candidates: Vec<_> = originals.iter().filter(|(file, _)| ran(file)).collect();
-    if !candidates.iter().any(|(file, _)| support.files.contains(&file.path)) {
+    if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
+    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
+    let candidates =
+        originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
+    let mut candidates: Vec<_> = candidates.collect();
+    // One of a file that ran does not give way to a namesake of one that did not.
+    if candidates.iter().any(|(file, _)| support.files.contains(&file.path) && ran(file)) {
+        candidates.retain(|(file, _)| ran(file));
+    }
     let own = LazyCell::new(|| Tree::of(own));
     let nearest = |lines: &[(usize, &Line)]| {
         let compared = candidates.iter().map(|(file, original)| {
@@ -556,6 +581,7 @@ mod tests {
                 files: &BTreeSet::from([path.to_owned()]),
                 executed: &executed,
                 tests: &[],
+                places: &[],
                 named: &BTreeSet::new(),
                 is_internal: &is_internal,
                 originals: &Originals::new(&codebase, &executed, &is_internal),

@@ -53,10 +53,6 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", li
 static SHOWN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(File "<internal>", line <n>[^\n]*\n {4,})(\S[^\n]*)"#));
 static POSITION: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py):\d+"));
-/// What pytest leaves out of two texts that begin or end alike: how much that is depends on the paths and lines in
-/// them.
-static SKIPPED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\bSkipping \d+ identical (leading|trailing) characters in diff\b"));
 /// Frames of `python -m`, which a gist run by its path does not have.
 static LAUNCHER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
@@ -187,7 +183,6 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
-        let text = SKIPPED.replace_all(&text, "Skipping <n> identical $1 characters in diff");
         self.without_modules(&text).into_owned()
     }
 
@@ -310,10 +305,6 @@ mod tests {
             ),
             ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
             ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),
-            (
-                "  Skipping 163 identical leading characters in diff, use -v to show",
-                "  Skipping 97 identical leading characters in diff, use -v to show",
-            ),
             ("<Thing 'test_a'>", "<Thing 'concise'>"),
             ("module 'pkg' has no attribute 'x'", "module 'concise' has no attribute 'x'"),
             (

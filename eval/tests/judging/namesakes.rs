@@ -21,7 +21,6 @@ const FILES: &[(&str, &str)] = &[
         "tests/test_again.py",
         "from tests.test_base import Case, Test as TestBase\n\n\nclass Mixin:\n    flag = True\n\n    def check(self, text):\n        return super().check(text + \"!\")\n\n\nclass Test(Case):\n    flag = True\n\n    def test_other(self):\n        self.check(\"b\")\n\n\nclass TestBase(Mixin, TestBase):\n    \"\"\"Again.\"\"\"\n",
     ),
-    ("tests/test_idle.py", "import pkg.base\n\n\nclass Kind(pkg.base.Kind):\n    pass\n"),
 ];
 
 const BASE: &str = "import sys\nimport unittest\npkg = base = sys.modules.get(__name__)\nclass Kind:\n    def of(self, text):\n        return type(text).__name__\nKind_base = Kind\nclass Kind(pkg.base.Kind_base):\n    def of(self, text):\n        return super().of(text)\nclass Case(unittest.TestCase):\n    flag = False\n    def check(self, text):\n        assert Kind().of(text) == \"str\"\n        return self.flag\n";
@@ -161,10 +160,80 @@ fn a_fixture_gets_back_its_name() {
                 expected: REFUSED,
             },
             Case {
+                what: "what was kept of it is bound anew by a loop",
+                edits: &[(BACK, "for tool_conftest in (tool,):\n    pass\ntool = tool_conftest\n")],
+                expected: REFUSED,
+            },
+            Case {
                 what: "the copy says more",
                 edits: &[(COPY, "tool_conftest = kept = tool\n")],
                 expected: REFUSED,
             },
+        ],
+    );
+}
+
+#[test]
+fn a_class_does_not_take_the_place_of_the_one_that_tests_mean() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        ("pkg/lib.py", "def size(text, strict):\n    return len(text)\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/more.py",
+            "class Test:\n    strict = False\n\n    def test_size(self):\n        pass\n\n\nclass Config:\n    strict = False\n",
+        ),
+        (
+            "tests/test_size.py",
+            "from pkg.lib import size\nfrom tests import more\n\n\nclass Config:\n    strict = True\n\n\nclass Test:\n    strict = True\n\n    def test_size(self):\n        assert size(\"a\", self.strict) == 1\n        assert size(\"a\", Config.strict) == 1\n",
+        ),
+    ];
+    const CONFIG: &str = "class Config:\n    strict = True\n";
+    const CLASS: &str = "class Test:\n    strict = True\n";
+    let original = Original { files: FILES, command: "pytest tests/test_size.py::Test::test_size" };
+    let gist = format!(
+        "def size(text, strict):\n    return len(text)\n{CONFIG}{CLASS}    def test_size(self):\n        assert size(\"a\", self.strict) == 1\n        assert size(\"a\", Config.strict) == 1\n"
+    );
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another file's class of the test",
+                edits: &[(CLASS, "class Test:\n    strict = False\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another file's class that the test asks",
+                edits: &[(CONFIG, "class Config:\n    strict = False\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn a_class_of_the_command_has_no_namesake_s_table() {
+    const DOUBLE: (&str, &str) = ("pkg/app.py", "def double(value):\n    return value * 2\n");
+    const BASE: &str = "class Base:\n    def test_y(self):\n        for value in self.values:\n            assert double(value) == value + value\n";
+    const OWN: &str = "class TestX(Base):\n    values = [7, 8, -3]\n";
+    const OTHER: &str = "class TestX(Base):\n    values = [0]\n";
+    let (test, other) = (
+        format!("from pkg.app import double\n\n\n{BASE}\n\n{OWN}"),
+        format!("class Base:\n    pass\n\n\n{OTHER}"),
+    );
+    let files = [("pkg/__init__.py", ""), DOUBLE, ("conftest.py", &*other), ("test_x.py", &*test)];
+    let original = Original { files: &files, command: "pytest test_x.py::TestX::test_y" };
+    let gist = format!("{}{BASE}{OWN}", DOUBLE.1);
+    const BACK: &str = "class TestX(Base):\n    values = [0]\nTestX_conftest = TestX\nclass TestX(Base):\n    values = [7, 8, -3]\nTestX = TestX_conftest\n";
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case { what: "another's", edits: &[(OWN, OTHER)], expected: REFUSED },
+            Case { what: "another's, given back", edits: &[(OWN, BACK)], expected: REFUSED },
         ],
     );
 }
