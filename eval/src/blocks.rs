@@ -128,6 +128,11 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// Whether a line stands here as well, in the block of the same name.
+    pub fn has(&self, line: &Line) -> bool {
+        self.lines.iter().any(|own| own.block == line.block && own.key == line.key)
+    }
+
     /// Reads a file's text. Runs on a stack of its own, so that no nesting can exhaust it.
     pub fn of(text: &str) -> Self {
         graph::with_deep_stack(|| Self::of_shallow(text))

@@ -101,7 +101,7 @@ impl<'a> Helpers<'a> {
             }
         }
         let mut deciding = Vec::new();
-        let ran = |file: &&CodeFile| !executed.lines(&file.path).is_empty();
+        let ran = |file: &&CodeFile| executed.ran(&file.path);
         for file in codebase.files().iter().filter(ran).filter(|file| !files.contains(&file.path)) {
             if !file.outline.functions.iter().any(|name| decides(name)) {
                 continue;

@@ -58,8 +58,7 @@ struct Kept<'a> {
 
 impl Kept<'_> {
     fn has(&self, line: &Line) -> bool {
-        let same = |other: &Line| other.block == line.block && other.key == line.key;
-        self.gist.lines.iter().any(same) || self.plain.lines.iter().any(same)
+        self.gist.has(line) || self.plain.has(line)
     }
 
     fn defines(&self, block: &str) -> bool {
@@ -84,7 +83,7 @@ fn decorators(outline: &Outline, at: usize) -> Vec<Key> {
 fn undecorated(support: &Support<'_>, files: &[&CodeFile], own: &Kept<'_>) -> Vec<Finding> {
     let mut originals: BTreeMap<&str, Vec<Vec<Key>>> = BTreeMap::new();
     let in_tests = files.iter().map(|file| (*file, true));
-    let ran = |file: &&CodeFile| !support.executed.lines(&file.path).is_empty();
+    let ran = |file: &&CodeFile| support.executed.ran(&file.path);
     let others = support.codebase.files().iter().filter(ran);
     let others = others.filter(|file| !support.files.contains(&file.path));
     for (file, is_test) in in_tests.chain(others.map(|file| (file, false))) {
@@ -151,7 +150,7 @@ fn asked<'a>(support: &Support<'_>, files: &[&'a CodeFile]) -> Asked<'a> {
 }
 
 /// The words of a text, each with whether a dot is before it.
-fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -192,20 +191,16 @@ fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str) -> bool {
 /// Whether what a gist has under the name of a class is that of another file that ran: all of it stands there, and not
 /// all of it here.
 fn is_of_another(support: &Support<'_>, file: &CodeFile, class: &str, own: &Kept<'_>) -> bool {
-    let is_inside = |line: &Line| {
-        line.block.strip_prefix(class).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
+    let class = [class.to_owned()];
     let pairs = own.gist.lines.iter().zip(&own.plain.lines);
-    let pairs: Vec<(&Line, &Line)> =
-        pairs.filter(|(line, _)| is_inside(line) && line.class != Class::Potential).collect();
-    let has = |file: &CodeFile, line: &Line| {
-        file.outline.lines.iter().any(|one| one.block == line.block && one.key == line.key)
+    let pairs: Vec<(&Line, &Line)> = pairs
+        .filter(|(line, _)| within(&line.block, &class) && line.class != Class::Potential)
+        .collect();
+    let fits = |file: &CodeFile| {
+        pairs.iter().all(|(line, plain)| file.outline.has(line) || file.outline.has(plain))
     };
-    let fits =
-        |file: &CodeFile| pairs.iter().all(|(line, plain)| has(file, line) || has(file, plain));
-    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
-    let others = support.codebase.files().iter();
-    !fits(file) && others.filter(|other| other.path != file.path).any(|one| ran(one) && fits(one))
+    let mut others = support.codebase.files().iter().filter(|other| other.path != file.path);
+    !fits(file) && others.any(|one| support.executed.ran(&one.path) && fits(one))
 }
 
 /// Lines of a file that ran and that a gist lacks, though it has what they are about.

@@ -39,6 +39,7 @@ mod reference;
 mod report;
 mod reserved;
 mod resume;
+mod returned;
 mod row;
 mod scorers;
 mod selection;

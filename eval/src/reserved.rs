@@ -110,7 +110,7 @@ fn owners<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeMap<&'a str
     for file in files {
         owners.extend(own(file).map(|name| (name, Owner::Tests)));
     }
-    let ran = |file: &&CodeFile| !support.executed.lines(&file.path).is_empty();
+    let ran = |file: &&CodeFile| support.executed.ran(&file.path);
     let others = support.codebase.files().iter().filter(ran);
     for file in others.filter(|file| !support.files.contains(&file.path)) {
         own(file).for_each(|name| drop(owners.remove(name)));

@@ -22,6 +22,7 @@ use crate::{
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
     reserved::reached,
+    returned::is_given_back,
     scorers::{Executed, within},
 };
 
@@ -52,7 +53,7 @@ pub struct Support<'a> {
 
 impl Support<'_> {
     /// Whether the command names something so.
-    fn names(&self, name: &str) -> bool {
+    pub(crate) fn names(&self, name: &str) -> bool {
         self.named.iter().any(|(_, named)| named == name)
     }
 
@@ -65,9 +66,8 @@ impl Support<'_> {
 /// Statements of test support that differ from the original's.
 pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
     // What never ran lends its names to nothing that did.
-    let ran = |file: &&CodeFile| {
-        support.files.contains(&file.path) && !support.executed.lines(&file.path).is_empty()
-    };
+    let ran =
+        |file: &&CodeFile| support.files.contains(&file.path) && support.executed.ran(&file.path);
     let files: Vec<&CodeFile> = support.codebase.files().iter().filter(ran).collect();
     let bound = bound_names(support, &files);
     let given = given_names(support, &files);
@@ -134,7 +134,7 @@ fn bound_names<'a>(support: &Support<'a>, files: &[&'a CodeFile]) -> BTreeSet<&'
     };
     let mut bound: BTreeSet<&str> = files.iter().flat_map(|file| names(file)).collect();
     for file in support.codebase.files() {
-        if !support.files.contains(&file.path) && !support.executed.lines(&file.path).is_empty() {
+        if !support.files.contains(&file.path) && support.executed.ran(&file.path) {
             for name in names(file) {
                 bound.remove(name);
             }
@@ -221,52 +221,6 @@ fn taken(
     findings
 }
 
-/// Whether a definition of the tests, none that the command names, gets back its name, which one of the package had in
-/// between: `name = other`, where `other = name` stands behind the one and before the other, and no other line says
-/// `other`.
-fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), value: &str) -> bool {
-    let lines = &support.gist.lines;
-    let said = |text: &str| {
-        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-        words.filter(|word| *word == value).count()
-    };
-    let text = |line: &Line| &support.text[line.range.0..line.range.1];
-    let is_copy = |line: &Line| {
-        let sides = text(line).split_once('=');
-        line.block.is_empty()
-            && sides.is_some_and(|(to, from)| (to.trim(), from.trim()) == (value, name))
-    };
-    let Some(kept) = lines[..at].iter().rposition(is_copy) else { return false };
-    let defined = |line: &Line| line.role == Role::Definition && line.block == name;
-    let Some(from) = lines[..kept].iter().rposition(defined) else { return false };
-    let rebinds =
-        |line: &Line| line.block.is_empty() && line.binds.iter().any(|bound| bound == name);
-    // Which files that ran have all of it.
-    let homes = |lines: &[Line]| -> Vec<&CodeFile> {
-        let own: Vec<&Line> = lines
-            .iter()
-            .filter(|line| line.block == name && line.class != Class::Potential)
-            .collect();
-        let is_of = |file: &&CodeFile| {
-            let has = |line: &&Line| {
-                let same = |one: &Line| one.block == line.block && one.key == line.key;
-                file.outline.lines.iter().any(same)
-            };
-            !support.executed.lines(&file.path).is_empty() && own.iter().all(has)
-        };
-        support.codebase.files().iter().filter(|_| !own.is_empty()).filter(is_of).collect()
-    };
-    let is_test = |file: &&CodeFile| support.files.contains(&file.path);
-    let (before, between) = (homes(&lines[from..kept]), homes(&lines[kept..at]));
-    !support.names(name)
-        && said(support.text) == 2
-        && !lines[from + 1..at].iter().any(rebinds)
-        && !before.is_empty()
-        && before.iter().all(is_test)
-        && !between.is_empty()
-        && !between.iter().any(is_test)
-}
-
 fn is_defined_after(gist: &Outline, at: usize, name: &str) -> bool {
     gist.lines[at..].iter().any(|line| line.role == Role::Definition && line.block == name)
 }
@@ -337,7 +291,7 @@ fn in_block(
         return Vec::new();
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
-    let ran = |file: &CodeFile| !support.executed.lines(&file.path).is_empty();
+    let ran = |file: &CodeFile| support.executed.ran(&file.path);
     let candidates =
         originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
     let mut candidates: Vec<_> = candidates.collect();

@@ -6,7 +6,7 @@
 mod against_symtable;
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, Identifier, Pattern, Stmt,
+    ExceptHandler, Expr, Identifier, Pattern, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_pattern},
 };
@@ -356,6 +356,21 @@ pub fn for_each_statement<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)
         visit(stmt);
         for_each_block(stmt, |block| for_each_statement(block, visit));
     }
+}
+
+/// Calls `visit` with each function below, those inside functions and classes included, and its statement.
+pub fn for_each_function<'a>(
+    body: &'a [Stmt],
+    visit: &mut impl FnMut(&'a Stmt, &'a StmtFunctionDef),
+) {
+    for_each_statement(body, &mut |stmt| match stmt {
+        Stmt::FunctionDef(function) => {
+            visit(stmt, function);
+            for_each_function(&function.body, visit);
+        }
+        Stmt::ClassDef(class) => for_each_function(&class.body, visit),
+        _ => {}
+    });
 }
 
 /// Names that functions anywhere below declare `global`.

@@ -66,7 +66,7 @@ impl<'a> Originals<'a> {
     }
 
     fn find_modules(&self, name: &str) -> Option<BTreeSet<String>> {
-        let ran = |file: &&&CodeFile| !self.executed.lines(&file.path).is_empty();
+        let ran = |file: &&&CodeFile| self.executed.ran(&file.path);
         let says = |file: &&&CodeFile| file.text.contains(name);
         let mut found = BTreeSet::new();
         for file in self.files.values().filter(ran).filter(says) {

@@ -86,6 +86,11 @@ impl Executed {
         self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether anything of a file ran.
+    pub fn ran(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(|lines| !lines.is_empty())
+    }
+
     /// Paths with executed lines, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -1,6 +1,7 @@
 //! Tests that are given examples which are drawn anew in each run: what ran of a function once is not all that runs.
 
-use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, StmtFunctionDef};
+use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -19,8 +20,8 @@ pub(super) fn draws(trace: &Trace, modules: &Modules, support: &FxHashSet<Module
             let entered = trace.file(module.path()).map_or(&[][..], |file| &file.functions);
             let source = module.syntax.source();
             let mut found = false;
-            each_function(module.syntax.body(), &mut |stmt, function| {
-                let line = source.line(ruff_text_size::Ranged::start(stmt));
+            scope::for_each_function(module.syntax.body(), &mut |stmt, function| {
+                let line = source.line(stmt.start());
                 let is_entered = || entered.iter().any(|one| one.test && one.line == line);
                 found |= is_given(function) && is_entered();
             });
@@ -37,12 +38,4 @@ fn is_given(function: &StmtFunctionDef) -> bool {
             _ => false,
         }
     })
-}
-
-fn each_function<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt, &'a StmtFunctionDef)) {
-    scope::for_each_statement(body, &mut |stmt| match stmt {
-        Stmt::FunctionDef(function) => visit(stmt, function),
-        Stmt::ClassDef(class) => each_function(&class.body, visit),
-        _ => {}
-    });
 }

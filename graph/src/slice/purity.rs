@@ -212,7 +212,7 @@ impl<'a, 'r> Purity<'a, 'r> {
         let mut entered: FxHashMap<&'a str, Vec<_>> = FxHashMap::default();
         let modules: &'a Modules = resolver.modules();
         for (id, module) in modules.iter() {
-            each_function(module.syntax.body(), &mut |stmt, function| {
+            scope::for_each_function(module.syntax.body(), &mut |stmt, function| {
                 let line = module.syntax.source().line(stmt.start());
                 if ran[id.0 as usize].function(line).is_some() {
                     entered.entry(function.name.as_str()).or_default().push((id, function));
@@ -364,17 +364,6 @@ fn is_local_target(target: &Expr) -> bool {
         Expr::Starred(starred) => is_local_target(&starred.value),
         _ => false,
     }
-}
-
-fn each_function<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt, &'a StmtFunctionDef)) {
-    scope::for_each_statement(body, &mut |stmt| match stmt {
-        Stmt::FunctionDef(function) => {
-            visit(stmt, function);
-            each_function(&function.body, visit);
-        }
-        Stmt::ClassDef(class) => each_function(&class.body, visit),
-        _ => {}
-    });
 }
 
 #[cfg(test)]

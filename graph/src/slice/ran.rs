@@ -101,7 +101,7 @@ impl Ran {
         let first: Vec<u32> = of_defs.map(|(_, first)| first).collect();
         functions.extend(first);
         self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
-        each_function(syntax.body(), &mut |function| {
+        scope::for_each_function(syntax.body(), &mut |_, function| {
             let first = syntax.source().line(function.start());
             if decides(&function.name) || missed.contains(&first) {
                 return;
@@ -189,7 +189,7 @@ impl Ran {
             });
         };
         scan(syntax.body());
-        each_function(syntax.body(), &mut |function| scan(&function.body));
+        scope::for_each_function(syntax.body(), &mut |_, function| scan(&function.body));
         for line in silent {
             self.set(line);
         }
@@ -357,20 +357,9 @@ fn decides_early(test: &Expr) -> bool {
 fn first_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
     let line = |at| syntax.source().line(at);
     let mut found = Vec::new();
-    each_function(syntax.body(), &mut |function| {
+    scope::for_each_function(syntax.body(), &mut |_, function| {
         found.push((line(function.name.start()), line(function.start())));
     });
     found.retain(|(def, first)| def != first);
     found
-}
-
-fn each_function(body: &[Stmt], visit: &mut impl FnMut(&StmtFunctionDef)) {
-    scope::for_each_statement(body, &mut |stmt| match stmt {
-        Stmt::FunctionDef(function) => {
-            visit(function);
-            each_function(&function.body, visit);
-        }
-        Stmt::ClassDef(class) => each_function(&class.body, visit),
-        _ => {}
-    });
 }
