@@ -248,8 +248,9 @@ fn missing<'a>(
             }
         } else if classes.contains(&*line.block) {
             let is_asked = line.binds.iter().any(|name| asked.parts.contains(name.as_str()));
-            let is_lost = is_asked && own.defines(&line.block) && !own.has(line);
-            let is_lost = is_lost
+            let is_lost = is_asked
+                && own.defines(&line.block)
+                && !own.has(line)
                 && (is_wanted(support, file, &line.block)
                     || !is_of_another(support, file, &line.block, own));
             found.extend(is_lost.then_some(line));

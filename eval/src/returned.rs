@@ -5,6 +5,7 @@ use crate::{
     blocks::{Class, Line, Role},
     codebase::CodeFile,
     kept::words,
+    scorers::within,
     support::Support,
 };
 
@@ -38,7 +39,8 @@ pub fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), other: &s
 
 /// The files that ran and have all of what lines of a gist say of a block.
 fn homes<'a>(support: &Support<'a>, block: &str, lines: &[Line]) -> Vec<&'a CodeFile> {
-    let is_own = |line: &&Line| line.block == block && line.class != Class::Potential;
+    let block = [block.to_owned()];
+    let is_own = |line: &&Line| within(&line.block, &block) && line.class != Class::Potential;
     let own: Vec<&Line> = lines.iter().filter(is_own).collect();
     let has_all = |file: &&CodeFile| {
         support.executed.ran(&file.path) && own.iter().all(|line| file.outline.has(line))

@@ -41,7 +41,7 @@ pub struct Support<'a> {
     pub executed: &'a Executed,
     /// Blocks of the tests that are exchanged.
     pub tests: &'a [String],
-    /// Their files, and themselves.
+    /// The file and the block of each.
     pub places: &'a [(String, String)],
     /// Functions and classes at the top of their files that the command names, with these.
     pub named: &'a BTreeSet<(String, String)>,
@@ -52,7 +52,7 @@ pub struct Support<'a> {
 }
 
 impl Support<'_> {
-    /// Whether the command names something so.
+    /// Whether the command names something so, in whichever file: a gist has one namespace.
     pub(crate) fn names(&self, name: &str) -> bool {
         self.named.iter().any(|(_, named)| named == name)
     }
@@ -190,6 +190,9 @@ fn taken(
         let Some((name, is_outside)) = name.and_then(|name| Some((name, *given.get(name)?))) else {
             continue;
         };
+        if !is_new {
+            continue;
+        }
         let statement = &support.text[line.range.0..line.range.1];
         let value = statement.rsplit('=').next().unwrap_or_default().trim();
         let is_original = line.alias && codebase.has_block(value);
@@ -202,7 +205,7 @@ fn taken(
         } else {
             is_original && !is_named() || is_itself || is_back()
         };
-        if is_new && !honest {
+        if !honest {
             // An attribute of a module that the gist stands for is renamed with what it leads to.
             let plain = plain
                 .get_or_insert_with(|| support.under_original_names(Places::NamesAndAttributes));

@@ -14,6 +14,7 @@ mod flow;
 mod graph;
 mod handlers;
 mod importance;
+mod imported;
 mod lines;
 mod literals;
 mod load;
@@ -46,6 +47,7 @@ pub use importance::{
     Features, Focus, History, RankOptions, RankedClass, RankedModule, Ranking, Weights, call_graph,
     features, module_graph, rank,
 };
+pub use imported::imported;
 pub use lines::{LineGraph, LineId, Order};
 pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};

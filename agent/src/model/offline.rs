@@ -2,9 +2,9 @@
 //! other.
 //!
 //! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
-//! `execute` advises until it advises nothing new or a gist did what it should a few runs ago, go back to the best gist seen, minimize it where it may and that gist does what it
-//! should, and submit. It keeps no state, reads no file and cannot see the
-//! session.
+//! `execute` advises until it advises nothing new, or for a few more runs once a gist did what it
+//! should, go back to the best gist seen, minimize it where it may and that gist does what it should,
+//! and submit. It keeps no state, reads no file and cannot see the session.
 
 use serde_json::{Value, json};
 

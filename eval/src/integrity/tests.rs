@@ -176,7 +176,7 @@ fn classes_of_disguises() {
         "m = sys.modules.get(__name__)\nsetattr(m, 'show', f)",
         "class K: pass\nK.check = f",
         "class K: pass\nsetattr(K, 'check', f)",
-        // Whose something is.
+        // Of which module something says it is.
         "class K:\n    __module__ = 'json'",
         "class K:\n    def __module__(self): pass",
         "class K:\n    from json import loads as __module__",

@@ -48,7 +48,7 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
     found
 }
 
-/// Whether a statement only tells what the original defines in a module of its own of which one that is:
+/// Whether a statement only tells a definition of the original which of the repository's modules defines it:
 /// `Name.__module__ = "pkg.mod"`, or `__module__ = "pkg.mod"` in the body of that class.
 pub fn tells_home(line: &Line, codebase: &Codebase, is_internal: &dyn Fn(&str) -> bool) -> bool {
     let home = || {

@@ -237,3 +237,33 @@ fn a_class_of_the_command_has_no_namesake_s_table() {
         ],
     );
 }
+
+#[test]
+fn a_class_gets_back_its_name_with_all_that_is_its_own() {
+    const OWN: &str = "class Tool:\n    size = 1\n    def run(self):\n        return self.size\n";
+    const OTHER: &str = "class Tool:\n    size = 1\n    def run(self):\n        return 2\n";
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        ("pkg/lib.py", OTHER),
+        (
+            "test_tool.py",
+            "from pkg.lib import Tool as Other\n\n\nclass Tool:\n    size = 1\n    def run(self):\n        return self.size\n\n\ndef test_tool():\n    assert (Tool().run(), Other().run()) == (1, 2)\n",
+        ),
+    ];
+    let original = Original { files: FILES, command: "pytest test_tool.py::test_tool" };
+    let gist = format!(
+        "{OWN}Tool_tests = Tool\n{OTHER}Other = Tool\nTool = Tool_tests\ndef test_tool():\n    assert (Tool().run(), Other().run()) == (1, 2)\n"
+    );
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "with a method of another",
+                edits: &[("        return self.size\n", "        return 1\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

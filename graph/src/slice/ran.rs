@@ -2,6 +2,7 @@
 
 use ruff_python_ast::{
     Expr, Stmt, StmtFunctionDef,
+    name::Name,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange};
@@ -74,11 +75,18 @@ impl Ran {
     /// What a decorator compiles anew without itself begins at its `def`: such functions are known by their first
     /// lines as well.
     pub(crate) fn know_compiled_anew(&mut self, syntax: &Syntax) {
-        for (def, first) in first_lines(syntax) {
-            if let Some(called) = self.functions.get(&def).cloned() {
-                let known = self.functions.entry(first).or_insert_with(|| called.clone());
-                known.import |= called.import;
-                known.test |= called.test;
+        for (def, first, name) in first_lines(syntax) {
+            let called = self.functions.get(&def).filter(|called| *called.name == *name);
+            if let Some(called) = called.cloned() {
+                let known = self.functions.get(&first).cloned().unwrap_or_default();
+                let known = FunctionTrace {
+                    import: known.import | called.import,
+                    test: known.test | called.test,
+                    threaded: known.threaded | called.threaded,
+                    line: first,
+                    name: called.name,
+                };
+                self.functions.insert(first, known);
             }
         }
     }
@@ -97,8 +105,8 @@ impl Ran {
         let executed = executed.unwrap_or(&none);
         let heard = Heard::of(executed);
         let mut functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
-        let of_defs = first_lines(syntax).into_iter().filter(|(def, _)| functions.contains(def));
-        let first: Vec<u32> = of_defs.map(|(_, first)| first).collect();
+        let of_defs = first_lines(syntax).into_iter().filter(|(def, ..)| functions.contains(def));
+        let first: Vec<u32> = of_defs.map(|(_, first, _)| first).collect();
         functions.extend(first);
         self.functions.retain(|line, _| functions.contains(line) || missed.contains(line));
         scope::for_each_function(syntax.body(), &mut |_, function| {
@@ -353,13 +361,14 @@ fn decides_early(test: &Expr) -> bool {
     }
 }
 
-/// The lines of `def` of decorated functions, with their first lines.
-fn first_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
+/// The lines of `def` of decorated functions, with their first lines and their names.
+fn first_lines(syntax: &Syntax) -> Vec<(u32, u32, &Name)> {
     let line = |at| syntax.source().line(at);
     let mut found = Vec::new();
     scope::for_each_function(syntax.body(), &mut |_, function| {
-        found.push((line(function.name.start()), line(function.start())));
+        let (def, first) = (line(function.name.start()), line(function.start()));
+        found.push((def, first, &function.name.id));
     });
-    found.retain(|(def, first)| def != first);
+    found.retain(|(def, first, _)| def != first);
     found
 }

@@ -437,7 +437,9 @@ pub(super) fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut 
     }
     let imports = attempt.plan.kept.iter().filter(binds);
     let mut imports = imports.filter(|unit| matches!(unit.reason, Reason::Import(..))).peekable();
-    if imports.peek().is_none() || imported(&attempt.gist.text, name) {
+    let gist = || Source::new(attempt.gist_path, &*attempt.gist.text);
+    let is_imported = || graph::imported(gist()).contains(name);
+    if imports.peek().is_none() || is_imported() {
         return;
     }
     for unit in imports {
@@ -446,16 +448,6 @@ pub(super) fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut 
             add(&mut adjustments.demands, (module.clone(), name.to_owned()));
         }
     }
-}
-
-/// Whether an import at the top level of a gist, where each stands on a line, binds a name.
-fn imported(gist: &str, name: &str) -> bool {
-    let mut imports =
-        gist.lines().filter(|line| line.starts_with("import ") || line.starts_with("from "));
-    imports.any(|line| {
-        let mut parts = line.split([',', ' ']).filter(|part| !part.is_empty());
-        parts.any(|part| part == name)
-    })
 }
 
 /// Keeps uncalled methods of a name.

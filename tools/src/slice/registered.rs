@@ -17,7 +17,7 @@ pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &m
         .iter()
         .filter_map(|unit| Some((unit, plain(class(unit, attempt)?))))
         .collect();
-    let quoted = raised.message.split(['\'', '"']).skip(1).step_by(2);
+    let quoted = raised.message.split(['\'', '"']).skip(1);
     let told: BTreeSet<String> = quoted.map(plain).filter(|text| !text.is_empty()).collect();
     let directory = |unit: &Kept| Path::new(&unit.place.path).parent().map(Path::to_owned);
     let named = left_out.iter().filter(|(_, name)| told.contains(name));
@@ -26,7 +26,8 @@ pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &m
         return;
     }
     let texts = graph::literals(Source::new(attempt.gist_path, &*attempt.gist.text));
-    let texts: BTreeSet<String> = texts.iter().map(|text| plain(text)).collect();
+    let texts = texts.iter().map(|text| plain(text)).filter(|text| !text.is_empty());
+    let texts: BTreeSet<String> = texts.collect();
     for (unit, name) in left_out {
         let is_beside = || texts.contains(&name) && directories.contains(&directory(unit));
         if told.contains(&name) || is_beside() {

@@ -159,6 +159,7 @@ fn an_error_asks_for_what_it_names() {
     let class = r#"keep [{"line":70,"path":"pkg/mod.py"}]"#;
     asked("KeyError: 'ODD_ROW'", class);
     asked("ValueError: Unknown kind 'oddrow'.", class);
+    asked("LookupError: can't find 'odd_row'", class);
     asked("Failed: DID NOT RAISE <class 'KeyError'>", "conditions true");
     asked("AssertionError: KeyError not raised by get", "conditions true");
     asked(
