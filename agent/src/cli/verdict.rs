@@ -102,7 +102,7 @@ fn headline(text: &mut String, evaluation: &Evaluation, color: bool) {
 
 fn findings(text: &mut String, name: &str, findings: &[Finding]) {
     for finding in findings.iter().take(SHOWN) {
-        row(text, name, &format!("line {}: {}", finding.line, finding.evidence));
+        row(text, name, &finding.to_string());
     }
     if findings.len() > SHOWN {
         row(text, name, &format!("and {} more", findings.len() - SHOWN));

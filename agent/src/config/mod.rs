@@ -53,14 +53,14 @@ pub enum ConfigError {
         reason: String,
     },
     /// A key that is not among the defaults.
-    #[error("settings of {origin}: unknown key {key} (did you mean {nearest}?)")]
+    #[error("settings of {origin}: unknown key {key} ({hint})")]
     UnknownKey {
         /// The layer.
         origin: String,
         /// The key, dotted.
         key: String,
-        /// The known key that looks most like it.
-        nearest: String,
+        /// The known key that looks most like it, or where all are.
+        hint: String,
     },
     /// A value that the key cannot hold.
     #[error("settings of {origin}: {key}: {reason}")]
@@ -219,7 +219,7 @@ impl Config {
         let unknown = || ConfigError::UnknownKey {
             origin: origin.to_owned(),
             key: key.to_owned(),
-            nearest: nearest(key, origins.keys()),
+            hint: hint(key, origins.keys()),
         };
         if !origins.contains_key(key) {
             return Err(unknown());
@@ -261,13 +261,20 @@ fn flatten(table: &Table) -> Vec<(String, &Value)> {
     found
 }
 
-fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a String>) -> String {
+/// From where on a name looks like another.
+const LIKE: f64 = 0.8;
+
+fn hint<'a>(key: &str, known: impl Iterator<Item = &'a String>) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let closeness = |other: &str| {
         // A right name in the wrong section is as near as a slip of the pen in the right one.
         strsim::jaro_winkler(key, other).max(strsim::jaro_winkler(&last(key), &last(other)))
     };
-    known.max_by(|a, b| closeness(a).total_cmp(&closeness(b))).cloned().unwrap_or_default()
+    let near = known.filter(|other| closeness(other) > LIKE);
+    match near.max_by(|a, b| closeness(a).total_cmp(&closeness(b))) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => "`gistify config` lists all".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -323,6 +330,9 @@ mod tests {
     fn unknown_keys_name_the_nearest() {
         let expected = "settings of FILE: unknown key session.stesp (did you mean session.steps?)";
         check("[session]\nstesp = 7", &[], "", expected);
+        let expected =
+            "settings of --set nosuch.key=7: unknown key nosuch.key (`gistify config` lists all)";
+        check("", &["nosuch.key=7"], "", expected);
         let expected = "settings of --set steps=7: unknown key steps (did you mean session.steps?)";
         check("", &["steps=7"], "", expected);
     }

@@ -77,8 +77,7 @@ pub fn category(
 ) -> Option<Cause> {
     let cause = |category, evidence: String| Some(Cause { category, evidence });
     if let Some(violation) = integrity.violations.first() {
-        let evidence = format!("line {}: {}", violation.line, violation.evidence);
-        return cause(Category::IntegrityViolation, evidence);
+        return cause(Category::IntegrityViolation, violation.to_string());
     }
     if fidelity.score == 1 {
         return None;
