@@ -14,6 +14,10 @@ use crate::message::{Answer, Call, Message, ToolReply};
 /// Most runs after the first gist that does what the original does, whatever they come to: all are for smaller ones.
 const MOST_VERIFYING: usize = 3;
 
+/// Runs behind which a gist that does what the original does is made smaller once, or not again: with
+/// the trace, as many of a gist as long as its repository take ten times what the command does.
+const MANY: usize = 5;
+
 /// The deterministic writer.
 #[derive(Debug, Default)]
 pub struct Offline;
@@ -132,7 +136,10 @@ fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
 /// Whether enough was tried to make a gist smaller that does what it should.
 fn is_enough(attempts: &[Attempt<'_>]) -> bool {
     let first = attempts.iter().position(|attempt| attempt.same);
-    first.is_some_and(|first| attempts.len() - first > MOST_VERIFYING)
+    first.is_some_and(|first| {
+        let verifying = attempts.len() - first - 1;
+        verifying >= MOST_VERIFYING || verifying >= 1 && attempts.len() >= MANY
+    })
 }
 
 fn tried(events: &[Event<'_>], request: &Value) -> bool {
@@ -259,6 +266,29 @@ mod tests {
 
     #[test]
     fn does_not_try_for_ever_to_make_a_gist_smaller() {
+        /// How many runs there are where `outcomes` tell what each comes to.
+        fn check(outcomes: &str, expected: usize) {
+            let run = |at: usize, outcome| Attempt {
+                request: &Value::Null,
+                same: outcome == '+',
+                agreeing: 0,
+                advice: json!({"keep": [at]}),
+            };
+            let attempts: Vec<_> =
+                outcomes.chars().enumerate().map(|(at, outcome)| run(at, outcome)).collect();
+            let runs = (1..=attempts.len()).find(|runs| is_enough(&attempts[..*runs]));
+            assert_eq!(runs, Some(expected), "{outcomes}");
+        }
+        check("+-------", 4);
+        check("-+------", 5);
+        check("--+-----", 5);
+        check("---+----", 5);
+        check("-----+--", 7);
+        check("--++++++", 5);
+    }
+
+    #[test]
+    fn goes_back_to_what_worked_when_enough_was_tried() {
         let advised = |same: bool, advice: &str| json!({"same": same, "agreeing": u64::from(same), "advice": {"keep": [advice]}});
         let sliced = || ("slice", json!({}), false);
         let run = |same, advice| ("execute", advised(same, advice), false);

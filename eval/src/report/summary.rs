@@ -88,6 +88,8 @@ pub struct SuiteRow {
     pub writing_seconds: Option<f64>,
     /// Median of these seconds by the plain command's.
     pub writing_ratio: Option<f64>,
+    /// Largest of these ratios.
+    pub slowest_ratio: Option<f64>,
     /// Median seconds of scoring, references excluded.
     pub scoring_seconds: Option<f64>,
     /// Median of these seconds by the plain command's.
@@ -333,6 +335,7 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         |value: fn(&crate::Effort) -> f64| mean_of(&|row: &Row| row.effort.as_ref().map(value));
     let plain = |row: &Row| row.reference_seconds.filter(|&seconds| seconds > 0.0);
     let writing = |row: &Row| row.effort.as_ref().map(|effort| effort.wall_seconds);
+    let writing_ratios = of(&|row| Some(writing(row)? / plain(row)?));
     let passes = |row: &Row| row.pass_rate.filter(|&rate| rate > 0.0);
     let fidelities = of(&|row| row.fidelity);
     let slicing = scored.iter().filter_map(|row| row.effort.as_ref()?.slicing_cpu_seconds);
@@ -375,7 +378,8 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         tokens: median_of(&|row| row.tokens),
         lines_of_executed: median_of(&|row| row.lines_of_executed),
         writing_seconds: median_of(&writing),
-        writing_ratio: median_of(&|row| Some(writing(row)? / plain(row)?)),
+        writing_ratio: median(&writing_ratios),
+        slowest_ratio: writing_ratios.into_iter().max_by(f64::total_cmp),
         scoring_seconds: median_of(&|row| row.scoring_seconds),
         scoring_ratio: median_of(&|row| Some(row.scoring_seconds? / plain(row)?)),
         slicing_cpu_seconds: slicing.max_by(f64::total_cmp),

@@ -153,6 +153,10 @@ class _Recorder:
         # A plugin that shuffles tests by the clock would make each run another command.
         if getattr(option, "randomly_seed", None) == "default":
             option.randomly_seed, option.randomly_reorganize = 0, False
+        # Nobody reads what is printed of these failures, and to show the statement of each frame pytest
+        # parses its whole file: many times as long as the run itself where a long gist fails often.
+        if self._max_failures is not None:
+            option.tbstyle = "native"
 
     def pytest_make_collect_report(self, collector):
         outcome = yield

@@ -48,7 +48,8 @@ pub struct RunSpec<'a> {
     /// Top-level packages that the program has to do without, though pytest or a plugin of it may need
     /// its own; empty for an original.
     pub absent: &'a [String],
-    /// Failed phases of tests behind which pytest is told to stop; without, it runs them all.
+    /// Failed phases of tests behind which pytest is told to stop, and of which it shows no source;
+    /// without, it runs them all.
     pub max_failures: Option<usize>,
 }
 

@@ -232,6 +232,8 @@ fn a_run_stops_behind_the_test_with_which_enough_have_failed() {
     both_ends(|minor, environment| {
         let spec = project.spec(&sandbox, environment, &command);
         let all = execute(&spec).unwrap();
+        let shows_source = |run: &Execution| run.stdout.contains("\n>   ");
+        assert!(shows_source(&all), "3.{minor} {}", all.stdout);
         for (failed, last) in
             [(1, "test_p[2]"), (2, "test_xs"), (3, "test_b"), (4, "test_l"), (9, "TestU::test_u")]
         {
@@ -239,6 +241,7 @@ fn a_run_stops_behind_the_test_with_which_enough_have_failed() {
             let case = run.cases.last().unwrap();
             assert!(case.id.ends_with(last), "3.{minor} {failed} {}", case.id);
             assert!(run.complete && run.collected == all.collected, "3.{minor} {run:?}");
+            assert!(!shows_source(&run), "3.{minor} {}", run.stdout);
             // What the last test shows is what it shows where others follow.
             let whole = &all.cases[..run.cases.len()];
             assert_eq!(summary(&run.cases), summary(whole), "3.{minor} {failed}");
