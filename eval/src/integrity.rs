@@ -28,7 +28,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-pub use aliases::{Places, gist_names, without_aliases};
+pub use aliases::{Part, Places, gist_names, is_part, renamed_parts, without_aliases};
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;

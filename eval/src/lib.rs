@@ -36,6 +36,7 @@ mod names;
 mod observation;
 mod pruning;
 mod reference;
+mod renamed;
 mod report;
 mod reserved;
 mod resume;

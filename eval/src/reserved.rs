@@ -4,20 +4,16 @@
 //! Beside what tests define these are the names that they import from outside, and those of Python itself. Names
 //! that files of the package have too are left out: which of the two a gist means is told when it runs.
 
-use std::{
-    cell::LazyCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
 use crate::{
     blocks::{Line, Outline, Role},
     codebase::CodeFile,
-    integrity::{
-        Finding, Mention, Places, Rule, TestModules, Usage, imports, mentions, tells_home,
-    },
+    integrity::{Finding, Mention, Rule, TestModules, Usage, imports, mentions, tells_home},
     pruning::is_guard,
+    renamed::Renamed,
     scorers::within,
     support::Support,
 };
@@ -39,14 +35,13 @@ pub fn reached(
 ) -> Vec<Finding> {
     let owners = owners(support, files);
     let lines = &support.gist.lines;
-    let plain = LazyCell::new(|| support.under_original_names(Places::NamesAndAttributes));
+    let renamed = Renamed::of(support);
     let stands = |line: &Line| support.codebase.places(line).next().is_some();
     let is_invented = |at: usize| {
-        let renamed = || plain.lines.get(at).filter(|_| plain.lines.len() == lines.len());
         !within(&lines[at].block, support.tests)
             && !is_guard(&lines[at])
             && !stands(&lines[at])
-            && !renamed().is_some_and(stands)
+            && !renamed.stands(at)
     };
     let all: Vec<(Mention, usize)> = mentions(support.text)
         .into_iter()
@@ -90,7 +85,7 @@ pub fn reached(
             && is_invented(*at)
             && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
             && !told_at(line)
-            && !(plain.lines.len() == lines.len() && told_at(&plain.lines[*at]))
+            && !renamed.line(*at).is_some_and(told_at)
         {
             let is_asked = mention.usage == Usage::Asked;
             let what = if is_asked { "reached for" } else { "another thing" };

@@ -21,6 +21,7 @@ use crate::{
     kept::lost,
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
+    renamed::Renamed,
     reserved::reached,
     returned::is_given_back,
     scorers::{Executed, within},
@@ -173,7 +174,7 @@ fn taken(
 ) -> Vec<Finding> {
     let codebase = support.codebase;
     let mut findings = Vec::new();
-    let mut plain: Option<Outline> = None;
+    let renamed = Renamed::of(support);
     for (at, line) in support.gist.lines.iter().enumerate() {
         let (name, is_new) = match line.role {
             Role::Definition if !line.block.contains('.') => {
@@ -206,12 +207,7 @@ fn taken(
             is_original && !is_named() || is_itself || is_back()
         };
         if !honest {
-            // An attribute of a module that the gist stands for is renamed with what it leads to.
-            let plain = plain
-                .get_or_insert_with(|| support.under_original_names(Places::NamesAndAttributes));
-            let renamed =
-                plain.lines.get(at).filter(|_| plain.lines.len() == support.gist.lines.len());
-            if renamed.is_some_and(|renamed| codebase.places(renamed).next().is_some()) {
+            if renamed.stands(at) {
                 continue;
             }
             findings.push(Finding {
@@ -230,7 +226,7 @@ fn is_defined_after(gist: &Outline, at: usize, name: &str) -> bool {
 
 /// Lines that the original does not have and that change what tests reach by a module of theirs.
 fn by_modules(support: &Support<'_>, modules: &TestModules<'_>) -> Vec<Finding> {
-    let mut plain: Option<Outline> = None;
+    let renamed = Renamed::of(support);
     let mut findings = Vec::new();
     for (at, name) in replaced(support.text, modules, support.is_internal) {
         let lines = support.gist.lines.iter().enumerate();
@@ -243,11 +239,7 @@ fn by_modules(support: &Support<'_>, modules: &TestModules<'_>) -> Vec<Finding> 
         if within(&line.block, support.tests) || stands(line) {
             continue;
         }
-        let plain =
-            plain.get_or_insert_with(|| support.under_original_names(Places::NamesAndAttributes));
-        let renamed = plain.lines.get(number);
-        let renamed = renamed.filter(|_| plain.lines.len() == support.gist.lines.len());
-        if !renamed.is_some_and(stands) {
+        if !renamed.stands(number) {
             findings.push(Finding {
                 rule: Rule::ChangedSupport,
                 line: line.first,

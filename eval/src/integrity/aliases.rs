@@ -26,6 +26,8 @@ pub enum Places {
     Names,
     /// The same, and where a module from outside has another name than its own.
     NamesAndImports,
+    /// Where they are names of their own, and where a part of a module [has a longer one](Part).
+    NamesAndParts,
     /// Behind a dot as well: an attribute of a module that the gist stands for is renamed with it.
     NamesAndAttributes,
 }
@@ -40,10 +42,14 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<
         let all = syntax.body().iter().filter(|_| !bindings.has_star());
         let renamed = |stmt| match places {
             Places::NamesAndImports => renamed(stmt, &bindings),
-            Places::Names | Places::NamesAndAttributes => None,
+            _ => None,
         };
         let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
         let mut aliases: BTreeMap<&str, &str> = aliases.collect();
+        if places == Places::NamesAndParts && !bindings.has_star() {
+            let parts = parts(syntax.body(), &bindings);
+            aliases.extend(parts.map(|(_, name, local)| (local, name)));
+        }
         let gists = of_gist(syntax.body(), &bindings);
         let mut parts = BTreeMap::new();
         if let Some(originals) = originals {
@@ -111,6 +117,58 @@ fn renamed<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a 
     let is_longer = local.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
     let is_one = is_longer && bindings.is_only_imported(local);
     is_one.then(|| (local.as_str(), name.as_str()))
+}
+
+/// What is imported from a module under a longer name than it has there: `from module import name as
+/// name_mod` at the top level.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it is from.
+    pub module: String,
+    /// What it is called there.
+    pub name: String,
+    /// What it is called here.
+    pub local: String,
+}
+
+/// All of a text, each the only thing of its name.
+pub fn renamed_parts(text: &str) -> Vec<Part> {
+    graph::with_deep_stack(|| {
+        let syntax = Syntax::parse(graph::Source::new("gist", text));
+        let bindings = Bindings::of(syntax.body());
+        let all = parts(syntax.body(), &bindings);
+        let owned = all.map(|(module, name, local)| [module, name, local].map(str::to_owned));
+        owned.map(|[module, name, local]| Part { module, name, local }).collect()
+    })
+}
+
+/// Whether, at the top level of a text, an import gives that part its own name, and nothing else does.
+pub fn is_part(text: &str, part: &Part) -> bool {
+    graph::with_deep_stack(|| {
+        let syntax = Syntax::parse(graph::Source::new("original", text));
+        let full = Bindings::of(syntax.body()).resolve_at_top(&part.name);
+        full.flatten().is_some_and(|full| full == format!("{}.{}", part.module, part.name))
+    })
+}
+
+/// The module, the name and the longer name of each.
+fn parts<'a>(
+    body: &'a [Stmt],
+    bindings: &Bindings<'_>,
+) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
+    let imports = body.iter().filter_map(Stmt::as_import_from_stmt);
+    let imports = imports.filter(|import| import.level == 0);
+    let all = imports.filter_map(|import| Some((import.module.as_deref()?, &import.names)));
+    let all = all.flat_map(|(module, names)| {
+        let renamed =
+            names.iter().filter_map(|alias| Some((&alias.name, alias.asname.as_deref()?)));
+        renamed.map(move |(name, local)| (module, name.as_str(), local))
+    });
+    all.filter(|(_, name, local)| {
+        let is_longer = local.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+        let is_one = || bindings.resolve_at_top(local).flatten().is_some();
+        is_longer && bindings.is_only_imported(local) && is_one()
+    })
 }
 
 struct Finder<'a> {

@@ -267,3 +267,64 @@ fn a_class_gets_back_its_name_with_all_that_is_its_own() {
         ],
     );
 }
+
+#[test]
+fn a_line_may_call_what_it_imports_by_a_longer_name() {
+    let original = Original {
+        files: &[
+            ("lib/__init__.py", "from lib import places as path\n"),
+            (
+                "lib/places.py",
+                "from os.path import exists\n\n\ndef wrap(function):\n    return lambda *names: [function(name) for name in names]\n\n\nisdir = wrap(exists)\n",
+            ),
+            (
+                "tests/test_places.py",
+                "from os.path import dirname, isdir\n\nimport lib\n\n\ndef test_isdir():\n    assert lib.path.isdir(dirname(__file__)) == [True]\n\n\ndef test_other():\n    assert isdir(dirname(__file__))\n",
+            ),
+        ],
+        command: "pytest tests/test_places.py::test_isdir",
+    };
+    const GIST: &str = "import sys\nlib = sys.modules.get(__name__)\nfrom os.path import dirname\nfrom os.path import exists as exists_path\npath = sys.modules.get(__name__)\ndef wrap(function):\n    return lambda *names: [function(name) for name in names]\nisdir = wrap(exists_path)\ndef test_isdir():\n    assert lib.path.isdir(dirname(__file__)) == [True]\n";
+    const IMPORT: &str = "from os.path import exists as exists_path\n";
+    check(
+        &original,
+        GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another part of that module",
+                edits: &[(
+                    IMPORT,
+                    "from os.path import exists as exists_path, exists as exists_lib\n",
+                )],
+                expected: HONEST,
+            },
+            Case {
+                what: "a name that is no longer one of it",
+                edits: &[
+                    (IMPORT, "from os.path import exists as path_exists\n"),
+                    ("wrap(exists_path", "wrap(path_exists"),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "what has another value after the import",
+                edits: &[(
+                    IMPORT,
+                    "from os.path import exists as exists_path\nexists_path = bool\n",
+                )],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a part of that name from another module",
+                edits: &[(IMPORT, "from posixpath import exists as exists_path\n")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "another line than the original's",
+                edits: &[("wrap(exists_path)", "wrap(dirname)")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
