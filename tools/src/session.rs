@@ -8,7 +8,7 @@ mod gist;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -31,6 +31,7 @@ use crate::{
 };
 
 pub use gist::GistRun;
+use gist::Pristine;
 
 /// One task in work.
 pub struct Session {
@@ -94,6 +95,8 @@ pub struct Findings {
     pub gist: Option<Gist>,
     /// The same with its syntax tree, where it was edited.
     pub parsed: Parsed,
+    /// What gists take their places in, once one ran.
+    pub(crate) pristine: OnceLock<Arc<Pristine>>,
     /// The copy of the repository that shell commands run in, once there was one.
     pub shell: Option<PathBuf>,
     /// The stage of the work and what was gathered in it, where the work has stages.

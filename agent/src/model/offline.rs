@@ -15,8 +15,8 @@ use crate::message::{Answer, Call, Message, ToolReply};
 const MOST_VERIFYING: usize = 3;
 
 /// Runs behind which a gist that does what the original does is made smaller once, or not again: with
-/// the trace, as many of a gist as long as its repository take ten times what the command does.
-const MANY: usize = 5;
+/// the trace, one more of a gist as long as its repository comes to ten times what the command takes.
+const MANY: usize = 4;
 
 /// The deterministic writer.
 #[derive(Debug, Default)]
@@ -280,11 +280,11 @@ mod tests {
             assert_eq!(runs, Some(expected), "{outcomes}");
         }
         check("+-------", 4);
-        check("-+------", 5);
-        check("--+-----", 5);
+        check("-+------", 4);
+        check("--+-----", 4);
         check("---+----", 5);
         check("-----+--", 7);
-        check("--++++++", 5);
+        check("--++++++", 4);
     }
 
     #[test]
@@ -304,8 +304,6 @@ mod tests {
                 sliced(),
                 run(false, "d"),
                 sliced(),
-                run(false, "e"),
-                sliced(),
             ],
             &[
                 "trace {}",
@@ -316,8 +314,6 @@ mod tests {
                 r#"slice {"keep":["b"]}"#,
                 "execute {}",
                 r#"slice {"keep":["c"]}"#,
-                "execute {}",
-                r#"slice {"keep":["d"]}"#,
                 "execute {}",
                 r#"slice {"keep":["a"]}"#,
                 "submit {}",

@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,7 +17,6 @@ use crate::{
     slice::{Learned, PROBE_VARIABLE, Probed},
     tool::{Problem, ToolError},
     trace::{Observer, PATIENCE, TraceOptions, caught, trace_with},
-    workspace::Workspace,
 };
 
 /// One run of the command on the gist.
@@ -49,17 +49,11 @@ enum Purpose {
     Learn,
 }
 
-/// A copy of the repository, gone with this value, and which of its files a gist replaces.
-pub(crate) struct Pristine<'s> {
-    workspace: &'s Workspace,
+/// A copy of the repository that gists take their places in, and which of its files they replace.
+#[derive(Debug)]
+pub(crate) struct Pristine {
     directory: PathBuf,
     pub(crate) internal: Internal,
-}
-
-impl Drop for Pristine<'_> {
-    fn drop(&mut self) {
-        self.workspace.discard(&self.directory);
-    }
 }
 
 impl Session {
@@ -101,19 +95,22 @@ impl Session {
         })
     }
 
-    /// A copy of the repository as it is, for any number of gists to take their places in.
-    pub(crate) fn pristine(&self, trace: &Trace) -> Result<Pristine<'_>, ToolError> {
+    /// The repository as it is, for any number of gists to take their places in: none of them sees this copy,
+    /// so that one does for the whole session.
+    pub(crate) fn pristine(&self, trace: &Trace) -> Result<Arc<Pristine>, ToolError> {
+        if let Some(pristine) = self.findings.pristine.get() {
+            return Ok(pristine.clone());
+        }
         let directory = self.workspace.copy(&self.repository)?;
-        let (workspace, internal) = (&self.workspace, Internal::default());
-        let mut pristine = Pristine { workspace, directory, internal };
-        pristine.internal = Internal::of(trace, &pristine.directory, &self.command)?;
-        Ok(pristine)
+        let internal = Internal::of(trace, &directory, &self.command)?;
+        let pristine = Arc::new(Pristine { directory, internal });
+        Ok(self.findings.pristine.get_or_init(|| pristine).clone())
     }
 
     /// What the command does on a gist. One that takes far longer than the original will not end.
     pub(crate) fn run_on(
         &self,
-        pristine: &Pristine<'_>,
+        pristine: &Pristine,
         gist: &Gist,
         probed: Option<Probed>,
     ) -> Result<GistRun, ToolError> {
@@ -155,7 +152,7 @@ impl Session {
     /// it, and where its probes, if it has any, write to.
     fn in_its_place<T>(
         &self,
-        pristine: &Pristine<'_>,
+        pristine: &Pristine,
         text: &str,
         purpose: Purpose,
         run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
@@ -171,7 +168,7 @@ impl Session {
 
     fn laid_out<T>(
         &self,
-        pristine: &Pristine<'_>,
+        pristine: &Pristine,
         text: &str,
         purpose: Purpose,
         [into, scratch]: [&Path; 2],

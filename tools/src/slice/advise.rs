@@ -34,7 +34,8 @@ pub struct Attempt<'a> {
 /// First what the error itself or the name of a missing case asks for; where it names nothing, the effects that were left out; then what
 /// the errors ask for that the gist caught, which are listened for; then the innermost function that the error passed
 /// through, hooks, and the functions around it; then errors that the original caught as well; last the rungs of a
-/// ladder, each more conservative than the last request, so that the search ends.
+/// ladder, each more conservative than the last request, so that the search ends. It ends at once where the gist
+/// misses a file that it stands for.
 ///
 /// # Errors
 /// Those of listening.
@@ -64,10 +65,15 @@ pub fn advise<E>(
     // What was left out for being thought of no effect comes back before anything that is found by a run of its
     // own or a guess at a time.
     let careful = request.adjustments.impure && request.adjustments.side_effects;
+    let is_replaced = |raised: &Raised| mend::asks_for_replaced_files(raised, attempt);
+    if careful && difference.raised.as_ref().is_some_and(is_replaced) {
+        return Ok(None);
+    }
     if next == *request && careful {
         // What the original caught in the same place is asked when all others have been.
+        let heard = if request.listened { Vec::new() } else { caught()? };
         let (known, new): (Vec<Raised>, Vec<Raised>) =
-            caught()?.into_iter().partition(|raised| mend::is_known(raised, attempt));
+            heard.into_iter().partition(|raised| mend::is_known(raised, attempt));
         for raised in new {
             mend::named(&raised, attempt, &mut next.adjustments);
         }
@@ -80,7 +86,10 @@ pub fn advise<E>(
             known.iter().for_each(|raised| mend::named(raised, attempt, &mut next.adjustments));
         }
     }
-    let more = next != *request || climb(difference, attempt, &mut next);
+    let is_stuck = next == *request;
+    let more = !is_stuck || climb(difference, attempt, &mut next);
+    // From here on the gist only gets longer: it catches what it caught.
+    next.listened |= is_stuck && careful;
     Ok(more.then_some(next))
 }
 
@@ -101,11 +110,10 @@ fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest
         next.unprobed = true;
     } else if next.refine {
         next.refine = false;
-    } else if !adjustments.docstrings {
+    } else if !(adjustments.docstrings && adjustments.conditions && adjustments.annotations) {
+        // Hardly anything is left to hope for, and each costs a run.
         adjustments.docstrings = true;
-    } else if !adjustments.conditions {
         adjustments.conditions = true;
-    } else if !adjustments.annotations {
         adjustments.annotations = true;
     } else {
         return false;

@@ -112,6 +112,18 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
+/// Whether a file is missed that the gist stands for, or a directory of such files: no slice brings it back.
+pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let is_missing = matches!(raised.kind.as_str(), "FileNotFoundError" | "NotADirectoryError");
+    let gist = raised.frames.iter().find_map(|(file, ..)| file.strip_suffix(attempt.gist_path));
+    let missed = quoted(&raised.message, "directory: ").filter(|_| is_missing);
+    let (Some(root), Some(missed)) = (gist, missed) else { return false };
+    let Some(missed) = missed.strip_prefix(root) else { return false };
+    attempt.trace.files.iter().any(|file| {
+        file.path.strip_prefix(missed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
 /// Whether a message says that an object cannot be entered or left, as all versions of Python put it.
 fn asks_for_exit(message: &str) -> bool {
     message.contains("context manager protocol") || ENTERED.contains(&message)

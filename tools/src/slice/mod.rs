@@ -35,6 +35,8 @@ pub struct SliceRequest {
     pub again: bool,
     /// Run the gist without probes in its stubs: something minds them.
     pub unprobed: bool,
+    /// What errors that the gist catches ask for is known, and done.
+    pub listened: bool,
     /// How the slice deviates from the default.
     pub adjustments: Adjustments,
 }

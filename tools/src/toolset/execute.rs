@@ -1,5 +1,7 @@
 //! The tool that runs the command on the gist and says how that differs from the original.
 
+use std::cell::OnceCell;
+
 use graph::Trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +117,7 @@ fn advice(
     probed: Option<&Probed>,
     early: &[String],
 ) -> Result<Option<SliceRequest>, ToolError> {
-    let Findings { slicer: Some(_), request, plan: Some(plan), gist: Some(gist), .. } =
+    let Findings { slicer: Some(slicer), request, plan: Some(plan), gist: Some(gist), .. } =
         &session.findings
     else {
         return Ok(None);
@@ -123,13 +125,29 @@ fn advice(
     let gist_path = &session.gist_path();
     match difference {
         Some(difference) => {
-            let attempt = Attempt { trace, plan, gist, gist_path, probed, early, request };
             let text = probed.map_or(&gist.text, |probed| &probed.text);
-            advise(difference, &attempt, || match status {
+            let heard = OnceCell::new();
+            let listen = || match (heard.get(), status) {
                 // It would be listened to for as long.
-                Status::TimedOut => Ok(Vec::new()),
-                _ => session.caught(trace, text),
-            })
+                (_, Status::TimedOut) => Ok(Vec::new()),
+                (Some(heard), _) => Ok(Clone::clone(heard)),
+                _ => session.caught(trace, text).inspect(|found| drop(heard.set(found.clone()))),
+            };
+            let mut request = request.clone();
+            loop {
+                let attempt =
+                    Attempt { trace, plan, gist, gist_path, probed, early, request: &request };
+                match advise(difference, &attempt, listen)? {
+                    // What ran would run again.
+                    Some(next)
+                        if next.unprobed == request.unprobed
+                            && slicer.slice(&next).1.text == gist.text =>
+                    {
+                        request = next;
+                    }
+                    next => return Ok(next),
+                }
+            }
         }
         // What this run taught has not been made use of yet; a run will tell whether what only may
         // have an effect can go as well.

@@ -109,7 +109,6 @@ impl Tool for MinimizeTool {
             }
         }
         let gist = reduction.gist().clone();
-        drop(pristine);
         let reply =
             Reply::of(&Report { before, lines: gist.lines.len(), runs: runs.get(), complete });
         session.findings.gist = Some(gist);

@@ -17,6 +17,9 @@ const BODY: &str = "
 11         self.all]
 ";
 
+/// What comes last.
+const LAST: &str = "annotations true, conditions true, docstrings true";
+
 /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
 /// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
 /// (`missing ID`), or after another difference (`what`), behind ` caught ` with an error that the gist
@@ -115,6 +118,8 @@ fn changed(old: &SliceRequest, new: &SliceRequest) -> String {
         let fields = value["adjustments"].take();
         let mut all = value.as_object().expect("fields").clone();
         all.remove("adjustments");
+        // What that is for has a test of its own.
+        all.remove("listened");
         all.extend(fields.as_object().expect("fields").clone());
         all
     };
@@ -134,7 +139,7 @@ fn a_case_that_is_missing_asks_for_its_object() {
     let request = SliceRequest::default();
     let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
     check(&request, "missing pkg/mod.py::pkg.mod.other", kept);
-    check(&request, "missing pkg/mod.py::pkg.mod.get", "docstrings true");
+    check(&request, "missing pkg/mod.py::pkg.mod.get", LAST);
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn a_case_whose_name_is_made_of_a_module_asks_for_what_it_names_there() {
         check(&request, &format!("missing pkg/mod.py::{name}"), &told);
     }
     for name in ["test_pkg_mod_others", "test_apkg_mod_other", "test_pkg_other", "test_other"] {
-        check(&request, &format!("missing pkg/mod.py::{name}"), "docstrings true");
+        check(&request, &format!("missing pkg/mod.py::{name}"), LAST);
     }
 }
 
@@ -326,9 +331,20 @@ fn raised_after(
     plan: &Plan,
     text: &str,
     trace: &Trace,
-    (kind, message, line, function): (&str, &str, u32, &str),
+    raised: (&str, &str, u32, &str),
     request: &SliceRequest,
 ) -> SliceRequest {
+    advised(plan, text, trace, raised, request).expect("advice")
+}
+
+/// What is advised then, if anything.
+fn advised(
+    plan: &Plan,
+    text: &str,
+    trace: &Trace,
+    (kind, message, line, function): (&str, &str, u32, &str),
+    request: &SliceRequest,
+) -> Option<SliceRequest> {
     let found = Difference {
         what: What::Outcome,
         case: None,
@@ -344,8 +360,7 @@ fn raised_after(
     let gist = &gist(text);
     let (gist_path, early) = (GIST, &[][..]);
     let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
-    let next = advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list");
-    next.expect("advice")
+    advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list")
 }
 
 #[test]
@@ -424,7 +439,43 @@ fn an_error_that_names_nothing_keeps_whole_the_functions_on_its_way() {
     let both = r#"whole [{"line":9,"path":"pkg/mod.py"},{"line":3,"path":"pkg/mod.py"}]"#;
     check(&request, "ValueError: odd", both);
     request.adjustments.whole.push(place(3));
-    check(&request, "ValueError: odd", "docstrings true");
+    check(&request, "ValueError: odd", LAST);
+}
+
+#[test]
+fn what_a_gist_catches_is_listened_for_until_all_that_it_asks_for_is_done() {
+    let limit = "NameError: name 'LIMIT' is not defined";
+    let kept = r#"keep [{"line":20,"path":"pkg/mod.py"}]"#;
+    check(&SliceRequest::default(), &format!("status caught {limit}"), kept);
+    for (caught, is_done) in [(limit, false), ("ValueError: odd", true)] {
+        let next = after(&SliceRequest::default(), &format!("status caught {caught}"));
+        assert_eq!(next.expect("advice").listened, is_done, "{caught}");
+    }
+    let request = SliceRequest { listened: true, ..SliceRequest::default() };
+    check(&request, &format!("status caught {limit}"), LAST);
+    // An effect that comes back may have others.
+    let next = after(&without_effects(), "status caught ValueError: odd");
+    assert!(!next.expect("advice").listened);
+}
+
+#[test]
+fn the_search_ends_where_a_file_is_missed_that_the_gist_stands_for() {
+    let file = |path: &str| graph::FileTrace { path: path.to_owned(), ..Default::default() };
+    let trace = Trace { files: vec![file("pkg/parts/a.py")], ..Trace::default() };
+    let check = |missed: &str, kind: &str, ends: bool| {
+        let message = format!("[Errno 2] No such file or directory: '{missed}'");
+        let (text, raised) = (" 1 listdir(parts)\n", (kind, message.as_str(), 1, "<module>"));
+        let (plan, request) = (Plan::default(), SliceRequest::default());
+        let next = advised(&plan, text, &trace, raised, &request);
+        assert_eq!(next.is_none(), ends, "{kind} {missed}");
+    };
+    for missed in ["/run/pkg/parts/a.py", "/run/pkg/parts", "/run/pkg"] {
+        check(missed, "FileNotFoundError", true);
+        check(missed, "ValueError", false);
+    }
+    for other in ["/run/pkg/part", "/run/pkg/parts/b.py", "/tmp/pkg/parts", "pkg/parts"] {
+        check(other, "FileNotFoundError", false);
+    }
 }
 
 #[test]
@@ -510,8 +561,7 @@ fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
             "docstrings true",
             "unprobed true",
             "refine false",
-            "conditions true",
-            "annotations true",
+            "annotations true, conditions true",
         ]
     );
 }
@@ -520,5 +570,5 @@ fn every_rung_of_the_ladder_is_more_careful_than_the_last() {
 fn the_names_of_modules_are_written_out_only_where_they_may_show() {
     check(&SliceRequest::default(), "output", "module_names true");
     check(&SliceRequest::default(), "exception", "module_names true");
-    check(&SliceRequest::default(), "status", "docstrings true");
+    check(&SliceRequest::default(), "status", LAST);
 }
