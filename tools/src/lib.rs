@@ -60,7 +60,7 @@ pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Findings, GistRun, Session};
 pub use slice::{
     Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, What,
-    advise, difference,
+    advise, difference, own_words,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

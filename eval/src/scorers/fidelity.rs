@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tools::{Pattern, Status};
+use tools::{Pattern, Status, own_words};
 
 use crate::{
     expected::{Expected, ExpectedFailure, ExpectedPhase, fits_together},
@@ -274,8 +274,7 @@ fn compare_failure(
     }
 }
 
-/// pytest explains the assertions of test modules, and so those of a gist, but not those of a library:
-/// there the explanation is none of the exception's own message.
+/// Where only the gist's is explained, an exception's [own words](own_words) are its message.
 fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
     if expected.message.matches(&found.message) {
         return true;
@@ -283,12 +282,7 @@ fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
     if expected.kind != "AssertionError" || expected.explained || !found.explained {
         return false;
     }
-    let bare = if found.message.starts_with("assert ") {
-        ""
-    } else {
-        found.message.find("\nassert ").map_or(&found.message[..], |at| &found.message[..at])
-    };
-    expected.message.matches(bare)
+    expected.message.matches(own_words(&found.message))
 }
 
 fn compare_text(

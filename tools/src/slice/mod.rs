@@ -22,7 +22,7 @@ use graph::{Adjustments, Gist, Origin, Plan, SliceError, Sliceable, Source, Sour
 use serde::{Deserialize, Serialize};
 
 pub use advise::{Attempt, advise};
-pub use difference::{Difference, What, difference};
+pub use difference::{Difference, What, difference, own_words};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
 /// What a caller asks of a slice.

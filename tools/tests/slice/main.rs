@@ -244,7 +244,7 @@ mod differences {
     use super::{CaseReport, Execution, PhaseReport, Raised, Status, What, difference};
 
     /// A run of one line each: `case WHEN OUTCOME [KIND:MESSAGE] [out=TEXT] [err=TEXT] [log=TEXT]`,
-    /// `collection ID KIND:MESSAGE`, `status CODE`, `raised KIND:MESSAGE`, `stdout TEXT`.
+    /// `collection ID KIND:MESSAGE`, `status CODE`, `raised KIND:MESSAGE`, `stdout TEXT`; `~` is a space.
     fn run(text: &str) -> Execution {
         let mut execution = Execution {
             status: Status::Exited(0),
@@ -262,7 +262,8 @@ mod differences {
         };
         let raised = |text: &str| {
             let (kind, message) = text.split_once(':').expect("KIND:MESSAGE");
-            Raised { kind: kind.to_owned(), message: message.to_owned(), ..Raised::default() }
+            let message = message.replace('~', " ");
+            Raised { kind: kind.to_owned(), message, ..Raised::default() }
         };
         for line in text.split(", ") {
             let words: Vec<&str> = line.split(' ').collect();
@@ -321,6 +322,24 @@ mod differences {
         check("t call failed E:m, status 1", "t call failed E:m, status 1", "none");
         check("a call passed, b call passed", "b call passed, a call passed", "none");
         check("raised E:m, status 1", "raised E:m, status 1", "none");
+    }
+
+    #[test]
+    fn assertions_of_a_library_are_explained_in_a_gist_alone() {
+        let raised = |what: &str| format!("t call failed {what}");
+        let check = |original: &str, gist: &str, is_same: bool| {
+            let (original, gist) = (run(&raised(original)), run(&raised(gist)));
+            let found = difference(&original, None, &gist, &gist);
+            assert_eq!(found.is_none(), is_same, "{found:?}");
+        };
+        check("AssertionError:odd", "AssertionError:odd\nassert~None", true);
+        check("AssertionError:", "AssertionError:assert~None", true);
+        check("AssertionError:odd", "AssertionError:even\nassert~None", false);
+        check("AssertionError:odd", "AssertionError:", false);
+        check("AssertionError:assert~1", "AssertionError:assert~2", false);
+        check("AssertionError:odd\nassert~1", "AssertionError:odd\nassert~2", false);
+        check("AssertionError:odd\nassert~1", "AssertionError:odd", false);
+        check("ValueError:odd", "ValueError:odd\nassert~None", false);
     }
 
     #[test]
