@@ -186,6 +186,31 @@ def test_size():
 }
 
 #[test]
+fn a_message_of_the_package_s_own_assertion_that_is_read_is_out_of_reach() {
+    // pytest explains assertions of test modules, and a gist is one.
+    const READ: &str = "\
+#- pkg.py
+def root(value):
+    assert value >= 0
+    return value ** 0.5
+def told(value):
+    try:
+        return root(value)
+    except AssertionError as error:
+        return str(error)
+#- tests/test_root.py
+import pkg
+def test_told():
+    assert pkg.told(-3) == ''
+def test_raised():
+    assert pkg.root(-3) == 0
+";
+    check(READ, "tests/test_root.py::test_told", &OutOfReach("assert -3 >= 0"));
+    // What is only raised has the package's own words.
+    check(READ, "tests/test_root.py::test_raised", &Faithful("    assert value >= 0\n"));
+}
+
+#[test]
 fn a_function_that_its_decorator_compiles_anew_is_one_that_ran() {
     // What is compiled without its decorator begins at its `def`.
     const ANEW: &str = "\

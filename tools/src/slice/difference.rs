@@ -215,10 +215,9 @@ fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&Raised>) ->
         (Some(one), Some(two)) => {
             let other = other.map(|raised| raised.message.as_str());
             let fits = |message| fits(&one.message, other, message);
-            let is_explained =
-                || one.kind == "AssertionError" && own_words(&one.message) == one.message;
+            let is_bare = || one.kind == "AssertionError" && own_words(&one.message) == one.message;
             one.kind == two.kind
-                && (fits(&two.message) || is_explained() && fits(own_words(&two.message)))
+                && (fits(&two.message) || is_bare() && fits(own_words(&two.message)))
         }
         (one, two) => one.is_none() && two.is_none(),
     }
