@@ -17,7 +17,10 @@ use serde::{Deserialize, Serialize};
 
 pub use internal::Internal;
 
-use crate::command::{Command, Program};
+use crate::{
+    command::{Command, Program},
+    snapshot::in_parallel,
+};
 
 /// What to lay out, and where.
 #[derive(Debug, Clone, Copy)]
@@ -129,29 +132,7 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
         move |source| CandidateError::Write { path, source }
     };
     fs::create_dir_all(&directory).map_err(write(&directory))?;
-    let files = internal::files(spec.original)
-        .map_err(|(path, source)| CandidateError::Read { path, source })?;
-    let gone = gone(spec);
-    let mut kept: BTreeSet<String> = BTreeSet::new();
-    for path in &files {
-        if spec.internal.removed.contains(path) || is_bytecode(path) || *path == gist {
-            continue;
-        }
-        let (from, to) = (spec.original.join(path), directory.join(path));
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(write(parent))?;
-        }
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let cleaned = pytest_config::is_config(name)
-            .then(|| fs::read_to_string(&from).ok())
-            .flatten()
-            .and_then(|text| gone.cleaned(name, &text));
-        match cleaned {
-            Some(text) => fs::write(&to, text).map_err(write(&to))?,
-            None => copy(&from, &to, path)?,
-        }
-        kept.insert(path.clone());
-    }
+    let kept = files_kept(spec, &gist)?;
     let mut absent = spec.internal.tops.clone();
     for (package, name) in &spec.internal.packages {
         // A directory without `__init__.py` could still be imported, as an empty namespace package.
@@ -178,6 +159,37 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
     fs::write(&path, spec.gist).map_err(write(&path))?;
     let command = spec.command.for_gist(&gist);
     Ok(Candidate { directory, command, gist, absent: absent.into_iter().collect() })
+}
+
+/// Copies what a candidate keeps of the repository; gives the relative paths.
+fn files_kept(spec: &CandidateSpec<'_>, gist: &str) -> Result<Vec<String>, CandidateError> {
+    let mut files = internal::files(spec.original)
+        .map_err(|(path, source)| CandidateError::Read { path, source })?;
+    files
+        .retain(|path| !spec.internal.removed.contains(path) && !is_bytecode(path) && path != gist);
+    let directories: BTreeSet<&str> = files.iter().map(|path| split(path).0).collect();
+    for directory in directories {
+        let path = spec.into.join(directory);
+        fs::create_dir_all(&path).map_err(|source| CandidateError::Write { path, source })?;
+    }
+    let gone = gone(spec);
+    in_parallel(&files, |path| {
+        let (from, to) = (spec.original.join(path), spec.into.join(path));
+        let name = split(path).1;
+        let text = pytest_config::is_config(name).then(|| fs::read_to_string(&from).ok());
+        match text.flatten().and_then(|text| gone.cleaned(name, &text)) {
+            Some(text) => {
+                fs::write(&to, text).map_err(|source| CandidateError::Write { path: to, source })
+            }
+            None => copy(&from, &to, path),
+        }
+    })?;
+    Ok(files)
+}
+
+/// The directory of a relative path, and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Files that the command names: test modules, or the script or module that it starts.

@@ -31,7 +31,7 @@ pub struct Attempt<'a> {
 
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
-/// First what the error itself or the name of a missing case asks for; where it names nothing, the effects that were left out; then what
+/// First what the error itself or the names of missing cases ask for; where it names nothing, the effects that were left out; then what
 /// the errors ask for that the gist caught, which are listened for; then the innermost function that the error passed
 /// through, hooks, and the functions around it; then errors that the original caught as well; last the rungs of a
 /// ladder, each more conservative than the last request, so that the search ends. It ends at once where the gist
@@ -54,7 +54,8 @@ pub fn advise<E>(
         mend::shown(raised, attempt, &mut next.adjustments);
         mend::read(raised, attempt, &mut next.adjustments);
     }
-    if let Some(case) = difference.case.as_ref().filter(|_| difference.what == What::Missing) {
+    let is_missing = difference.what == What::Missing;
+    for case in difference.case.iter().chain(&difference.more).filter(|_| is_missing) {
         // An example of a docstring may be skipped, and still is a case.
         let object = case.rsplit("::").next().unwrap_or_default();
         for name in object.split('.').filter(|name| !name.is_empty()) {

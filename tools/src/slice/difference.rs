@@ -15,6 +15,9 @@ use crate::{
 /// Most characters of a text that a difference shows.
 const SHOWN: usize = 400;
 
+/// Most further cases that a difference names.
+const MORE: usize = 20;
+
 /// What differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,6 +45,9 @@ pub struct Difference {
     pub what: What,
     /// The case, where it is one's.
     pub case: Option<String>,
+    /// Further cases that are missing like this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
     /// What the original did.
     pub original: String,
     /// What the gist did.
@@ -83,11 +89,14 @@ pub fn difference(
     let told: BTreeMap<&str, &CaseReport> =
         gist.cases.iter().map(|case| case.id.as_str()).zip(&raw.cases).collect();
     let collected: BTreeSet<&str> = gist.collected.iter().map(String::as_str).collect();
-    let (mut missing, mut of_text, mut stopped) = (None, None, None);
+    let (mut missing, mut of_text, mut stopped) = (Vec::new(), None, None);
     for (&name, case) in &left {
         let Some(&other) = right.get(name) else {
-            let first = if collected.contains(name) { &mut stopped } else { &mut missing };
-            first.get_or_insert(name);
+            if collected.contains(name) {
+                stopped.get_or_insert(name);
+            } else {
+                missing.push(name);
+            }
             continue;
         };
         let told = told.get(name).copied().unwrap_or(other);
@@ -98,13 +107,15 @@ pub fn difference(
     }
     let ends = || between_ends(original, again, gist, raw);
     // What ended the run before its time says why they did not.
-    if let (Some(_), None, true) = (stopped, missing, original.status != gist.status) {
+    if stopped.is_some() && missing.is_empty() && original.status != gist.status {
         return ends();
     }
     let absent = |name| found(What::Missing, Some(name), "ran", &tail(gist), None);
+    let more = || missing.iter().skip(1).take(MORE).map(ToString::to_string).collect();
     let added = right.keys().find(|name| !left.contains_key(*name));
     missing
-        .map(absent)
+        .first()
+        .map(|name| Difference { more: more(), ..absent(name) })
         .or(of_text)
         .or_else(|| added.map(|name| found(What::Added, Some(name), "absent", "ran", None)))
         .or_else(|| stopped.map(absent))
@@ -199,6 +210,7 @@ fn found(
     Difference {
         what,
         case: case.map(str::to_owned),
+        more: Vec::new(),
         original: shown(&original[same..]),
         gist: shown(&gist[same..]),
         raised: raised.cloned(),

@@ -22,7 +22,7 @@ const LAST: &str = "annotations true, conditions true, docstrings true";
 
 /// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
 /// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
-/// (`missing ID`), or after another difference (`what`), behind ` caught ` with an error that the gist
+/// (`missing ID`, or several with `and`), or after another difference (`what`), behind ` caught ` with an error that the gist
 /// caught on line 7; shows what changed.
 #[track_caller]
 fn check(request: &SliceRequest, difference: &str, expected: &str) {
@@ -82,7 +82,7 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     };
     let caught: Vec<Raised> = raised(caught).into_iter().collect();
     let raised = raised(difference);
-    let missing = difference.strip_prefix("missing ");
+    let mut missing = difference.strip_prefix("missing ").map(|all| all.split(" and "));
     let found = Difference {
         what: match difference {
             _ if raised.is_some() => What::Outcome,
@@ -92,7 +92,8 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
             "output" => What::Output,
             other => panic!("{other} is not told apart"),
         },
-        case: missing.map(str::to_owned),
+        case: missing.as_mut().and_then(|all| all.next()).map(str::to_owned),
+        more: missing.into_iter().flatten().map(str::to_owned).collect(),
         original: String::new(),
         gist: String::new(),
         raised,
@@ -140,6 +141,8 @@ fn a_case_that_is_missing_asks_for_its_object() {
     let kept = r#"keep [{"line":30,"path":"pkg/mod.py"}]"#;
     check(&request, "missing pkg/mod.py::pkg.mod.other", kept);
     check(&request, "missing pkg/mod.py::pkg.mod.get", LAST);
+    let both = r#"keep [{"line":30,"path":"pkg/mod.py"},{"line":20,"path":"pkg/mod.py"}]"#;
+    check(&request, "missing pkg/mod.py::pkg.mod.other and pkg/mod.py::pkg.mod.LIMIT", both);
 }
 
 #[test]
@@ -292,6 +295,7 @@ fn what_the_original_caught_in_the_same_place_is_asked_last() {
         let found = Difference {
             what: What::Outcome,
             case: None,
+            more: Vec::new(),
             original: String::new(),
             gist: String::new(),
             raised: Some(raised("ValueError", "odd", 7, "f")),
@@ -348,6 +352,7 @@ fn advised(
     let found = Difference {
         what: What::Outcome,
         case: None,
+        more: Vec::new(),
         original: String::new(),
         gist: String::new(),
         raised: Some(Raised {

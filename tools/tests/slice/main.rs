@@ -306,7 +306,8 @@ mod differences {
         let found = difference(&run(original), None, &run(gist), &run(gist)).map_or(
             "none".to_owned(),
             |found| {
-                let case = found.case.unwrap_or_default();
+                let cases: Vec<String> = found.case.into_iter().chain(found.more).collect();
+                let case = cases.join(" and ");
                 let raised =
                     found.raised.map_or(String::new(), |raised| format!(" ({})", raised.kind));
                 let what = format!("{:?}", found.what).to_lowercase();
@@ -361,6 +362,11 @@ mod differences {
             "collection f:  | NameError: x (NameError)",
         );
         check("a call passed, b call passed", "a call passed", "missing b: ran | ");
+        check(
+            "a call passed, b call passed, c call passed",
+            "b call passed",
+            "missing a and c: ran | ",
+        );
         check(
             "a call passed, b call passed",
             "b call failed E:m",
