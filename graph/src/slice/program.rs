@@ -221,6 +221,8 @@ impl<'a> Program<'a> {
     fn prune(&self, module: ModuleId, stmt: &'a Stmt) -> Vec<Node<'a>> {
         let syntax = &self.modules.get(module).syntax;
         let pure = |expr: &Expr| self.is_pure(module, expr);
+        let pure_in_loops =
+            |expr: &Expr| !self.adjustments.conditions && self.purity.is_pure(module, expr);
         let vanishes = |stmt: &Stmt| self.is_internal_import(module, stmt);
         let path = syntax.source().path();
         let mut lines: Vec<u32> = self
@@ -243,6 +245,7 @@ impl<'a> Program<'a> {
         };
         let docstrings = self.adjustments.docstrings;
         Pruner::new(syntax, self.ran(module), &pure, &vanishes, docstrings, whole)
+            .with_pure_in_loops(&pure_in_loops)
             .with_generators(self.adjustments.impure && self.purity.generates)
             .statement(stmt)
     }

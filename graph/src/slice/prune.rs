@@ -55,6 +55,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) ran: &'p Ran,
     /// Whether evaluating an expression can change anything.
     pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
+    /// The same in the body of a `while`: without what a call changes the loop may never end.
+    pure_in_loops: &'p dyn Fn(&Expr) -> bool,
     /// Whether a statement imports nothing but what the gist itself contains.
     pub(crate) vanishes: &'p dyn Fn(&Stmt) -> bool,
     /// Keep docstrings.
@@ -78,8 +80,23 @@ impl<'a, 'p> Pruner<'a, 'p> {
         docstrings: bool,
         whole: Whole<'p>,
     ) -> Self {
-        let (generators, must, dead_end) = (false, &[][..], false);
-        Self { syntax, ran, pure, vanishes, docstrings, whole, generators, must, dead_end }
+        let (pure_in_loops, generators, must, dead_end) = (pure, false, &[][..], false);
+        Self {
+            syntax,
+            ran,
+            pure,
+            pure_in_loops,
+            vanishes,
+            docstrings,
+            whole,
+            generators,
+            must,
+            dead_end,
+        }
+    }
+
+    pub(crate) fn with_pure_in_loops(self, pure_in_loops: &'p dyn Fn(&Expr) -> bool) -> Self {
+        Self { pure_in_loops, ..self }
     }
 
     pub(crate) fn with_generators(self, generators: bool) -> Self {
@@ -188,7 +205,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             }
             _ if matches!(self.whole, Whole::Helper(_)) || decides(&function.name) => {
                 let pure: &dyn Fn(&Expr) -> bool = &|_| false;
-                return Pruner { pure, ..*self }.called(stmt, function, head);
+                return Pruner { pure, pure_in_loops: pure, ..*self }.called(stmt, function, head);
             }
             _ => {}
         }

@@ -383,6 +383,52 @@ python 9
 }
 
 #[test]
+fn a_condition_that_may_lead_out_of_a_loop_stays() {
+    check(
+        r#"
+--- adjustments
+{"impure": false}
+--- mod.py
++class Text:
++    def __init__(self, rows):
+*        self.rows = rows
++    def step(self):
+*        self.rows.pop()
+*        return self.rows is not None
++    def skip(self):
+*        if not self.step():
+-            return None
+*        while self.rows:
+*            for _ in range(1):
+*                if not self.step():
+-                    return None
+*        return self
+--- test_a.py
++from mod import Text
++def test_f():
+*    assert Text([1, 2]).skip()
+"#,
+        "test_a.py::test_f",
+        "
+ class Text:
+     def __init__(self, rows):
+         self.rows = rows
+     def step(self):
+         self.rows.pop()
+         return self.rows is not None
+     def skip(self):
+         while self.rows:
+             for _ in range(1):
+                 if not self.step():
+                     return None
+         return self
+ def test_f():
+     assert Text([1, 2]).skip()
+",
+    );
+}
+
+#[test]
 fn a_condition_that_waits_for_another_thread_stays() {
     check(
         r#"

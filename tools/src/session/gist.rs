@@ -36,6 +36,9 @@ pub struct GistRun {
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 
+/// The same of the CPU's time, which does not depend on what runs beside it: a loop without an end stops soon.
+const CPU_GRACE: Duration = Duration::from_secs(2);
+
 /// Phases of tests that may fail besides as many as the original's, where a run is to be learned from: what it
 /// agrees in is then the least that it would.
 const MORE_FAILURES: usize = 10;
@@ -47,6 +50,8 @@ enum Purpose {
     Verify,
     /// To tell what the next gist needs: probes are heard, and where many tests fail the rest is not waited for.
     Learn,
+    /// The same of what is caught on the way: that is seen by a tracer that may take many times as long.
+    Listen,
 }
 
 /// A copy of the repository that gists take their places in, and which of its files they replace.
@@ -86,7 +91,7 @@ impl Session {
     /// The errors that a gist raises under the command, those included that it catches.
     pub(crate) fn caught(&self, trace: &Trace, text: &str) -> Result<Vec<Raised>, ToolError> {
         let pristine = self.pristine(trace)?;
-        self.in_its_place(&pristine, text, Purpose::Learn, |candidate, spec, _| {
+        self.in_its_place(&pristine, text, Purpose::Listen, |candidate, spec, _| {
             match caught(spec, Path::new(&candidate.gist)) {
                 // The same text ran before: what is told is a hint, and its lack no failure.
                 Err(error) => Execution::spoiled(&error).map(|_| Vec::new()).ok_or(error),
@@ -181,17 +186,21 @@ impl Session {
         let mut variables = self.variables.clone();
         let original = self.findings.original.as_deref();
         let mut max_failures = None;
-        if purpose == Purpose::Learn {
+        if purpose != Purpose::Verify {
             variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
             max_failures = original.map(|run| run.failures() + MORE_FAILURES);
         }
         let usual = original.map_or(self.limits.wall, |run| run.wall);
         let wall = self.limits().wall.min(usual * SLOWER + GRACE);
+        let cpu = match original {
+            Some(run) if purpose != Purpose::Listen => run.cpu * SLOWER + CPU_GRACE,
+            _ => self.limits.cpu,
+        };
         let spec = RunSpec {
             variables: &variables,
             absent: &candidate.absent,
             max_failures,
-            limits: Limits { wall, ..self.limits },
+            limits: Limits { wall, cpu: cpu.min(self.limits.cpu), ..self.limits },
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
         Ok(run(&candidate, &spec, &log)?)

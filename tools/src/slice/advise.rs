@@ -31,11 +31,11 @@ pub struct Attempt<'a> {
 
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
 ///
-/// First what the error itself or the names of missing cases ask for; where it names nothing, the effects that were left out; then what
-/// the errors ask for that the gist caught, which are listened for; then the innermost function that the error passed
-/// through, hooks, and the functions around it; then errors that the original caught as well; last the rungs of a
-/// ladder, each more conservative than the last request, so that the search ends. It ends at once where the gist
-/// misses a file that it stands for.
+/// First what the error itself or the names of missing cases ask for; where they name nothing, the effects that were
+/// left out; then what the errors ask for that the gist caught, which are listened for; then docstrings that code
+/// takes for data; then the innermost function that the error passed through, hooks, and the functions around it;
+/// then errors that the original caught as well; last the rungs of a ladder, each more conservative than the last
+/// request, so that the search ends. It ends at once where the gist misses a file that it stands for.
 ///
 /// # Errors
 /// Those of listening.
@@ -62,6 +62,7 @@ pub fn advise<E>(
             mend::keep_binders(attempt, name, &mut next.adjustments);
         }
         mend::made_of(case, attempt, &mut next.adjustments);
+        mend::made_for(case, attempt, &mut next.adjustments);
     }
     // What was left out for being thought of no effect comes back before anything that is found by a run of its
     // own or a guess at a time.
@@ -77,6 +78,9 @@ pub fn advise<E>(
             heard.into_iter().partition(|raised| mend::is_known(raised, attempt));
         for raised in new {
             mend::named(&raised, attempt, &mut next.adjustments);
+        }
+        if next == *request && mend::made_of_docstrings(attempt) {
+            next.adjustments.docstrings = true;
         }
         if next == *request
             && let Some(raised) = &difference.raised

@@ -214,6 +214,26 @@ pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjus
     }
 }
 
+/// What was left out whose name is one in a missing case's, or its end: tests are made of a word of theirs and the
+/// name of what they test. Of names that end each other the longest.
+pub(super) fn made_for(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let (_, object) = case.split_once("::").unwrap_or(("", case));
+    let parts = object.split(['[', ']']).flat_map(|part| part.split("::"));
+    let dropped = || attempt.plan.dropped.iter().flat_map(|unit| &unit.binds);
+    for part in parts {
+        let ends = |name: &&String| {
+            let before = part.strip_suffix(name.as_str());
+            // A word begins behind what is no letter, or with a capital one.
+            before.is_some_and(|before| {
+                !before.ends_with(char::is_alphanumeric) || name.starts_with(char::is_uppercase)
+            })
+        };
+        if let Some(name) = dropped().filter(ends).max_by_key(|name| name.len()) {
+            keep_binders(attempt, name, adjustments);
+        }
+    }
+}
+
 /// What modules from outside ask of the repository's when they are loaded, where one of them failed at that: all
 /// that the original loaded from its first test on, and those of the package that failed.
 fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
@@ -351,6 +371,15 @@ fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 fn reads_docstrings(lines: &[&str]) -> bool {
     let texts = ["__doc__", "getdoc("];
     lines.iter().any(|line| texts.iter().any(|text| line.contains(text)))
+}
+
+/// Whether a line of the gist takes a docstring for data, as a grammar may be written in them: one that does more
+/// than give it to another object.
+pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
+    let is_given = |line: &str| line.contains("__doc__ = ") || line.contains("doc=");
+    let lines = attempt.gist.text.lines().zip(&attempt.gist.lines);
+    let mut own = lines.filter(|(_, line)| matches!(line.origin, Origin::Source(_)));
+    own.any(|(text, _)| reads_docstrings(&[text]) && !is_given(text))
 }
 
 /// What was loaded from the first test on beside a module that is asked for by name, where its package or another

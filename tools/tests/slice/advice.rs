@@ -153,7 +153,22 @@ fn a_case_whose_name_is_made_of_a_module_asks_for_what_it_names_there() {
         let told = format!("homes {other}, keep {other}");
         check(&request, &format!("missing pkg/mod.py::{name}"), &told);
     }
-    for name in ["test_pkg_mod_others", "test_apkg_mod_other", "test_pkg_other", "test_other"] {
+    let kept = format!("keep {other}");
+    for name in ["test_apkg_mod_other", "test_pkg_other", "test_other"] {
+        check(&request, &format!("missing pkg/mod.py::{name}"), &kept);
+    }
+    check(&request, "missing pkg/mod.py::test_pkg_mod_others", LAST);
+}
+
+#[test]
+fn a_case_whose_name_ends_with_that_of_what_it_tests_asks_for_that() {
+    let request = SliceRequest::default();
+    for name in ["RowTestOddRow::test", "test_OddRow", "test_all[OddRow]", "OddRowTest::of_OddRow"]
+    {
+        let kept = r#"keep [{"line":70,"path":"pkg/mod.py"}]"#;
+        check(&request, &format!("missing pkg/mod.py::{name}"), kept);
+    }
+    for name in ["test_another", "OddRowTest::test", "test_all[oddRow]", "test"] {
         check(&request, &format!("missing pkg/mod.py::{name}"), LAST);
     }
 }
@@ -312,11 +327,28 @@ fn what_the_original_caught_in_the_same_place_is_asked_last() {
 
 #[test]
 fn a_line_that_reads_a_docstring_asks_for_all_of_them() {
-    let text = " 1 def check(method):\n 2     assert method.__doc__\n 3     assert method\n";
+    let text = " 1 def check(method):\n 2     method.text.__doc__ = method.__doc__\n 3     assert method\n";
     for (line, docstrings) in [(2, true), (3, false)] {
         let raised = ("AssertionError", "assert None", line, "check");
         let next = raised_in(text, &Trace::default(), raised, &SliceRequest::default());
         assert_eq!(next.adjustments.docstrings, docstrings, "line {line}");
+    }
+}
+
+#[test]
+fn docstrings_that_code_takes_for_data_come_before_whole_functions() {
+    for (line, docstrings) in [
+        ("rules.append(rule.__doc__)", true),
+        ("text = inspect.getdoc(rule)", true),
+        ("other.__doc__ = rule.__doc__", false),
+        ("return property(get, doc=get.__doc__)", false),
+        ("rules.append(rule)", false),
+    ] {
+        let text = format!(" 1 def check(rule):\n 2     {line}\n 3     raise ValueError\n");
+        let raised = ("ValueError", "no rule", 3, "check");
+        let next = raised_in(&text, &Trace::default(), raised, &SliceRequest::default());
+        assert_eq!(next.adjustments.docstrings, docstrings, "{line}");
+        assert_eq!(next.adjustments.whole.is_empty(), docstrings, "{line}");
     }
 }
 

@@ -99,8 +99,8 @@ impl<'a> Pruner<'a, '_> {
         {
             return after;
         }
-        let mut clauses =
-            vec![self.clause(Head::While(repeat), self.closed_block(&repeat.body), &repeat.body)];
+        let body = Self { pure: self.pure_in_loops, ..*self }.closed_block(&repeat.body);
+        let mut clauses = vec![self.clause(Head::While(repeat), body, &repeat.body)];
         if !after.is_empty() {
             clauses.push(self.clause(Head::Else(&repeat.orelse), after, &repeat.orelse));
         }
