@@ -41,6 +41,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 }
                 Some(_) => {
                     keep_binders(attempt, &attribute, adjustments);
+                    keep_read_beside(raised, &attribute, attempt, adjustments);
                     for package in on_the_way(&attribute, attempt) {
                         add(&mut adjustments.namespaces, package.clone());
                         add(&mut adjustments.register, package);
@@ -449,8 +450,19 @@ fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adj
 /// Where the function around a line of a gist begins in the original.
 fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
     let lines: Vec<&str> = gist.text.lines().collect();
+    let mut head = head_of(&lines, line, function)?;
+    while head > 0 && lines[head - 1].trim_start().starts_with('@') {
+        head -= 1;
+    }
+    match &gist.lines.get(head)?.origin {
+        Origin::Source(place) => Some(place.clone()),
+        Origin::Glue(_) => None,
+    }
+}
+
+/// At which of its lines the function around a line of a gist begins.
+fn head_of(lines: &[&str], line: u32, function: &str) -> Option<usize> {
     let at = (line as usize).checked_sub(1)?;
-    let indent = |text: &str| text.len() - text.trim_start().len();
     let inner = indent(lines.get(at)?);
     let starts = |text: &str| {
         ["def ", "async def "].iter().any(|word| {
@@ -460,14 +472,47 @@ fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
                 .is_some_and(|rest| rest.starts_with(['(', '[']))
         })
     };
-    let mut head = (0..=at).rev().find(|&at| starts(lines[at]) && indent(lines[at]) <= inner)?;
-    while head > 0 && lines[head - 1].trim_start().starts_with('@') {
-        head -= 1;
+    (0..=at).rev().find(|&at| starts(lines[at]) && indent(lines[at]) <= inner)
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Keeps what else the function that missed an attribute of a module reads of that: each would be asked for in a run of
+/// its own.
+fn keep_read_beside(
+    raised: &Raised,
+    attribute: &str,
+    attempt: &Attempt<'_>,
+    adjustments: &mut Adjustments,
+) {
+    let lines: Vec<&str> = attempt.gist.text.lines().collect();
+    let Some(frame) = raised.frames.last() else { return };
+    let head = line_in(frame, attempt).and_then(|line| head_of(&lines, line, &frame.2));
+    let Some(head) = head else { return };
+    let ends = |line: &&&str| !line.is_empty() && indent(line) <= indent(lines[head]);
+    let body = lines[head + 1..].iter().take_while(|line| !ends(line));
+    let read: BTreeSet<&str> = body.flat_map(|line| attributes(line)).collect();
+    let dropped = || attempt.plan.dropped.iter();
+    let binds = |unit: &&Kept, name: &str| unit.binds.iter().any(|bound| bound == name);
+    let homes: BTreeSet<&str> = dropped()
+        .filter(|unit| binds(unit, attribute))
+        .map(|unit| unit.place.path.as_str())
+        .collect();
+    for unit in dropped().filter(|unit| homes.contains(unit.place.path.as_str())) {
+        if unit.binds.iter().any(|name| read.contains(name.as_str())) {
+            add(&mut adjustments.keep, unit.place.clone());
+        }
     }
-    match &gist.lines.get(head)?.origin {
-        Origin::Source(place) => Some(place.clone()),
-        Origin::Glue(_) => None,
-    }
+}
+
+/// What a line reads behind a dot.
+fn attributes(line: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.split('.')
+        .skip(1)
+        .map(move |rest| &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())])
 }
 
 /// Keeps what binds a name and was left out, as may be a part of an import that is there.

@@ -336,6 +336,31 @@ fn a_line_that_reads_a_docstring_asks_for_all_of_them() {
 }
 
 #[test]
+fn a_module_that_misses_an_attribute_is_asked_for_all_that_the_function_reads_of_it() {
+    let unit = |line, name: &str| Kept {
+        place: place(line),
+        last_line: line,
+        binds: vec![name.to_owned()],
+        reason: Reason::Unreferenced,
+    };
+    let elsewhere = graph::Place { path: "pkg/other.py".to_owned(), line: 40 };
+    let far = Kept { place: elsewhere, ..unit(40, "_rules") };
+    let dropped = vec![unit(10, "_tokens"), unit(20, "_rules"), unit(30, "_states"), far];
+    let plan = Plan { dropped, ..Plan::default() };
+    let text = " 1 def read(table):
+ 2     tokens = table._tokens
+ 3     for rule in table._rules.values():
+ 4         yield rule
+ 5 def states(table):
+ 6     return table._states
+";
+    let missing = "module 'concise' has no attribute '_tokens'";
+    let raised = ("AttributeError", missing, 2, "read");
+    let next = raised_after(&plan, text, &Trace::default(), raised, &SliceRequest::default());
+    assert_eq!(next.adjustments.keep, [place(10), place(20)]);
+}
+
+#[test]
 fn docstrings_that_code_takes_for_data_come_before_whole_functions() {
     for (line, docstrings) in [
         ("rules.append(rule.__doc__)", true),
