@@ -15,7 +15,7 @@ use tools::{Internal, Normalizer, Testimony, Watch, WitnessedCase, WitnessedEven
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::Codebase,
-    expected::{Expected, ExpectedPhase, fits_together},
+    expected::{Expected, ExpectedPhase},
     found::{exchanged, is_definition, rebound, slipped_in},
     helpers::Helpers,
     integrity::{Finding, Places, Rule, without_aliases},
@@ -247,11 +247,11 @@ impl Account {
             return Some("other phases run where a second runner runs it".to_owned());
         }
         let moved = (
-            fits_together(
+            tools::Pattern::fit_together(
                 phases.iter().map(|phase| &phase.stdout),
                 found.phases.iter().map(|phase| phase.stdout.as_str()),
             ),
-            fits_together(
+            tools::Pattern::fit_together(
                 phases.iter().map(|phase| &phase.stderr),
                 found.phases.iter().map(|phase| phase.stderr.as_str()),
             ),

@@ -50,6 +50,13 @@ pub struct ExpectedPhase {
     pub log: Pattern,
 }
 
+impl ExpectedPhase {
+    /// Whether something that it writes varies between runs of the original.
+    pub(crate) fn varies(&self) -> bool {
+        ![&self.stdout, &self.stderr, &self.log].into_iter().all(Pattern::is_exact)
+    }
+}
+
 /// An exception.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedFailure {
@@ -134,17 +141,6 @@ pub(crate) fn expect(runs: &[Observation]) -> (Expected, Option<Quarantine>) {
         raised: raised.unwrap_or_default(),
     };
     (expected, quarantine)
-}
-
-/// Whether what all phases of a case write fits together, though a phase's own may not: where it varies between
-/// runs of the original, it may be a thread that writes, and what one says at the end of a phase may come in the
-/// next.
-pub(crate) fn fits_together<'a>(
-    patterns: impl Iterator<Item = &'a Pattern> + Clone,
-    texts: impl Iterator<Item = &'a str>,
-) -> bool {
-    let varies = patterns.clone().any(|pattern| !pattern.is_exact());
-    varies && Pattern::joined(patterns).matches(&texts.collect::<String>())
 }
 
 fn merge_case(runs: &[&Vec<Phase>]) -> Result<Vec<ExpectedPhase>, String> {

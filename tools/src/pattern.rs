@@ -86,6 +86,17 @@ impl Pattern {
         Self(all)
     }
 
+    /// Whether what all phases of a case write fits together, though a phase's own may not: where it varies between
+    /// runs of the original, it may be a thread that writes, and what one says at the end of a phase may come in
+    /// the next.
+    pub fn fit_together<'a>(
+        patterns: impl Iterator<Item = &'a Self> + Clone,
+        texts: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        let varies = patterns.clone().any(|pattern| !pattern.is_exact());
+        varies && Self::joined(patterns).matches(&texts.collect::<String>())
+    }
+
     /// Whether nothing in it is masked.
     pub fn is_exact(&self) -> bool {
         self.0.iter().all(|piece| matches!(piece, Piece::Line(_)))

@@ -152,6 +152,12 @@ fn between_cases(
         let told = told.raised.as_ref();
         return Some(found(What::Outcome, name, &describe(one), &describe(two), told));
     }
+    let texts: [fn(&PhaseReport) -> &str; 3] =
+        [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
+    let moved = texts.map(|text| {
+        let wanted = wanted(case, varied, text);
+        Pattern::fit_together(wanted.iter(), other.phases.iter().map(text))
+    });
     for (at, ((one, two), told)) in phases().enumerate() {
         let varied = varied.and_then(|case| case.phases.get(at));
         let told = told.raised.as_ref();
@@ -160,15 +166,29 @@ fn between_cases(
             let (one, two) = (describe(one.raised.as_ref()), describe(two.raised.as_ref()));
             return Some(found(What::Exception, name, &one, &two, told));
         }
-        let texts: [fn(&PhaseReport) -> &str; 3] =
-            [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
-        for text in texts {
-            if !fits(text(one), varied.map(text), text(two)) {
+        for (text, moved) in texts.into_iter().zip(moved) {
+            if !moved && !fits(text(one), varied.map(text), text(two)) {
                 return Some(found(What::Output, name, text(one), text(two), None));
             }
         }
     }
     None
+}
+
+/// What each phase of a case writes, as far as two runs of the original agree.
+fn wanted(
+    case: &CaseReport,
+    varied: Option<&CaseReport>,
+    text: fn(&PhaseReport) -> &str,
+) -> Vec<Pattern> {
+    let again = |at| varied.and_then(|case: &CaseReport| case.phases.get(at)).map(text);
+    let runs = case.phases.iter().enumerate().map(|(at, phase)| (text(phase), again(at)));
+    runs.map(|(one, again)| Pattern::of([one].into_iter().chain(again))).collect()
+}
+
+/// Whether a case varies between two runs of the original.
+pub(crate) fn varies(id: &str, original: &Execution, again: &Execution) -> bool {
+    by_name(original).get(id) != by_name(again).get(id)
 }
 
 /// The first difference between how two runs ended, and what they printed where they have no cases.

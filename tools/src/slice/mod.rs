@@ -22,6 +22,7 @@ use graph::{Adjustments, Gist, Origin, Plan, SliceError, Sliceable, Source, Sour
 use serde::{Deserialize, Serialize};
 
 pub use advise::{Attempt, advise};
+pub(crate) use difference::varies;
 pub use difference::{Difference, What, difference, own_words};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 
