@@ -357,14 +357,14 @@ mod differences {
     #[test]
     fn what_a_thread_writes_may_come_in_the_next_phase() {
         let [first, again] =
-            ["1", "2"].map(|n| run(&format!("t call passed err={n}, t teardown passed")));
+            ["1", "2"].map(|n| run(&format!("t call passed err={n}\n, t teardown passed")));
         let differs = |gist: &str| {
             let gist = run(gist);
             difference(&first, Some(&again), &gist, &gist).map(|found| found.what)
         };
-        assert_eq!(differs("t call passed, t teardown passed err=3"), None);
+        assert_eq!(differs("t call passed, t teardown passed err=3\n"), None);
         assert_eq!(differs("t call passed, t teardown passed"), Some(What::Output));
-        let same = run("t call passed, t teardown passed err=1");
+        let same = run("t call passed, t teardown passed err=1\n");
         let found = difference(&first, Some(&first), &same, &same).map(|found| found.what);
         assert_eq!(found, Some(What::Output));
     }
