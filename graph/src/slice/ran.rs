@@ -94,16 +94,18 @@ impl Ran {
     /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
     /// class bodies and imports keep what the original run says: a gist leaves imports out. So do methods that
     /// [decide](decides), as long as they are called, and functions that were `missed` since, by their first lines.
+    /// Learns what the later run executed in a `__getattr__`, which others ask for more in a gist.
     pub(crate) fn narrow(
         &mut self,
         syntax: &Syntax,
         executed: Option<&Executed>,
         missed: &FxHashSet<u32>,
     ) {
-        self.original = Some(self.lines.clone());
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let heard = Heard::of(executed);
+        self.learn_answers(syntax, &heard);
+        self.original = Some(self.lines.clone());
         let mut functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
         let of_defs = first_lines(syntax).into_iter().filter(|(def, ..)| functions.contains(def));
         let first: Vec<u32> = of_defs.map(|(_, first, _)| first).collect();
@@ -145,6 +147,27 @@ impl Ran {
                 };
                 self.forget(syntax.source(), range, &heard, entered);
             });
+        });
+    }
+
+    /// Takes what a later run executed in a `__getattr__` for executed.
+    fn learn_answers(&mut self, syntax: &Syntax, heard: &Heard<'_>) {
+        scope::for_each_function(syntax.body(), &mut |_, function| {
+            if &function.name != "__getattr__" {
+                return;
+            }
+            let line = |at| syntax.source().line(at);
+            let first = line(function.start());
+            for stmt in &function.body {
+                let (from, to) = syntax.source().line_span(stmt.range());
+                for ran in (from..=to).filter(|line| heard.lines.contains(line)) {
+                    self.set(ran);
+                    let name = function.name.to_string();
+                    let called =
+                        FunctionTrace { line: first, name, import: true, ..Default::default() };
+                    self.functions.entry(first).or_insert(called);
+                }
+            }
         });
     }
 

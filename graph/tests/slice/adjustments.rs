@@ -102,6 +102,35 @@ fn stubs_are_those_that_were_asked_for() {
 }
 
 #[test]
+fn what_the_program_itself_does_is_no_mere_side_effect() {
+    check(
+        r#"
+--- adjustments
+{"side_effects": false}
+--- trace
+runs run.py __main__
+--- pkg/__init__.py
+--- pkg/cli.py
++import sys
++print('loaded')
++def main(args=None):
+*    print(args or sys.argv[1:])
+--- run.py
++import sys
++from pkg.cli import main
++sys.exit(main())
+"#,
+        "run.py",
+        "
+ import sys
+ def main(args=None):
+     print(args or sys.argv[1:])
+ sys.exit(main())
+",
+    );
+}
+
+#[test]
 fn a_function_can_be_kept_whole() {
     adjusts(
         r#"{"whole": [{"path": "pkg/mod.py", "line": 8}, {"path": "pkg/mod.py", "line": 5}]}"#,

@@ -99,34 +99,6 @@ fn the_file_of_another_module_is_computed_from_the_gist_s() {
 }
 
 #[test]
-fn the_getattr_of_a_module_answers_for_it() {
-    check(
-        "
---- pkg/__init__.py
-+def __getattr__(name):
-*    if name == 'answer':
-*        return 42
--    raise AttributeError(name)
---- test_a.py
-+import pkg
-+def test_f():
-*    assert pkg.answer == 42
-",
-        "test_a.py::test_f",
-        "
-+import sys
-+pkg = sys.modules.get(__name__)
- def __getattr__(name):
-     if name == 'answer':
-         return 42
-     raise AttributeError(name)
- def test_f():
-     assert pkg.answer == 42
-",
-    );
-}
-
-#[test]
 fn a_module_asked_by_a_string_gives_what_the_string_names() {
     check(
         "

@@ -14,6 +14,7 @@ mod dynamic;
 mod early;
 mod effects;
 mod functions;
+mod getattr;
 mod harness;
 mod hooks;
 mod imports;

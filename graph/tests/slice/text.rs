@@ -329,3 +329,41 @@ fn docstrings_of_a_module_whose_examples_run_stay_whole() {
         whole.iter().map(|line| format!(" {line}").trim_end().to_owned()).collect();
     of("test_a.py::test_f a.py::a.idle", &whole.join("\n"));
 }
+
+#[test]
+fn what_only_skipped_examples_name_is_a_case_all_the_same() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++def drawn(x):
+-    """Varies.
+-
+-    >>> drawn(1) # doctest: +SKIP
+-    """
+-    return x
++def idle(x):
+-    return x
++def used():
+-    """
+-    >>> used()
+-    1
+-    """
+*    return 1
+"#,
+        "pkg/mod.py pkg/mod.py::pkg.mod.drawn pkg/mod.py::pkg.mod.used",
+        r#"
+ def drawn(x):
+     """Varies.
+
+     >>> drawn(1) # doctest: +SKIP
+     """
+ def used():
+     """
+     >>> used()
+     1
+     """
+     return 1
+"#,
+    );
+}

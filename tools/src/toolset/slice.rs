@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     candidate::Internal,
     clock::process_cpu,
+    normalize::INTERNAL,
     session::Session,
     slice::{SliceRequest, Slicer},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
@@ -87,7 +88,12 @@ fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
     let collected: BTreeSet<Vec<String>> = cases
         .map(|case| {
             let id = case.id.split('[').next().unwrap_or_default();
-            id.split("::").skip(1).map(str::to_owned).collect()
+            let names: Vec<&str> = id.split("::").skip(1).collect();
+            // That of a doctest is its module's and the object's whose docstring it is.
+            let object =
+                names.first().and_then(|name| name.strip_prefix(INTERNAL)?.strip_prefix('.'));
+            let top = object.and_then(|object| object.split('.').next());
+            top.map_or(names, |top| vec![top]).into_iter().map(str::to_owned).collect()
         })
         .filter(|names: &Vec<String>| !names.is_empty())
         .collect();

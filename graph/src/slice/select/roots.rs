@@ -166,6 +166,7 @@ impl Search<'_, '_> {
                 if !acts(stmt) || ended() {
                     return None;
                 }
+                let acts = self.adjustments.side_effects || self.is_program(unit.module);
                 let mut globals = Vec::new();
                 let is_all = self.collect_changes(id, stmt, &mut globals);
                 if is_all && globals.is_empty() {
@@ -184,9 +185,16 @@ impl Search<'_, '_> {
                 if let Some(module) = self.outside_called(id, stmt) {
                     self.waiting_outside.entry(module).or_default().push(id);
                 }
-                self.adjustments.side_effects.then_some(Reason::SideEffect)
+                acts.then_some(Reason::SideEffect)
             }
         }
+    }
+
+    /// Whether a module is what the command runs: what it does is what it is run for.
+    fn is_program(&self, module: ModuleId) -> bool {
+        let program = self.program();
+        let file = program.trace.file(program.modules.get(module).path());
+        file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__"))
     }
 
     /// Whether a `raise` of a module-level statement ran that nothing around it there may have caught.
