@@ -22,6 +22,7 @@ mod reduce;
 mod render;
 mod scan;
 mod select;
+mod setters;
 
 use std::collections::BTreeSet;
 

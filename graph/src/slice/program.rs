@@ -182,6 +182,15 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
+    /// The classes that a call of a name of a module gives attributes to by name.
+    pub(crate) fn set_by_name(&self, home: ModuleId, name: &Name) -> FxHashSet<(ModuleId, Name)> {
+        let text = self.modules.get(home).syntax.source().text();
+        match text.contains("setattr(") {
+            true => self.purity.set_by_name(home, name),
+            false => FxHashSet::default(),
+        }
+    }
+
     /// What a call of a function of a module, or of a class of it, changes.
     pub(crate) fn changes(
         &self,

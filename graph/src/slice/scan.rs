@@ -62,6 +62,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) locals: Vec<Reference>,
     /// Attribute names, parameter names and keywords: what may be asked of an object.
     pub(crate) attributes: FxHashSet<Name>,
+    /// Those of them that are asked of what a variable holds, or an expression gives, but for methods' own objects.
+    pub(crate) asked_of_values: FxHashSet<Name>,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
     pub(crate) imports: Vec<InnerImport<'a>>,
@@ -400,6 +402,9 @@ impl<'a> Scanner<'a> {
         {
             self.scan.class_locals.insert((start, name.clone()));
         }
+        if matches!(found, Found::Local) && !matches!(name.as_str(), "self" | "cls") {
+            self.scan.asked_of_values.extend(chain.first().map(|(name, _)| name.clone()));
+        }
         let local = matches!(found, Found::Imported);
         if matches!(found, Found::Local)
             || local && chain.is_empty()
@@ -464,7 +469,10 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                 self.scan.attributes.extend(chain.iter().map(|(name, _)| name.clone()));
                 match base {
                     Expr::Name(name) => self.name(&name.id, name.range, chain, Usage::Load),
-                    _ => self.visit_expr(base),
+                    _ => {
+                        self.scan.asked_of_values.extend(chain.into_iter().next().map(|one| one.0));
+                        self.visit_expr(base);
+                    }
                 }
             }
             Expr::StringLiteral(text) => {

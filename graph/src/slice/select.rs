@@ -158,6 +158,7 @@ pub(crate) fn select<'a>(
             waiting: FxHashMap::default(),
             waiting_outside: FxHashMap::default(),
             attributes: FxHashSet::default(),
+            asked_of_values: FxHashSet::default(),
             strings: FxHashSet::default(),
             dotted_strings: FxHashSet::default(),
             generated: FxHashSet::default(),
@@ -245,6 +246,7 @@ struct Search<'a, 's> {
     /// Calls of a tests' module that may change the state of a module from outside, kept once that is used.
     waiting_outside: FxHashMap<String, Vec<UnitId>>,
     attributes: FxHashSet<Name>,
+    asked_of_values: FxHashSet<Name>,
     strings: FxHashSet<String>,
     /// Dotted names in strings that begin in the repository.
     dotted_strings: FxHashSet<String>,
@@ -351,6 +353,7 @@ impl<'a> Search<'a, '_> {
                 self.note_shown_exports(id);
             }
             self.attributes.extend(scan.attributes.iter().cloned());
+            self.asked_of_values.extend(scan.asked_of_values.iter().cloned());
             if self.program().is_support(module) {
                 self.attributes.extend(scan.parameters.iter().cloned());
             }

@@ -23,6 +23,7 @@ mod names;
 mod objects;
 mod prune;
 mod scopes;
+mod setters;
 mod support;
 mod text;
 mod unwritten;

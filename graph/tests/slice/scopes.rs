@@ -333,3 +333,49 @@ fn what_a_class_reads_before_it_binds_the_name_is_the_module_s() {
 ",
     );
 }
+
+#[test]
+fn modules_that_are_values_and_share_a_name_are_told_apart() {
+    check(
+        "
+--- trace
+holds pkg.one parse function pkg.one:parse
+holds pkg.two parse function pkg.two:parse
+--- pkg/__init__.py
+--- pkg/one.py
++def parse(text):
+*    return 1
+--- pkg/two.py
++def parse(text):
+*    return 2
+--- pkg/both.py
++from . import one, two
++STYLES = {1: one, 2: two}
++def parse(text):
+*    return [style.parse(text) for style in STYLES.values()]
+--- test_a.py
++from pkg.both import parse
++def test_f():
+*    assert parse('') == [1, 2]
+",
+        "test_a.py::test_f",
+        r#"
++import types
++one = types.ModuleType("pkg.one")
++two = types.ModuleType("pkg.two")
+ def parse(text):
+     return 1
++parse_one = parse
++vars(one).update(parse=parse_one)
+ def parse(text):
+     return 2
++parse_two = parse
++vars(two).update(parse=parse_two)
+ STYLES = {1: one, 2: two}
+ def parse(text):
+     return [style.parse(text) for style in STYLES.values()]
+ def test_f():
+     assert parse('') == [1, 2]
+"#,
+    );
+}

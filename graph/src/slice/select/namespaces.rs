@@ -64,8 +64,34 @@ impl Search<'_, '_> {
                 && !target().is_some_and(|target| self.is_idle_function(&target))
     }
 
+    /// Modules whose objects are passed around and that have the same name for different kept things, which code asks
+    /// of what may be any of them: each is an object of its own.
+    fn tell_apart(&mut self) {
+        let program = self.program();
+        let is_kept = |home: ModuleId, own: &Name| {
+            let mut binders = program.binders(home, own).into_iter();
+            binders.any(|unit| self.selection.chosen.contains_key(&unit))
+        };
+        let mut holders: BTreeMap<&Name, Vec<(Target, &String)>> = BTreeMap::new();
+        for module in &self.selection.escaped {
+            let Some(id) = program.modules.find(module) else { continue };
+            let names = program.resolver.names(id).into_iter();
+            for name in names.filter(|name| self.asked_of_values.contains(*name)) {
+                if let Some(Target::Own(home, own)) = program.resolver.resolve(id, name)
+                    && is_kept(home, &own)
+                {
+                    holders.entry(name).or_default().push((Target::Own(home, own), module));
+                }
+            }
+        }
+        let contended = holders.into_values().filter(|all| all.iter().any(|one| one.0 != all[0].0));
+        let modules: Vec<String> = contended.flatten().map(|(_, module)| module.clone()).collect();
+        self.selection.named.extend(modules);
+    }
+
     /// Names that kept code asks of a module whose object it holds: strings it mentions.
     pub(super) fn asked_by_name(&mut self) {
+        self.tell_apart();
         let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
         let held = escaped.iter().filter_map(|module| self.program().modules.find(module));
         let asking: FxHashSet<ModuleId> = held.chain(self.asking.iter().copied()).collect();

@@ -163,7 +163,13 @@ impl Search<'_, '_> {
                 // A `raise` that ran ended its module, and whoever imported that went on without it.
                 let ended =
                     || !program.is_support(unit.module) && self.ends_module(unit.module, stmt);
-                if !acts(stmt) || ended() {
+                if !acts(stmt) {
+                    for class in self.set_by_name(id, stmt) {
+                        self.waiting.entry(class).or_default().push(id);
+                    }
+                    return None;
+                }
+                if ended() {
                     return None;
                 }
                 let acts = self.adjustments.side_effects || self.is_program(unit.module);
@@ -187,6 +193,22 @@ impl Search<'_, '_> {
                 }
                 acts.then_some(Reason::SideEffect)
             }
+        }
+    }
+
+    /// Classes that a statement gives attributes to by making the object, or the result, that it binds.
+    fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> FxHashSet<(ModuleId, Name)> {
+        let value = match stmt {
+            Stmt::Assign(assign) => Some(assign.value.as_ref()),
+            Stmt::AnnAssign(assign) => assign.value.as_deref(),
+            _ => None,
+        };
+        let program = self.program();
+        let called = value.and_then(Expr::as_call_expr).and_then(|call| call.func.as_name_expr());
+        let target = called.and_then(|name| program.target(id, &name.id, false));
+        match target {
+            Some(Target::Own(home, name)) => program.set_by_name(home, &name),
+            _ => FxHashSet::default(),
         }
     }
 

@@ -1,0 +1,64 @@
+//! Classes that get their attributes by `setattr`.
+
+use super::check;
+
+#[test]
+fn what_an_object_gives_classes_by_name_when_it_is_made_comes_with_them() {
+    check(
+        "
+--- pkg/__init__.py
++from . import store, options
++from .options import Options
++options = Options()
+--- pkg/store.py
++class Store:
++    def first(self):
+*        return 1
++    def last(self):
+-        return 2
+--- pkg/options.py
++import pkg
++class Options:
++    def __init__(self):
++        self.choose(False)
++    def choose(self, back):
++        Store = pkg.store.Store
++        methods = {Store: {'get': Store.last if back else Store.first}}
++        for cls, named in methods.items():
++            for name, method in named.items():
++                setattr(cls, name, method)
+--- pkg/other.py
++class Other:
++    def __init__(self):
++        for name in ['a']:
++            setattr(self, name, 1)
++other = Other()
+--- test_a.py
++import pkg
++def test_f():
+*    assert pkg.store.Store().get() == 1
+",
+        "test_a.py::test_f",
+        "
++import sys
++pkg = store = sys.modules.get(__name__)
+ class Store:
+     def first(self):
+         return 1
+     def last(self):
+         return 2
+ class Options:
+     def __init__(self):
+         self.choose(False)
+     def choose(self, back):
+         Store = pkg.store.Store
+         methods = {Store: {'get': Store.last if back else Store.first}}
+         for cls, named in methods.items():
+             for name, method in named.items():
+                 setattr(cls, name, method)
+ options = Options()
+ def test_f():
+     assert pkg.store.Store().get() == 1
+",
+    );
+}
