@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 19;
+    const VERSION: u32 = 20;
 }
 
 impl Reference {

@@ -228,6 +228,10 @@ impl Normalizer {
             {
                 return word.to_owned();
             }
+            // A program tells its users the name of its file.
+            if self.names.contains(word) {
+                return format!("{INTERNAL}.py");
+            }
             let mut end = word.len();
             loop {
                 let prefix = &word[..end];
@@ -306,6 +310,7 @@ mod tests {
             ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
             ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),
             ("<Thing 'test_a'>", "<Thing 'concise'>"),
+            ("usage: app.py [-h]", "usage: concise.py [-h]"),
             ("module 'pkg' has no attribute 'x'", "module 'concise' has no attribute 'x'"),
             (
                 "Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\n  File \"<frozen runpy>\", line 88, in _run_code\n  File \"/w/original/src/pkg/app.py\", line 1, in <module>\nE\n",
@@ -323,6 +328,7 @@ mod tests {
             ("timeout 5s", "timeout 6s"),
             ("0x12", "0x13"),
             ("other.Thing", "concise.Thing"),
+            ("usage: other.py [-h]", "usage: concise.py [-h]"),
             ("/usr/lib/x.py:10", "/usr/lib/x.py:11"),
             ("File \"/usr/lib/x.py\", line 1", "File \"/usr/lib/x.py\", line 2"),
             ("my-pkg/1", "my-concise/1"),
