@@ -6,7 +6,7 @@
 mod against_symtable;
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, Identifier, Pattern, Stmt, StmtFunctionDef,
+    ExceptHandler, Expr, Identifier, Pattern, Stmt, StmtClassDef, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_pattern},
 };
@@ -371,6 +371,17 @@ pub fn for_each_function<'a>(
         Stmt::ClassDef(class) => for_each_function(&class.body, visit),
         _ => {}
     });
+}
+
+/// A class's own methods of these names.
+pub fn methods<'s>(
+    class: &'s StmtClassDef,
+    names: &[&str],
+) -> impl Iterator<Item = &'s StmtFunctionDef> {
+    class.body.iter().filter_map(move |stmt| match stmt {
+        Stmt::FunctionDef(method) if names.contains(&method.name.as_str()) => Some(method),
+        _ => None,
+    })
 }
 
 /// Names that functions anywhere below declare `global`.

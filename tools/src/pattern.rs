@@ -86,9 +86,8 @@ impl Pattern {
         Self(all)
     }
 
-    /// Whether what all phases of a case write fits together, though a phase's own may not: where it varies between
-    /// runs of the original, it may be a thread that writes, and what one says at the end of a phase may come in
-    /// the next.
+    /// Whether texts that follow one another fit together, though one of them may not fit its own pattern: where a
+    /// pattern is no exact text, a line at the end of one text may have come at the beginning of the next.
     pub fn fit_together<'a>(
         patterns: impl Iterator<Item = &'a Self> + Clone,
         texts: impl Iterator<Item = &'a str>,

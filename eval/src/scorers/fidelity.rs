@@ -28,7 +28,7 @@ pub struct Fidelity {
 }
 
 impl Fidelity {
-    /// Runs until such a verdict stands. Threads write when their turn comes, so that a text may differ by chance;
+    /// How often a gist may run before such a verdict stands. Threads write when their turn comes, so that a text may differ by chance;
     /// and what one writes between two phases, when pytest captures nothing, is in neither.
     pub(crate) fn tries(&self, expected: &Expected) -> usize {
         let varies = |id: &String| expected.cases.get(id).into_iter().flatten().any(|p| p.varies());

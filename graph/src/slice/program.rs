@@ -182,15 +182,6 @@ impl<'a> Program<'a> {
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// The classes that a call of a name of a module gives attributes to by name.
-    pub(crate) fn set_by_name(&self, home: ModuleId, name: &Name) -> FxHashSet<(ModuleId, Name)> {
-        let text = self.modules.get(home).syntax.source().text();
-        match text.contains("setattr(") {
-            true => self.purity.set_by_name(home, name),
-            false => FxHashSet::default(),
-        }
-    }
-
     /// What a call of a function of a module, or of a class of it, changes.
     pub(crate) fn changes(
         &self,
@@ -241,12 +232,12 @@ impl<'a> Program<'a> {
             .filter(|place| place.path == path)
             .map(|place| place.line)
             .collect();
-        // As the gist's own it is asked for more names than the original's was, by pytest for one; that of a class is
-        // once one of its objects is the gist's, and which of it that takes, a run of the gist tells.
-        let mut later = self.adjustments.executed.iter().flatten();
-        let heard = later.any(|one| one.path == path && one.kept.is_some());
+        // Whoever goes through a gist, as pytest does, asks it for names that nobody asked the original for: of the
+        // gist itself, and of its objects until a run tells what of their class's `__getattr__` that takes.
+        let is_heard = self.ran(module).is_heard;
         scope::for_each_function(std::slice::from_ref(stmt), &mut |inner, function| {
-            if &function.name == "__getattr__" && (!heard || inner.start() == stmt.start()) {
+            let is_module = inner.start() == stmt.start();
+            if &function.name == "__getattr__" && (is_module || !is_heard) {
                 lines.push(syntax.source().line(inner.start()));
             }
         });

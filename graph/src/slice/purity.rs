@@ -3,7 +3,7 @@
 //! Decided by analysis: syntax, the language's own builtins, and the executed bodies of the
 //! repository's functions. An expression that cannot be judged is impure.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, rc::Rc};
 
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtFunctionDef,
@@ -11,7 +11,7 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_expr},
 };
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{prune::own_yields, ran::Ran};
 use crate::{
@@ -205,6 +205,8 @@ pub(crate) struct Purity<'a, 'r> {
     /// Whether methods change what they are called on, by name.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
+    /// Classes that calls give attributes to, by what is called.
+    pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<FxHashSet<(ModuleId, Name)>>>>,
 }
 
 impl<'a, 'r> Purity<'a, 'r> {
@@ -222,8 +224,8 @@ impl<'a, 'r> Purity<'a, 'r> {
         let mut functions = entered.values().flatten().map(|(_, function)| function);
         let generates =
             functions.any(|one| one.decorator_list.is_empty() && !own_yields(&one.body).is_empty());
-        let (changing, judged) = Default::default();
-        Self { resolver, ran, entered, generates, changing, judged }
+        let (changing, judged, set) = Default::default();
+        Self { resolver, ran, entered, generates, changing, judged, set }
     }
 
     /// Whether evaluating an expression of a module changes nothing.

@@ -22,11 +22,13 @@ pub(crate) struct Ran {
     lines: Vec<bool>,
     /// Lines that ran before the first test, where the module itself did.
     early: Option<Vec<bool>>,
-    /// The lines of the original run, where a later one narrowed them.
+    /// The lines of the original run, where a later one narrowed them; with what that one [taught](Ran::learn_answers).
     original: Option<Vec<bool>>,
     functions: FxHashMap<u32, FunctionTrace>,
     raised: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
+    /// Whether a run of a gist told what of the module runs there, not only that it is taken to run as before.
+    pub(crate) is_heard: bool,
     /// Whether other functions and lines may run the next time.
     pub(crate) varies: bool,
 }
@@ -104,6 +106,7 @@ impl Ran {
         let none = Executed::default();
         let executed = executed.unwrap_or(&none);
         let heard = Heard::of(executed);
+        self.is_heard = heard.kept.is_some();
         self.learn_answers(syntax, &heard);
         self.original = Some(self.lines.clone());
         let mut functions: FxHashSet<u32> = executed.functions.iter().copied().collect();
@@ -150,24 +153,26 @@ impl Ran {
         });
     }
 
-    /// Takes what a later run executed in a `__getattr__` for executed.
+    /// Takes what a later run executed in a `__getattr__` for executed: before the tests, since it is who loads and
+    /// goes through the gist that asks it for more than the original was asked.
     fn learn_answers(&mut self, syntax: &Syntax, heard: &Heard<'_>) {
         scope::for_each_function(syntax.body(), &mut |_, function| {
             if &function.name != "__getattr__" {
                 return;
             }
             let line = |at| syntax.source().line(at);
-            let first = line(function.start());
-            for stmt in &function.body {
+            let lines = function.body.iter().flat_map(|stmt| {
                 let (from, to) = syntax.source().line_span(stmt.range());
-                for ran in (from..=to).filter(|line| heard.lines.contains(line)) {
-                    self.set(ran);
-                    let name = function.name.to_string();
-                    let called =
-                        FunctionTrace { line: first, name, import: true, ..Default::default() };
-                    self.functions.entry(first).or_insert(called);
-                }
+                from..=to
+            });
+            let ran: Vec<u32> = lines.filter(|line| heard.lines.contains(line)).collect();
+            if ran.is_empty() {
+                return;
             }
+            ran.into_iter().for_each(|line| self.set(line));
+            let (line, name) = (line(function.start()), function.name.to_string());
+            let called = FunctionTrace { line, name, import: true, ..Default::default() };
+            self.functions.entry(line).or_insert(called);
         });
     }
 

@@ -62,7 +62,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) locals: Vec<Reference>,
     /// Attribute names, parameter names and keywords: what may be asked of an object.
     pub(crate) attributes: FxHashSet<Name>,
-    /// Those of them that are asked of what a variable holds, or an expression gives, but for methods' own objects.
+    /// Those of them that are asked, first, of what a local variable holds or an expression gives; not what a method
+    /// asks of its own object.
     pub(crate) asked_of_values: FxHashSet<Name>,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
@@ -543,7 +544,7 @@ impl<'a> Visitor<'a> for Scanner<'a> {
 }
 
 /// What an expression begins with, and the attributes that it reads from there, in order.
-fn path(expr: &Expr) -> (&Expr, Chain) {
+pub(super) fn path(expr: &Expr) -> (&Expr, Chain) {
     let (mut base, mut chain) = (expr, Vec::new());
     while let Expr::Attribute(attribute) = base {
         chain.push((attribute.attr.id.clone(), Some(attribute.attr.range)));

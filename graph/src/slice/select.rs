@@ -57,7 +57,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) registered: FxHashSet<String>,
     /// Dotted strings that name something internal.
     pub(crate) dotted: FxHashSet<(String, Name)>,
-    /// Internal modules whose dotted name is a string of kept code.
+    /// Internal modules whose dotted name is a string of kept code, or whose object is asked for what others have
+    /// under the same name.
     pub(crate) named: FxHashSet<String>,
     /// Those whose place in the file system is asked for.
     pub(crate) placed: FxHashSet<String>,
@@ -283,6 +284,7 @@ impl<'a> Search<'a, '_> {
             }
             let escaped = self.selection.escaped.len();
             self.gone_through();
+            self.tell_apart();
             self.asked_by_name();
             if self.work.is_empty() && self.selection.escaped.len() == escaped {
                 return;
@@ -407,8 +409,8 @@ impl<'a> Search<'a, '_> {
 }
 
 impl Selection<'_> {
-    /// Whether a module must be an object of its own: its object is passed around, and kept code knows
-    /// its name.
+    /// Whether a module must be an object of its own: its object is passed around, and kept code knows its name, or
+    /// it has to be [told apart](Search::tell_apart).
     pub(crate) fn is_namespace(&self, module: &str) -> bool {
         self.escaped.contains(module) && self.named.contains(module)
     }

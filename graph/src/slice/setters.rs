@@ -1,57 +1,97 @@
-//! Which classes a call gives attributes to by `setattr`, wherever it has the classes from.
+//! Which classes a call gives attributes to by `setattr`, before the first test.
 //!
-//! A variable tells no name: whatever class of the repository the function mentions may be what it holds.
+//! A class may be named there, or be what a variable holds: then any class of the repository that is mentioned on the
+//! way may be it. What a function does to its parameters is not followed.
+
+use std::rc::Rc;
 
 use ruff_python_ast::{
-    Expr, ExprAttribute, Stmt, StmtClassDef, StmtFunctionDef,
+    Expr, Stmt, StmtClassDef, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashSet;
 
-use super::{changes::CallKind, inner::executed, purity::Purity};
-use crate::{module::ModuleId, resolve::Target, scope};
+use super::{
+    changes::CallKind,
+    inner::executed,
+    purity::{DEPTH, Purity},
+    scan::path,
+};
+use crate::{
+    module::{ModuleId, Modules},
+    resolve::Target,
+    scope,
+};
 
-/// Before the first test, and what it returns is not called.
+/// Before the first test; what it returns is not called.
 const CALL: CallKind = CallKind { early: true, again: 0 };
 
+type Class<'a> = (ModuleId, &'a StmtClassDef);
+
 impl<'a> Purity<'a, '_> {
-    /// The classes that making an object of a class, or calling a function, gives attributes to before the first
-    /// test, by what ran in it, in the methods that it calls on itself, and in the functions that it calls.
-    pub(crate) fn set_by_name(&self, home: ModuleId, name: &Name) -> FxHashSet<(ModuleId, Name)> {
-        let mut walk = Walk { found: FxHashSet::default(), seen: FxHashSet::default() };
-        match self.definition(home, name) {
-            Some(Stmt::FunctionDef(function)) => self.follow(home, None, function, &mut walk),
-            Some(Stmt::ClassDef(class)) => {
-                for method in ["__new__", "__init__"] {
-                    if let Some(function) = method_of(class, method) {
-                        self.follow(home, Some(class), function, &mut walk);
-                    }
-                }
-            }
-            _ => {}
+    /// The classes that a call of a name of a module, of a function or to make an object, gives attributes to: by what
+    /// ran in it, in the methods that it calls on the object, and in the functions that it calls.
+    pub(crate) fn set_by_name(
+        &self,
+        home: ModuleId,
+        name: &Name,
+    ) -> Rc<FxHashSet<(ModuleId, Name)>> {
+        let key = (home, name.clone());
+        if let Some(known) = self.set.borrow().get(&key) {
+            return Rc::clone(known);
         }
-        walk.found
+        let mut walk = Walk::default();
+        if let Some(function) = self.function(home, name) {
+            self.follow(home, None, function, &mut walk, 0);
+        } else if let Some(class) = self.class(home, name) {
+            for method in ["__new__", "__init__"] {
+                self.follow_method(class, method, &mut walk, 0);
+            }
+        }
+        let mut found = walk.named;
+        found.extend(walk.mentioned.into_iter().filter(|_| walk.by_variable));
+        let found = Rc::new(found);
+        self.set.borrow_mut().insert(key, Rc::clone(&found));
+        found
     }
 
-    fn definition(&self, home: ModuleId, name: &Name) -> Option<&'a Stmt> {
-        let modules: &'a crate::module::Modules = self.resolver.modules();
-        modules.get(home).syntax.body().iter().rev().find(|stmt| match stmt {
-            Stmt::FunctionDef(function) => &function.name.id == name,
-            Stmt::ClassDef(class) => &class.name.id == name,
-            _ => false,
+    fn class(&self, home: ModuleId, name: &Name) -> Option<Class<'a>> {
+        let modules: &'a Modules = self.resolver.modules();
+        modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
+            Stmt::ClassDef(class) if &class.name.id == name => Some((home, class)),
+            _ => None,
         })
     }
 
+    /// Follows a method of a class, or else that of a base of the repository's.
+    fn follow_method(&self, class: Class<'a>, name: &str, walk: &mut Walk, depth: u32) {
+        let (mut pending, mut seen) = (vec![class], FxHashSet::default());
+        while let Some((home, base)) = pending.pop() {
+            if !seen.insert((home, base.start())) {
+                continue;
+            }
+            if let Some(method) = scope::methods(base, &[name]).next() {
+                return self.follow(home, Some(class), method, walk, depth);
+            }
+            let bases = base.arguments.iter().flat_map(|arguments| &arguments.args);
+            let bases: Vec<Class<'a>> =
+                bases.filter_map(|base| self.class_at(home, base)).collect();
+            pending.extend(bases.into_iter().rev());
+        }
+    }
+
+    /// Follows a function of a module, called as a method of an object of a class, or as itself.
     fn follow(
         &self,
         home: ModuleId,
-        class: Option<&'a StmtClassDef>,
-        function: &'a StmtFunctionDef,
+        class: Option<Class<'a>>,
+        function: &StmtFunctionDef,
         walk: &mut Walk,
+        depth: u32,
     ) {
-        if !walk.seen.insert((home, function.start())) {
+        if depth > DEPTH || !walk.seen.insert((home, function.start())) {
             return;
         }
         let source = self.resolver.modules().get(home).syntax.source();
@@ -62,111 +102,92 @@ impl<'a> Purity<'a, '_> {
                 walk_stmt(&mut asked, stmt);
             }
         });
-        let local = scope::bound(&function.body).local;
-        let mut parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
-        let own = parameters.next();
-        let is_parameter =
-            |name: &Name| function.parameters.iter().any(|parameter| &parameter.name().id == name);
-        let is_variable = |name: &Name| local.contains(name) && !is_parameter(name);
-        if asked.set.iter().any(is_variable) {
-            let named = asked.chains.iter().filter(|(root, _)| !local.contains(root));
-            walk.found.extend(named.filter_map(|(root, chain)| self.class_at(home, root, chain)));
-        }
-        for (receiver, method) in &asked.called {
-            let method = match receiver {
-                Some(receiver) if Some(receiver) == own => {
-                    class.and_then(|class| method_of(class, method))
+        let variables = scope::bound(&function.body).local;
+        let parameters: Vec<&Name> =
+            function.parameters.iter().map(|parameter| &parameter.name().id).collect();
+        let is_local = |name: &Name| variables.contains(name) || parameters.contains(&name);
+        let named = |expr: &Expr| {
+            let root = path(expr).0.as_name_expr()?;
+            let (home, class) = self.class_at(home, expr).filter(|_| !is_local(&root.id))?;
+            Some((home, class.name.id.clone()))
+        };
+        walk.mentioned.extend(asked.mentioned.iter().filter_map(|expr| named(expr)));
+        walk.named.extend(asked.set.iter().filter_map(|expr| named(expr)));
+        walk.by_variable |= asked.set.iter().any(|expr| {
+            let root = path(expr).0.as_name_expr();
+            root.is_some_and(|root| variables.contains(&root.id) && !parameters.contains(&&root.id))
+        });
+        for callee in asked.called {
+            match (path(callee), class) {
+                ((Expr::Name(name), chain), _) if chain.is_empty() && !is_local(&name.id) => {
+                    if let Some(Target::Own(there, own)) = self.resolver.resolve(home, &name.id)
+                        && let Some(called) = self.function(there, &own)
+                    {
+                        self.follow(there, None, called, walk, depth + 1);
+                    }
                 }
-                _ => None,
-            };
-            if let Some(method) = method {
-                self.follow(home, class, method, walk);
-            }
-        }
-        for (_, name) in asked.called.iter().filter(|(receiver, _)| receiver.is_none()) {
-            if !local.contains(name)
-                && let Some(Target::Own(there, own)) = self.resolver.resolve(home, name)
-                && let Some(called) = self.function(there, &own)
-            {
-                self.follow(there, None, called, walk);
+                ((Expr::Name(object), chain), Some(class)) if chain.len() == 1 => {
+                    if parameters.first() == Some(&&object.id) {
+                        self.follow_method(class, &chain[0].0, walk, depth + 1);
+                    }
+                }
+                _ => {}
             }
         }
     }
 
-    /// The class that a name, or a chain of attributes of a module, stands for.
-    fn class_at(&self, home: ModuleId, root: &Name, chain: &[Name]) -> Option<(ModuleId, Name)> {
-        let mut target = self.resolver.resolve(home, root)?;
-        for attribute in chain {
+    /// The class of the repository that a name, or an attribute of a module, stands for.
+    fn class_at(&self, home: ModuleId, expr: &Expr) -> Option<Class<'a>> {
+        let (root, chain) = path(expr);
+        let mut target = self.resolver.resolve(home, &root.as_name_expr()?.id)?;
+        for (attribute, _) in &chain {
             let Target::Module(module) = target else { break };
             target = self.resolver.attribute(&module, attribute)?;
         }
         let Target::Own(there, name) = target else { return None };
-        matches!(self.definition(there, &name)?, Stmt::ClassDef(_)).then_some((there, name))
+        self.class(there, &name)
     }
 }
 
-fn method_of<'s>(class: &'s StmtClassDef, name: &str) -> Option<&'s StmtFunctionDef> {
-    class.body.iter().find_map(|stmt| match stmt {
-        Stmt::FunctionDef(function) if function.name.as_str() == name => Some(function),
-        _ => None,
-    })
-}
-
+#[derive(Default)]
 struct Walk {
-    found: FxHashSet<(ModuleId, Name)>,
+    /// Classes that `setattr` names.
+    named: FxHashSet<(ModuleId, Name)>,
+    /// All that are mentioned.
+    mentioned: FxHashSet<(ModuleId, Name)>,
+    /// Whether a variable stands for one of them.
+    by_variable: bool,
     seen: FxHashSet<(ModuleId, TextSize)>,
 }
 
 /// What executed statements call and mention.
 #[derive(Default)]
-struct Asked {
-    /// Names that `setattr` is called on.
-    set: Vec<Name>,
-    /// Names with the attributes asked of them, one after the other.
-    chains: Vec<(Name, Vec<Name>)>,
-    /// Called functions; of methods what they are called on, too.
-    called: Vec<(Option<Name>, Name)>,
+struct Asked<'v> {
+    /// What `setattr` is called on.
+    set: Vec<&'v Expr>,
+    mentioned: Vec<&'v Expr>,
+    called: Vec<&'v Expr>,
 }
 
-impl Asked {
-    fn chain(&mut self, outer: &ExprAttribute) -> Option<()> {
-        let mut chain = vec![outer.attr.id.clone()];
-        let mut expr = outer.value.as_ref();
-        while let Expr::Attribute(attribute) = expr {
-            chain.push(attribute.attr.id.clone());
-            expr = &attribute.value;
-        }
-        chain.reverse();
-        self.chains.push((expr.as_name_expr()?.id.clone(), chain));
-        Some(())
-    }
-}
-
-impl<'v> Visitor<'v> for Asked {
+impl<'v> Visitor<'v> for Asked<'v> {
     fn visit_stmt(&mut self, _: &'v Stmt) {}
 
     fn visit_expr(&mut self, expr: &'v Expr) {
         match expr {
-            Expr::Call(call) => match call.func.as_ref() {
-                Expr::Name(name) => {
-                    if name.id.as_str() == "setattr"
-                        && let Some(Expr::Name(given)) = call.arguments.args.first()
-                    {
-                        self.set.push(given.id.clone());
-                    }
-                    self.called.push((None, name.id.clone()));
-                }
-                Expr::Attribute(method) => {
-                    if let Expr::Name(receiver) = method.value.as_ref() {
-                        self.called.push((Some(receiver.id.clone()), method.attr.id.clone()));
-                    }
-                }
-                _ => {}
-            },
-            Expr::Attribute(attribute) => {
-                let _ = self.chain(attribute);
+            Expr::Call(call) => {
+                let sets = call.func.as_name_expr().is_some_and(|name| &name.id == "setattr");
+                self.set.extend(call.arguments.args.first().filter(|_| sets));
+                self.called.push(&call.func);
             }
-            Expr::Name(name) => self.chains.push((name.id.clone(), Vec::new())),
+            Expr::Attribute(_) | Expr::Name(_) => {
+                self.mentioned.push(expr);
+                if let (base, _) = path(expr)
+                    && !base.is_name_expr()
+                {
+                    self.visit_expr(base);
+                }
+                return;
+            }
             _ => {}
         }
         walk_expr(self, expr);

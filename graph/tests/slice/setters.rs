@@ -62,3 +62,56 @@ fn what_an_object_gives_classes_by_name_when_it_is_made_comes_with_them() {
 ",
     );
 }
+
+#[test]
+fn a_class_may_be_named_in_a_function_of_another_module_or_a_base() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/store.py
++class Store:
++    pass
++class Other:
++    pass
+--- pkg/install.py
++from . import store
++def install():
++    setattr(store.Store, 'get', lambda self: 1)
+--- pkg/options.py
++from .install import install
++class Base:
++    def __init__(self):
++        install()
++class Options(Base):
++    pass
++options = Options()
+--- pkg/plain.py
++class Plain:
++    def __init__(self):
++        setattr(self, 'a', 1)
++plain = Plain()
+--- test_a.py
++from pkg import options, plain
++from pkg.store import Store
++def test_f():
+*    assert Store().get() == 1
+",
+        "test_a.py::test_f",
+        "
++import sys
++store = sys.modules.get(__name__)
+ class Store:
+     pass
+ def install():
+     setattr(store.Store, 'get', lambda self: 1)
+ class Base:
+     def __init__(self):
+         install()
+ class Options(Base):
+     pass
+ options = Options()
+ def test_f():
+     assert Store().get() == 1
+",
+    );
+}

@@ -122,6 +122,10 @@ pub fn difference(
         .or_else(ends)
 }
 
+/// What a phase of a case writes.
+const TEXTS: [fn(&PhaseReport) -> &str; 3] =
+    [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
+
 /// The first difference between two runs of a case; `told` is the gist's in its own words.
 fn between_cases(
     case: &CaseReport,
@@ -152,12 +156,11 @@ fn between_cases(
         let told = told.raised.as_ref();
         return Some(found(What::Outcome, name, &describe(one), &describe(two), told));
     }
-    let texts: [fn(&PhaseReport) -> &str; 3] =
-        [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
-    let moved = texts.map(|text| {
+    let gist = other;
+    let moved = |text: fn(&PhaseReport) -> &str| {
         let wanted = wanted(case, varied, text);
-        Pattern::fit_together(wanted.iter(), other.phases.iter().map(text))
-    });
+        Pattern::fit_together(wanted.iter(), gist.phases.iter().map(text))
+    };
     for (at, ((one, two), told)) in phases().enumerate() {
         let varied = varied.and_then(|case| case.phases.get(at));
         let told = told.raised.as_ref();
@@ -166,8 +169,8 @@ fn between_cases(
             let (one, two) = (describe(one.raised.as_ref()), describe(two.raised.as_ref()));
             return Some(found(What::Exception, name, &one, &two, told));
         }
-        for (text, moved) in texts.into_iter().zip(moved) {
-            if !moved && !fits(text(one), varied.map(text), text(two)) {
+        for text in TEXTS {
+            if !fits(text(one), varied.map(text), text(two)) && !moved(text) {
                 return Some(found(What::Output, name, text(one), text(two), None));
             }
         }
@@ -186,9 +189,12 @@ fn wanted(
     runs.map(|(one, again)| Pattern::of([one].into_iter().chain(again))).collect()
 }
 
-/// Whether a case varies between two runs of the original.
+/// Whether what a case writes varies between two runs of the original.
 pub(crate) fn varies(id: &str, original: &Execution, again: &Execution) -> bool {
-    by_name(original).get(id) != by_name(again).get(id)
+    let case = |run| by_name(run).get(id).copied();
+    let (Some(case), varied) = (case(original), case(again)) else { return false };
+    let exact = |text| wanted(case, varied, text).iter().all(Pattern::is_exact);
+    !TEXTS.into_iter().all(exact)
 }
 
 /// The first difference between how two runs ended, and what they printed where they have no cases.

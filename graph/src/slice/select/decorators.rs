@@ -250,7 +250,7 @@ impl Search<'_, '_> {
             at += 1;
             let stmt = program.unit_at(home, start).map(|unit| program.get(unit).stmt);
             let Some(Stmt::ClassDef(class)) = stmt else { continue };
-            for method in methods(class, names) {
+            for method in scope::methods(class, names) {
                 if !found.iter().any(|(_, other)| other.name.id == method.name.id) {
                     found.push((home, method));
                 }
@@ -302,7 +302,7 @@ impl Search<'_, '_> {
                     _ => None,
                 });
                 let Some(definition) = definition else { continue };
-                for method in methods(definition, &hooks) {
+                for method in scope::methods(definition, &hooks) {
                     let line = program.modules.get(home).syntax.source().line(method.start());
                     if program.ran(home).function(line).is_some_and(|call| call.import) {
                         collect_stores(&method.body, &mut |name| {
@@ -314,16 +314,6 @@ impl Search<'_, '_> {
             }
         }
     }
-}
-
-fn methods<'s>(
-    class: &'s StmtClassDef,
-    names: &[&str],
-) -> impl Iterator<Item = &'s StmtFunctionDef> {
-    class.body.iter().filter_map(move |stmt| match stmt {
-        Stmt::FunctionDef(method) if names.contains(&method.name.as_str()) => Some(method),
-        _ => None,
-    })
 }
 
 fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {

@@ -66,7 +66,7 @@ impl Search<'_, '_> {
 
     /// Modules whose objects are passed around and that have the same name for different kept things, which code asks
     /// of what may be any of them: each is an object of its own.
-    fn tell_apart(&mut self) {
+    pub(super) fn tell_apart(&mut self) {
         let program = self.program();
         let is_kept = |home: ModuleId, own: &Name| {
             let mut binders = program.binders(home, own).into_iter();
@@ -91,7 +91,6 @@ impl Search<'_, '_> {
 
     /// Names that kept code asks of a module whose object it holds: strings it mentions.
     pub(super) fn asked_by_name(&mut self) {
-        self.tell_apart();
         let escaped: Vec<String> = self.selection.escaped.iter().cloned().collect();
         let held = escaped.iter().filter_map(|module| self.program().modules.find(module));
         let asking: FxHashSet<ModuleId> = held.chain(self.asking.iter().copied()).collect();

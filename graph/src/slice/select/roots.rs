@@ -2,6 +2,8 @@
 //!
 //! Statements that only change a global wait here until that global is needed.
 
+use std::rc::Rc;
+
 use super::{super::changes::CallKind, *};
 use crate::trace::Fixture;
 
@@ -160,19 +162,17 @@ impl Search<'_, '_> {
                 called.then_some(Reason::Called)
             }
             stmt => {
-                // A `raise` that ran ended its module, and whoever imported that went on without it.
-                let ended =
-                    || !program.is_support(unit.module) && self.ends_module(unit.module, stmt);
                 if !acts(stmt) {
-                    for class in self.set_by_name(id, stmt) {
-                        self.waiting.entry(class).or_default().push(id);
+                    for class in self.set_by_name(id, stmt).iter() {
+                        self.waiting.entry(class.clone()).or_default().push(id);
                     }
                     return None;
                 }
-                if ended() {
+                // A `raise` that ran ended its module, and whoever imported that went on without it.
+                if !program.is_support(unit.module) && self.ends_module(unit.module, stmt) {
                     return None;
                 }
-                let acts = self.adjustments.side_effects || self.is_program(unit.module);
+                let is_root = self.adjustments.side_effects || self.is_program(unit.module);
                 let mut globals = Vec::new();
                 let is_all = self.collect_changes(id, stmt, &mut globals);
                 if is_all && globals.is_empty() {
@@ -191,13 +191,13 @@ impl Search<'_, '_> {
                 if let Some(module) = self.outside_called(id, stmt) {
                     self.waiting_outside.entry(module).or_default().push(id);
                 }
-                acts.then_some(Reason::SideEffect)
+                is_root.then_some(Reason::SideEffect)
             }
         }
     }
 
     /// Classes that a statement gives attributes to by making the object, or the result, that it binds.
-    fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> FxHashSet<(ModuleId, Name)> {
+    fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> Rc<FxHashSet<(ModuleId, Name)>> {
         let value = match stmt {
             Stmt::Assign(assign) => Some(assign.value.as_ref()),
             Stmt::AnnAssign(assign) => assign.value.as_deref(),
@@ -207,8 +207,8 @@ impl Search<'_, '_> {
         let called = value.and_then(Expr::as_call_expr).and_then(|call| call.func.as_name_expr());
         let target = called.and_then(|name| program.target(id, &name.id, false));
         match target {
-            Some(Target::Own(home, name)) => program.set_by_name(home, &name),
-            _ => FxHashSet::default(),
+            Some(Target::Own(home, name)) => program.purity.set_by_name(home, &name),
+            _ => Rc::default(),
         }
     }
 
