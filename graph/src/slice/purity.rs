@@ -11,9 +11,9 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_expr},
 };
 use ruff_text_size::Ranged;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{prune::own_yields, ran::Ran};
+use super::{prune::own_yields, ran::Ran, setters::Classes};
 use crate::{
     module::{ModuleId, Modules},
     resolve::{Resolver, Target},
@@ -206,7 +206,7 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
     /// Classes that calls give attributes to, by what is called.
-    pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<FxHashSet<(ModuleId, Name)>>>>,
+    pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<Classes>>>,
 }
 
 impl<'a, 'r> Purity<'a, 'r> {

@@ -28,16 +28,15 @@ use crate::{
 /// Before the first test; what it returns is not called.
 const CALL: CallKind = CallKind { early: true, again: 0 };
 
+/// Classes, by the module that defines them and their names.
+pub(crate) type Classes = FxHashSet<(ModuleId, Name)>;
+
 type Class<'a> = (ModuleId, &'a StmtClassDef);
 
 impl<'a> Purity<'a, '_> {
     /// The classes that a call of a name of a module, of a function or to make an object, gives attributes to: by what
     /// ran in it, in the methods that it calls on the object, and in the functions that it calls.
-    pub(crate) fn set_by_name(
-        &self,
-        home: ModuleId,
-        name: &Name,
-    ) -> Rc<FxHashSet<(ModuleId, Name)>> {
+    pub(crate) fn set_by_name(&self, home: ModuleId, name: &Name) -> Rc<Classes> {
         let key = (home, name.clone());
         if let Some(known) = self.set.borrow().get(&key) {
             return Rc::clone(known);
@@ -126,10 +125,10 @@ impl<'a> Purity<'a, '_> {
                         self.follow(there, None, called, walk, depth + 1);
                     }
                 }
-                ((Expr::Name(object), chain), Some(class)) if chain.len() == 1 => {
-                    if parameters.first() == Some(&&object.id) {
-                        self.follow_method(class, &chain[0].0, walk, depth + 1);
-                    }
+                ((Expr::Name(object), chain), Some(class))
+                    if chain.len() == 1 && parameters.first() == Some(&&object.id) =>
+                {
+                    self.follow_method(class, &chain[0].0, walk, depth + 1);
                 }
                 _ => {}
             }
@@ -152,9 +151,9 @@ impl<'a> Purity<'a, '_> {
 #[derive(Default)]
 struct Walk {
     /// Classes that `setattr` names.
-    named: FxHashSet<(ModuleId, Name)>,
+    named: Classes,
     /// All that are mentioned.
-    mentioned: FxHashSet<(ModuleId, Name)>,
+    mentioned: Classes,
     /// Whether a variable stands for one of them.
     by_variable: bool,
     seen: FxHashSet<(ModuleId, TextSize)>,

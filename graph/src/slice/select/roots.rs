@@ -4,7 +4,10 @@
 
 use std::rc::Rc;
 
-use super::{super::changes::CallKind, *};
+use super::{
+    super::{changes::CallKind, setters::Classes},
+    *,
+};
 use crate::trace::Fixture;
 
 impl Search<'_, '_> {
@@ -197,7 +200,7 @@ impl Search<'_, '_> {
     }
 
     /// Classes that a statement gives attributes to by making the object, or the result, that it binds.
-    fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> Rc<FxHashSet<(ModuleId, Name)>> {
+    fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> Rc<Classes> {
         let value = match stmt {
             Stmt::Assign(assign) => Some(assign.value.as_ref()),
             Stmt::AnnAssign(assign) => assign.value.as_deref(),
