@@ -261,6 +261,39 @@ impl Sliceable {
         with_deep_stack(|| self.slice_here(trace, tests, gist_path, adjustments))
     }
 
+    /// What the original run executed of a module. Where `draws`, other examples may be drawn.
+    fn ran(&self, trace: &Trace, draws: bool, id: ModuleId, module: &Module) -> Ran {
+        let Some(file) = trace.file(module.path()) else { return Ran::default() };
+        let mut ran = Ran::new(file);
+        ran.know_compiled_anew(&module.syntax);
+        ran.varies = draws && !self.support.contains(&id);
+        if lacks_jumps(trace) {
+            ran.thread_jumps(&module.syntax);
+        }
+        ran
+    }
+
+    /// Narrows what ran of each module to what a later run executed, but for what was `missed` since: that ran at
+    /// another time, and not every run does the same.
+    fn narrow(&self, trace: &Trace, executed: &[Executed], missed: &[Place], ran: &mut [Ran]) {
+        for (id, module) in self.modules.iter() {
+            if trace.file(module.path()).is_none() {
+                continue;
+            }
+            let ran = &mut ran[id.0 as usize];
+            // What of the tests' support stays is what the original ran, for other tests too.
+            if !self.helpers.contains(&id) && !self.support.contains(&id) {
+                let one = executed.iter().find(|one| one.path == module.path());
+                let missed = missed.iter().filter(|place| place.path == module.path());
+                ran.narrow(&module.syntax, one, &missed.map(|place| place.line).collect());
+            }
+            // What a later run narrows to is the same kind of trace, and lacks the same jumps.
+            if lacks_jumps(trace) {
+                ran.thread_jumps(&module.syntax);
+            }
+        }
+    }
+
     fn slice_here(
         &self,
         trace: &Trace,
@@ -269,38 +302,14 @@ impl Sliceable {
         adjustments: &Adjustments,
     ) -> (Plan, Gist) {
         let draws = drawn::draws(trace, &self.modules, &self.support);
-        let ran: Vec<Ran> = self
-            .modules
-            .iter()
-            .map(|(id, module)| match trace.file(module.path()) {
-                Some(file) => {
-                    let mut ran = Ran::new(file);
-                    ran.know_compiled_anew(&module.syntax);
-                    ran.varies = draws && !self.support.contains(&id);
-                    // What a later run narrows to is the same kind of trace, and lacks the same jumps.
-                    let threads = trace.python < (3, 10, 0);
-                    if threads {
-                        ran.thread_jumps(&module.syntax);
-                    }
-                    if let Some(executed) = adjustments.executed.as_ref().filter(|_| !draws) {
-                        let one = executed.iter().find(|one| one.path == module.path());
-                        // What of the tests' support stays is what the original ran, for other tests too.
-                        if !self.helpers.contains(&id) && !self.support.contains(&id) {
-                            // What was missed since then ran at another time: not every run does the same.
-                            let missed = adjustments.more_stubs.iter();
-                            let missed = missed.filter(|place| place.path == module.path());
-                            let missed = missed.map(|place| place.line).collect();
-                            ran.narrow(&module.syntax, one, &missed);
-                        }
-                        if threads {
-                            ran.thread_jumps(&module.syntax);
-                        }
-                    }
-                    ran
-                }
-                None => Ran::default(),
-            })
-            .collect();
+        let mut ran: Vec<Ran> =
+            self.modules.iter().map(|(id, module)| self.ran(trace, draws, id, module)).collect();
+        let original = ran.clone();
+        if let Some(executed) = adjustments.executed.as_ref().filter(|_| !draws) {
+            self.narrow(trace, executed, &adjustments.more_stubs, &mut ran);
+        }
+        let varied = drawn::varied(&self.modules, &ran, &original);
+        varied.run(&mut ran);
         let imported = by_name::imported_by_name(&self.modules, trace, &ran);
         let mut adjustments = adjustments.clone();
         for list in [&mut adjustments.namespaces, &mut adjustments.register] {
@@ -328,4 +337,9 @@ impl Sliceable {
         let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
         (Plan { imported, ..plan }, gist)
     }
+}
+
+/// Whether a trace lacks the lines of jumps that go straight to where they lead.
+fn lacks_jumps(trace: &Trace) -> bool {
+    trace.python < (3, 10, 0)
 }

@@ -74,6 +74,18 @@ impl Ran {
         self.lines[at] = true;
     }
 
+    /// Takes lines for executed in the tests.
+    pub(crate) fn run(&mut self, first: u32, last: u32) {
+        (first..=last).for_each(|line| self.set(line));
+    }
+
+    /// Takes a function for entered in the tests, by its first line.
+    pub(crate) fn enter(&mut self, line: u32, name: &str) {
+        let entered =
+            FunctionTrace { line, name: name.to_owned(), test: true, ..Default::default() };
+        self.functions.entry(line).or_insert(entered);
+    }
+
     /// What a decorator compiles anew without itself begins at its `def`: such functions are known by their first
     /// lines as well.
     pub(crate) fn know_compiled_anew(&mut self, syntax: &Syntax) {

@@ -10,6 +10,7 @@ mod branches;
 mod by_name;
 mod collisions;
 mod decorators;
+mod drawn;
 mod dynamic;
 mod early;
 mod effects;

@@ -1,4 +1,7 @@
-//! Tests that are given examples which are drawn anew in each run: what ran of a function once is not all that runs.
+//! What is drawn anew in each run: what ran of a function once is not all that runs.
+//!
+//! Tests may be given drawn examples by a library ([`draws`]), or code may draw by itself: then what depends on the
+//! drawn values is followed ([`flow`]) to the conditions that decide otherwise in another run ([`varied`]).
 
 use ruff_python_ast::{Expr, StmtFunctionDef};
 use ruff_text_size::Ranged;
@@ -10,7 +13,13 @@ use crate::{
     trace::Trace,
 };
 
-/// The module that draws them.
+mod flow;
+mod sources;
+mod varied;
+
+pub(super) use varied::varied;
+
+/// The module that draws examples.
 const DRAWING: &str = "hypothesis.core";
 
 /// Whether a test that ran is given such examples.

@@ -1,0 +1,520 @@
+//! Where drawn values go: a data flow by names, from where they are drawn to the conditions that depend on them.
+//!
+//! Values are told apart no further than by the function and the name of a variable, the name of an attribute and
+//! the name of a function that gives them back. What a container holds is the container; what a call from outside
+//! the repository gives depends on all that it is given.
+
+use ruff_python_ast::{
+    Arguments, Comprehension, Expr, ExprCall, ExprContext, Stmt, StmtFunctionDef,
+    name::Name,
+    visitor::{Visitor, walk_expr},
+};
+use ruff_text_size::Ranged;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::sources::Imported;
+use crate::{
+    module::{ModuleId, Modules},
+    scope::{self, Bound},
+    slice::ran::Ran,
+};
+
+/// A scope that ran: a module, or a function that was entered.
+pub(super) struct Scope<'a> {
+    pub(super) home: ModuleId,
+    pub(super) body: &'a [Stmt],
+    function: Option<&'a StmtFunctionDef>,
+    /// The function around it.
+    outer: Option<usize>,
+    in_class: bool,
+    bound: Bound,
+}
+
+/// All scopes, and what of their names drawn values reach.
+pub(super) struct Flow<'a, 'f> {
+    modules: &'a Modules,
+    ran: &'f [Ran],
+    imported: Vec<Imported>,
+    pub(super) scopes: Vec<Scope<'a>>,
+    /// Functions, and classes by their constructors, by name.
+    callees: FxHashMap<&'a Name, Vec<usize>>,
+    seeded: bool,
+    reached: Reached<'a>,
+}
+
+/// What drawn values reach.
+#[derive(Default)]
+struct Reached<'a> {
+    locals: FxHashSet<(usize, &'a Name)>,
+    globals: FxHashSet<&'a Name>,
+    attributes: FxHashSet<&'a Name>,
+    /// Functions that give them back.
+    results: FxHashSet<&'a Name>,
+    grew: bool,
+}
+
+impl<'a, 'f> Flow<'a, 'f> {
+    /// Follows what is drawn until it reaches nothing more; none where nothing is drawn.
+    pub(super) fn new(modules: &'a Modules, ran: &'f [Ran]) -> Option<Self> {
+        let imported = modules.iter().map(|(_, module)| Imported::of(module, modules)).collect();
+        let mut flow = Self {
+            modules,
+            ran,
+            imported,
+            scopes: Vec::new(),
+            callees: FxHashMap::default(),
+            seeded: false,
+            reached: Reached::default(),
+        };
+        for (home, module) in modules.iter() {
+            flow.add_scope(home, module.syntax.body(), None, None, false);
+        }
+        flow.seeded = flow.any(|home, expr, flow| match expr {
+            Expr::Call(call) => flow.imported[home.0 as usize].seeds(call),
+            _ => false,
+        });
+        flow.any(|home, expr, flow| flow.is_drawn(home, expr)).then(|| {
+            flow.follow();
+            flow
+        })
+    }
+
+    fn add_scope(
+        &mut self,
+        home: ModuleId,
+        body: &'a [Stmt],
+        function: Option<&'a StmtFunctionDef>,
+        outer: Option<usize>,
+        in_class: bool,
+    ) {
+        let at = self.scopes.len();
+        let mut bound = scope::bound(body);
+        scope::for_each_statement(body, &mut |stmt| {
+            each_expression(stmt, &mut |expr| {
+                let generators = generators(expr).iter();
+                bound.local.extend(generators.flat_map(|one| names(&one.target)));
+            });
+        });
+        if let Some(function) = function {
+            let parameters = function.parameters.iter().map(|one| one.name().id.clone());
+            bound.local.extend(parameters);
+            self.callees.entry(&function.name.id).or_default().push(at);
+        }
+        self.scopes.push(Scope { home, body, function, outer, in_class, bound });
+        self.add_inner(body, at, None);
+    }
+
+    /// Adds the functions of a body, those of its classes included.
+    fn add_inner(&mut self, body: &'a [Stmt], outer: usize, class: Option<&'a Name>) {
+        let home = self.scopes[outer].home;
+        let source = self.modules.get(home).syntax.source();
+        scope::for_each_statement(body, &mut |stmt| match stmt {
+            Stmt::FunctionDef(function) => {
+                let entered = self.ran[home.0 as usize].function(source.line(stmt.start()));
+                if entered.is_none() {
+                    return;
+                }
+                let at = self.scopes.len();
+                let is_made = matches!(function.name.as_str(), "__init__" | "__new__");
+                if let Some(class) = class.filter(|_| is_made) {
+                    self.callees.entry(class).or_default().push(at);
+                }
+                self.add_scope(home, &function.body, Some(function), Some(outer), class.is_some());
+            }
+            Stmt::ClassDef(class) => self.add_inner(&class.body, outer, Some(&class.name.id)),
+            _ => {}
+        });
+    }
+
+    /// Calls `visit` with each statement of a scope that ran, those of class bodies included, and whether it is one of
+    /// those.
+    fn statements(&self, scope: &Scope<'a>, visit: &mut impl FnMut(&'a Stmt, bool)) {
+        fn each<'a>(body: &'a [Stmt], in_class: bool, visit: &mut impl FnMut(&'a Stmt, bool)) {
+            scope::for_each_statement(body, &mut |stmt| {
+                visit(stmt, in_class);
+                if let Stmt::ClassDef(class) = stmt {
+                    each(&class.body, true, visit);
+                }
+            });
+        }
+        let source = self.modules.get(scope.home).syntax.source();
+        let ran = &self.ran[scope.home.0 as usize];
+        each(scope.body, false, &mut |stmt, in_class| {
+            if ran.statement(source, stmt) {
+                visit(stmt, in_class);
+            }
+        });
+    }
+
+    /// Whether any expression that ran is such.
+    fn any(&self, is_such: impl Fn(ModuleId, &Expr, &Self) -> bool) -> bool {
+        self.scopes.iter().any(|scope| {
+            let mut found = false;
+            self.statements(scope, &mut |stmt, _| {
+                each_expression(stmt, &mut |expr| {
+                    found = found || is_such(scope.home, expr, self);
+                });
+            });
+            found
+        })
+    }
+
+    fn is_drawn(&self, home: ModuleId, expr: &Expr) -> bool {
+        let imported = &self.imported[home.0 as usize];
+        match expr {
+            Expr::Call(call) => imported.makes_drawing(call),
+            Expr::Name(_) | Expr::Attribute(_) => imported.draws(expr, self.seeded),
+            _ => false,
+        }
+    }
+
+    fn follow(&mut self) {
+        loop {
+            self.reached.grew = false;
+            for at in 0..self.scopes.len() {
+                let mut statements = Vec::new();
+                self.statements(&self.scopes[at], &mut |stmt, in_class| {
+                    statements.push((stmt, in_class));
+                });
+                for (stmt, in_class) in statements {
+                    self.step(at, stmt);
+                    if in_class {
+                        self.reach_attributes(at, stmt);
+                    }
+                }
+            }
+            if !self.reached.grew {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, at: usize, stmt: &'a Stmt) {
+        let mut expressions = Vec::new();
+        each_expression(stmt, &mut |expr| expressions.push(expr));
+        for expr in expressions {
+            self.step_expression(at, expr);
+        }
+        match stmt {
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    self.assign(at, target, &assign.value);
+                }
+            }
+            Stmt::AugAssign(assign) => self.assign(at, &assign.target, &assign.value),
+            Stmt::AnnAssign(assign) => {
+                if let Some(value) = &assign.value {
+                    self.assign(at, &assign.target, value);
+                }
+            }
+            Stmt::For(each) => self.assign(at, &each.target, &each.iter),
+            Stmt::With(with) => {
+                for item in &with.items {
+                    if let Some(target) = &item.optional_vars {
+                        self.assign(at, target, &item.context_expr);
+                    }
+                }
+            }
+            Stmt::Return(back) => {
+                if let Some(value) = &back.value {
+                    self.give_back(at, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a class body binds are attributes.
+    fn reach_attributes(&mut self, at: usize, stmt: &'a Stmt) {
+        let Stmt::Assign(assign) = stmt else { return };
+        if self.is_reached(at, &assign.value) {
+            for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+                self.reached.grew |= self.reached.attributes.insert(&name.id);
+            }
+        }
+    }
+
+    fn step_expression(&mut self, at: usize, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) => self.pass(at, call),
+            Expr::Named(named) => self.assign(at, &named.target, &named.value),
+            Expr::Yield(given) => {
+                if let Some(value) = &given.value {
+                    self.give_back(at, value);
+                }
+            }
+            Expr::YieldFrom(given) => self.give_back(at, &given.value),
+            _ => {
+                for generator in generators(expr) {
+                    self.assign(at, &generator.target, &generator.iter);
+                }
+            }
+        }
+    }
+
+    fn give_back(&mut self, at: usize, value: &'a Expr) {
+        if let Some(function) = self.scopes[at].function
+            && self.is_reached(at, value)
+        {
+            self.reached.grew |= self.reached.results.insert(&function.name.id);
+            if function.decorator_list.iter().any(|one| names_property(&one.expression)) {
+                self.reached.grew |= self.reached.attributes.insert(&function.name.id);
+            }
+        }
+    }
+
+    fn assign(&mut self, at: usize, target: &'a Expr, value: &'a Expr) {
+        if let (Expr::Tuple(targets), Expr::Tuple(values)) = (target, value)
+            && targets.elts.len() == values.elts.len()
+        {
+            for (target, value) in targets.elts.iter().zip(&values.elts) {
+                self.assign(at, target, value);
+            }
+        } else if self.is_reached(at, value) {
+            self.reach(at, target);
+        }
+    }
+
+    /// Takes a target for reached.
+    fn reach(&mut self, at: usize, target: &'a Expr) {
+        match target {
+            Expr::Name(name) => self.reach_name(at, &name.id),
+            Expr::Attribute(attribute) => {
+                self.reached.grew |= self.reached.attributes.insert(&attribute.attr.id);
+            }
+            Expr::Subscript(subscript) => self.reach(at, &subscript.value),
+            Expr::Starred(starred) => self.reach(at, &starred.value),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|one| self.reach(at, one)),
+            Expr::List(list) => list.elts.iter().for_each(|one| self.reach(at, one)),
+            _ => {}
+        }
+    }
+
+    fn reach_name(&mut self, at: usize, name: &'a Name) {
+        let new = match self.owner(at, name) {
+            Some(owner) => self.reached.locals.insert((owner, name)),
+            None => self.reached.globals.insert(name),
+        };
+        self.reached.grew |= new;
+    }
+
+    /// The function that binds a name; none where the module does.
+    fn owner(&self, at: usize, name: &Name) -> Option<usize> {
+        let mut inner = Some(at);
+        while let Some(at) = inner {
+            let scope = &self.scopes[at];
+            if scope.function.is_some() && scope.bound.local.contains(name) {
+                return Some(at);
+            }
+            inner = scope.outer;
+            if scope.bound.global.contains(name) {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Passes what a call is given on to the parameters of whatever may be called.
+    fn pass(&mut self, at: usize, call: &'a ExprCall) {
+        let callees = called(&call.func).and_then(|name| self.callees.get(name)).cloned();
+        let Some(callees) = callees else {
+            let arguments = &call.arguments;
+            // What changes an argument: `random.shuffle(list)`.
+            if called(&call.func).is_some_and(|name| name == "shuffle")
+                && self.is_reached(at, &call.func)
+                && let Some(shuffled) = arguments.args.first()
+            {
+                self.reach(at, shuffled);
+            }
+            if !self.is_any_reached(at, arguments) {
+                return;
+            }
+            // What changes an object: `list.append(drawn)`.
+            if let Expr::Attribute(attribute) = call.func.as_ref()
+                && matches!(*attribute.value, Expr::Name(_) | Expr::Attribute(_))
+                && !self.imported[self.scopes[at].home.0 as usize].knows(&attribute.value)
+            {
+                self.reach(at, &attribute.value);
+            }
+            // What calls a function with the rest: `map(function, drawn)`.
+            let given = arguments.args.iter().filter_map(called);
+            let given: Vec<usize> =
+                given.filter_map(|name| self.callees.get(name)).flatten().copied().collect();
+            for callee in given {
+                self.reach_parameters(callee, &|_, _| true);
+            }
+            return;
+        };
+        let object = match call.func.as_ref() {
+            Expr::Attribute(attribute) => self.is_reached(at, &attribute.value),
+            _ => false,
+        };
+        let is_reached = |expr: &Expr| self.is_reached(at, expr);
+        let positional: Vec<bool> = call.arguments.args.iter().map(is_reached).collect();
+        let is_spread = |(one, reached): (&Expr, &bool)| *reached && one.is_starred_expr();
+        let spread = call.arguments.args.iter().zip(&positional).any(is_spread);
+        let keywords: Vec<(Option<&Name>, bool)> = call
+            .arguments
+            .keywords
+            .iter()
+            .map(|one| (one.arg.as_ref().map(|name| &name.id), is_reached(&one.value)))
+            .collect();
+        if !object && !positional.contains(&true) && !keywords.iter().any(|(_, reached)| *reached) {
+            return;
+        }
+        for callee in callees {
+            let shift =
+                usize::from(self.scopes[callee].in_class && has_object(&self.scopes[callee]));
+            let is_made = self.scopes[callee].function.is_some_and(is_constructor);
+            self.reach_parameters(callee, &|index, name| {
+                let Some(index) = index else {
+                    // Of `**settings` and `*rest`: all that no parameter has.
+                    return spread
+                        || positional.contains(&true)
+                        || keywords.iter().any(|(_, reached)| *reached);
+                };
+                spread
+                    || index < shift && object && !is_made
+                    || index >= shift && positional.get(index - shift) == Some(&true)
+                    || keywords.iter().any(|(keyword, reached)| {
+                        *reached && keyword.is_none_or(|keyword| keyword == name)
+                    })
+            });
+        }
+    }
+
+    /// Takes those parameters of a function for reached that `is_given` says, by their places, none for those that
+    /// take what is left, and names.
+    fn reach_parameters(&mut self, at: usize, is_given: &dyn Fn(Option<usize>, &Name) -> bool) {
+        let Some(function) = self.scopes[at].function else { return };
+        let parameters = &function.parameters;
+        let plain = parameters.posonlyargs.iter().chain(&parameters.args);
+        let plain = plain.chain(&parameters.kwonlyargs).map(|one| &one.parameter.name.id);
+        let rest = [&parameters.vararg, &parameters.kwarg];
+        let rest = rest.into_iter().flatten().map(|one| (None, &one.name.id));
+        let all: Vec<(Option<usize>, &'a Name)> =
+            plain.enumerate().map(|(index, name)| (Some(index), name)).chain(rest).collect();
+        for (index, name) in all {
+            if is_given(index, name) {
+                self.reached.grew |= self.reached.locals.insert((at, name));
+            }
+        }
+    }
+
+    fn is_any_reached(&self, at: usize, arguments: &Arguments) -> bool {
+        arguments.args.iter().any(|one| self.is_reached(at, one))
+            || arguments.keywords.iter().any(|one| self.is_reached(at, &one.value))
+    }
+
+    /// Whether the value of an expression depends on what was drawn.
+    pub(super) fn is_reached(&self, at: usize, expr: &Expr) -> bool {
+        let home = self.scopes[at].home;
+        let imported = &self.imported[home.0 as usize];
+        match expr {
+            _ if self.is_drawn(home, expr) => true,
+            Expr::Name(_) | Expr::Attribute(_) if imported.knows(expr) => false,
+            Expr::Name(name) => match self.owner(at, &name.id) {
+                Some(owner) => self.reached.locals.contains(&(owner, &name.id)),
+                None => self.reached.globals.contains(&name.id),
+            },
+            Expr::Attribute(attribute) => {
+                self.reached.attributes.contains(&attribute.attr.id)
+                    || self.is_reached(at, &attribute.value)
+            }
+            Expr::Call(call) if self.is_drawn(home, &call.func) => true,
+            Expr::Call(call) => {
+                let callee = called(&call.func).filter(|name| self.callees.contains_key(name));
+                match callee {
+                    Some(callee) => self.reached.results.contains(callee),
+                    None => {
+                        self.is_any_reached(at, &call.arguments) || self.is_reached(at, &call.func)
+                    }
+                }
+            }
+            // What a function does with what it is given is not followed.
+            Expr::Lambda(_) => false,
+            _ => {
+                let mut parts = Parts { flow: self, at, reached: false };
+                walk_expr(&mut parts, expr);
+                parts.reached
+            }
+        }
+    }
+}
+
+/// Whether any part of an expression is reached.
+struct Parts<'p, 'a, 'f> {
+    flow: &'p Flow<'a, 'f>,
+    at: usize,
+    reached: bool,
+}
+
+impl<'v> Visitor<'v> for Parts<'_, '_, '_> {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        self.reached = self.reached || self.flow.is_reached(self.at, expr);
+    }
+
+    fn visit_expr_context(&mut self, _: &'v ExprContext) {}
+}
+
+/// Calls `visit` with the expressions of a statement itself, not of its blocks, the parts of each included.
+pub(super) fn each_expression<'v>(stmt: &'v Stmt, visit: &mut impl FnMut(&'v Expr)) {
+    struct Each<'f, F>(&'f mut F);
+    impl<'v, F: FnMut(&'v Expr)> Visitor<'v> for Each<'_, F> {
+        fn visit_stmt(&mut self, _: &'v Stmt) {}
+
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            (self.0)(expr);
+            walk_expr(self, expr);
+        }
+    }
+    ruff_python_ast::visitor::walk_stmt(&mut Each(visit), stmt);
+}
+
+/// The name by which something is called.
+pub(super) fn called(callee: &Expr) -> Option<&Name> {
+    match callee {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr.id),
+        _ => None,
+    }
+}
+
+/// What a comprehension goes through.
+fn generators(expr: &Expr) -> &[Comprehension] {
+    match expr {
+        Expr::ListComp(comp) => &comp.generators,
+        Expr::SetComp(comp) => &comp.generators,
+        Expr::DictComp(comp) => &comp.generators,
+        Expr::Generator(comp) => &comp.generators,
+        _ => &[],
+    }
+}
+
+/// The names that a target binds.
+fn names(target: &Expr) -> Vec<Name> {
+    match target {
+        Expr::Name(name) => vec![name.id.clone()],
+        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(names).collect(),
+        Expr::List(list) => list.elts.iter().flat_map(names).collect(),
+        Expr::Starred(starred) => names(&starred.value),
+        _ => Vec::new(),
+    }
+}
+
+fn has_object(scope: &Scope<'_>) -> bool {
+    scope.function.is_some_and(|function| {
+        !function
+            .decorator_list
+            .iter()
+            .any(|one| called(&one.expression).is_some_and(|name| name == "staticmethod"))
+    })
+}
+
+fn is_constructor(function: &StmtFunctionDef) -> bool {
+    matches!(function.name.as_str(), "__init__" | "__new__")
+}
+
+fn names_property(decorator: &Expr) -> bool {
+    called(decorator).is_some_and(|name| name.ends_with("property"))
+}
