@@ -93,7 +93,8 @@ pub(crate) fn emit(
         left.cmp(right).then_with(|| one.text.cmp(&other.text))
     });
 
-    let mut all = head.write(selection, naming, adjustments);
+    let mut all = docstring(selection);
+    all.append(head.write(selection, naming, adjustments));
     for (_, lines) in items {
         all.append(lines);
     }
@@ -113,7 +114,24 @@ pub(crate) fn emit(
     (plan(selection, naming), Gist { text, lines: all.origins })
 }
 
-/// What comes before everything else.
+/// The docstring that a test of the command is: a module's comes first.
+fn docstring(selection: &Selection<'_>) -> Lines {
+    let mut lines = Lines::default();
+    if let Some((module, stmt)) = selection.docstring {
+        let renderer = Renderer {
+            module: selection.program.modules.get(module),
+            edits: None,
+            inner: &FxHashMap::default(),
+            outside: &|_, _, _| None,
+            brief: false,
+            home: None,
+        };
+        renderer.cut(stmt.range(), 0, None, &mut lines);
+    }
+    lines
+}
+
+/// What comes before everything else but a docstring.
 struct Head {
     needs_sys: bool,
     needs_types: bool,

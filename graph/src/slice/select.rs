@@ -75,6 +75,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) hooks: BTreeMap<String, Vec<Name>>,
     /// Names of methods that are tests of the command, whether or not they were entered.
     methods: FxHashSet<Name>,
+    /// A docstring of a module that is a test of the command.
+    pub(crate) docstring: Option<(ModuleId, &'a Stmt)>,
     /// Whether what annotations name is needed.
     pub(crate) annotations: bool,
     /// Whether the gist needs `from __future__ import annotations`.
@@ -109,7 +111,9 @@ pub(crate) fn select<'a>(
     data: &'a [Syntax],
     adjustments: &Adjustments,
 ) -> Selection<'a> {
+    let tests = &within_modules(&program, tests);
     let named = named_tests(&program, tests);
+    let docstring = docstring(&program, tests);
     let methods = tests.iter().filter_map(|(_, names)| names.get(1..)?.last());
     let methods: FxHashSet<Name> = methods.map(Name::new).collect();
     let examples = examples(&program, tests);
@@ -149,6 +153,7 @@ pub(crate) fn select<'a>(
                 notes: Vec::new(),
                 hooks: hooks.clone(),
                 methods: methods.clone(),
+                docstring,
                 annotations,
                 future,
             },
@@ -180,6 +185,35 @@ pub(crate) fn select<'a>(
     }
 }
 
+/// What holds the docstring of a module.
+const DOCSTRING: &str = "__doc__";
+
+/// What an example of a docstring begins with.
+const PROMPT: &str = ">>>";
+
+/// Tests by their names inside their modules. That of a doctest begins with its module; its examples may all be
+/// skipped, and it still is a case.
+fn within_modules(
+    program: &Program<'_>,
+    tests: &[(String, Vec<String>)],
+) -> Vec<(String, Vec<String>)> {
+    let inside = |path: &str, names: &[String]| {
+        let [name] = names else { return None };
+        let (_, module) = program.modules.iter().find(|(_, module)| module.path() == path)?;
+        let body = module.syntax.body();
+        if *name == module.name && !body.iter().any(|stmt| defines(stmt, name)) {
+            return Some(vec![DOCSTRING.to_owned()]);
+        }
+        let inner = name.strip_prefix(&module.name)?.strip_prefix('.')?;
+        Some(inner.split('.').map(str::to_owned).collect())
+    };
+    let within = tests.iter().map(|(path, names)| {
+        let names = inside(path, names).unwrap_or_else(|| names.clone());
+        (path.clone(), names)
+    });
+    within.collect()
+}
+
 /// Top-level names of the command's tests: (module, name, whether a definition has it). A call may make a
 /// test class, too.
 fn named_tests(
@@ -189,10 +223,7 @@ fn named_tests(
     let mut found = Vec::new();
     for (path, names) in tests {
         let module = program.modules.iter().find(|(_, module)| module.path() == path);
-        if let (Some((id, module)), Some(first)) = (module, names.first()) {
-            // That of a doctest begins with its module; its examples may all be skipped, and it still is a case.
-            let inner = first.strip_prefix(&module.name).and_then(|rest| rest.strip_prefix('.'));
-            let top = inner.unwrap_or(first).split('.').next().unwrap_or(first);
+        if let (Some((id, module)), Some(top)) = (module, names.first()) {
             let defined = module.syntax.body().iter().any(|stmt| defines(stmt, top));
             found.push((id, Name::new(top), defined));
         }
@@ -200,6 +231,19 @@ fn named_tests(
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The first docstring of a module that is a test and has examples: a gist has one.
+fn docstring<'a>(
+    program: &Program<'a>,
+    tests: &[(String, Vec<String>)],
+) -> Option<(ModuleId, &'a Stmt)> {
+    tests.iter().filter(|(_, names)| names.iter().eq([DOCSTRING])).find_map(|(path, _)| {
+        let (id, module) = program.modules.iter().find(|(_, module)| module.path() == path)?;
+        let stmt = module.syntax.body().first()?;
+        let text = stmt.as_expr_stmt()?.value.as_string_literal_expr()?;
+        text.value.to_str().contains(PROMPT).then_some((id, stmt))
+    })
 }
 
 /// Modules that the command names as a whole, and names that code from no file, such as the examples of

@@ -367,3 +367,103 @@ fn what_only_skipped_examples_name_is_a_case_all_the_same() {
 "#,
     );
 }
+
+#[test]
+fn so_is_what_skipped_examples_of_a_class_name() {
+    let files = r#"
+--- pkg/__init__.py
+--- pkg/mod.py
++class Box:
++    size = 1
++    def idle(self):
+-        return 1
++    @property
++    def width(self):
+-        """
+-        >>> Box().width # doctest: +SKIP
+-        """
+-        return 2
++    @staticmethod
++    def made(x):
+-        """Makes.
+-
+-        >>> Box.made(1) # doctest: +SKIP
+-        """
+-        return x
++    class Lid:
++        def shut(self):
+-            """
+-            >>> Box.Lid().shut() # doctest: +SKIP
+-            """
++class Other:
++    def idle(self):
+-        return 1
+"#;
+    let gist = r#"
+ class Box:
+     size = 1
+     @property
+     def width(self):
+         """
+         >>> Box().width # doctest: +SKIP
+         """
+     @staticmethod
+     def made(x):
+         """Makes.
+
+         >>> Box.made(1) # doctest: +SKIP
+         """
+     class Lid:
+         def shut(self):
+             """
+             >>> Box.Lid().shut() # doctest: +SKIP
+             """
+"#;
+    let ids = ["width", "made", "Lid.shut"];
+    let named = ids.map(|id| format!("pkg/mod.py::pkg.mod.Box.{id}")).join(" ");
+    check(files, &format!("pkg/mod.py {named}"), gist);
+    let collected = ids.map(|id| format!("pkg/mod.py::Box::{}", id.replace('.', "::"))).join(" ");
+    check(files, &format!("pkg/mod.py {collected}"), gist);
+}
+
+#[test]
+fn a_docstring_of_a_module_whose_examples_run_is_that_of_the_gist() {
+    let of = |tests: &str, docstring: &str| {
+        check(
+            r#"
+--- pkg/__init__.py
++"""No examples."""
+--- pkg/mod.py
++"""Numbers.
+-
+->>> limit
+-3
+-"""  # ours
++from __future__ import annotations
++import sys
++limit = len(sys.argv)
+*limit += 1
+--- pkg/more.py
++"""
+->>> 4
+-4
+-"""
+*limit = 1
+"#,
+            tests,
+            &format!(
+                "{docstring}\n from __future__ import annotations\n import sys\n limit = len(sys.argv)\n limit += 1\n"
+            ),
+        );
+    };
+    let text = r#"
+ """Numbers.
+
+ >>> limit
+ 3
+ """  # ours"#;
+    of("pkg/mod.py::limit", "");
+    of("pkg/mod.py::limit pkg/mod.py::pkg.mod", text);
+    of("pkg/mod.py::limit pkg/mod.py::__doc__ pkg/more.py::__doc__", text);
+    of("pkg/mod.py::limit pkg/__init__.py::__doc__ pkg/mod.py::__doc__", text);
+}
