@@ -33,6 +33,8 @@ pub struct Normalizer {
     names: BTreeSet<String>,
     /// Dotted names of internal modules.
     modules: BTreeSet<String>,
+    /// What a gist's docstring is called as a case, and what that of the module is called for which it stands.
+    docstring: Option<(String, String)>,
 }
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b0x[0-9a-fA-F]{5,16}\b"));
@@ -76,15 +78,21 @@ impl Normalizer {
         gist: Option<&str>,
     ) -> Self {
         let mut gist_modules: Vec<String> = Vec::new();
+        let mut docstring = None;
         if let Some(path) = gist {
             let dotted = path.trim_end_matches(".py").replace('/', ".");
-            gist_modules.extend(dotted.rsplit('.').next().map(str::to_owned));
-            gist_modules.push(dotted);
+            let own = dotted.rsplit('.').next().unwrap_or(&dotted).to_owned();
+            // A name without a dot may as well be a function's, and stays on the original.
+            let mut named = internal.named.iter().filter(|name| *name != "__main__");
+            let only = named.next().filter(|name| named.next().is_none() && !name.contains('.'));
+            let name = only.map_or(INTERNAL, String::as_str).to_owned();
+            docstring = Some((own.clone(), name));
+            gist_modules.extend([own, dotted]);
         }
         let files = internal.removed.iter().map(String::as_str).chain(gist);
         let modules = internal.modules.keys().chain(&internal.tops).map(String::as_str);
         let modules = modules.chain(gist_modules.iter().map(String::as_str));
-        Self::new(directory, &[scratch], files, modules)
+        Self { docstring, ..Self::new(directory, &[scratch], files, modules) }
     }
 
     /// A run with all its texts made equal where they may differ.
@@ -148,7 +156,7 @@ impl Normalizer {
             .filter(|name| !name.is_empty() && *name != "__main__")
             .map(str::to_owned)
             .collect();
-        Self { directories, files, names, modules }
+        Self { directories, files, names, modules, docstring: None }
     }
 
     /// A text with everything in it that may differ made equal.
@@ -192,7 +200,11 @@ impl Normalizer {
             Some((file, rest)) if self.is_internal_file(file) => {
                 // Examples of a docstring are named with their module; no function's name has a dot.
                 let dotted = !rest.contains("::") && !rest.contains('[') && rest.contains('.');
-                let rest = if dotted { self.without_modules(rest) } else { Cow::Borrowed(rest) };
+                let rest = match &self.docstring {
+                    Some((own, name)) if rest == own => Cow::Borrowed(name.as_str()),
+                    _ if dotted => self.without_modules(rest),
+                    _ => Cow::Borrowed(rest),
+                };
                 format!("{INTERNAL}::{rest}")
             }
             None if self.is_internal_file(id) => INTERNAL.to_owned(),
@@ -352,6 +364,20 @@ mod tests {
         ] {
             assert_eq!(normalizer.node(id), expected);
         }
+        let docstring = |name: &str| Some(("concise".to_owned(), name.to_owned()));
+        let of_package = Normalizer { docstring: docstring(INTERNAL), ..gist() };
+        let of_file = Normalizer { docstring: docstring("app"), ..gist() };
+        for (left, original_id, right, gist_id) in [
+            (original(), "src/pkg/app.py::pkg.app", &of_package, "tests/concise.py::concise"),
+            (original(), "src/pkg/app.py::app", &of_file, "tests/concise.py::concise"),
+            (original(), "tests/test_a.py::test_a", &of_package, "tests/concise.py::test_a"),
+        ] {
+            assert_eq!(left.node(original_id), right.node(gist_id));
+        }
+        assert_ne!(
+            of_package.node("tests/concise.py::concise"),
+            original().node("tests/test_a.py::concise")
+        );
         assert_eq!(original().module("pkg.app"), gist().module("concise"));
         assert_eq!(original().module("builtins"), "builtins");
     }

@@ -15,7 +15,7 @@ use self::{
     node::{missed, node_holds},
 };
 use super::ran::{Ran, counts_lines, is_docstring};
-use crate::{scope, syntax::Syntax};
+use crate::{documented::has_examples, scope, syntax::Syntax};
 
 /// Bodies that are kept whole.
 #[derive(Clone, Copy)]
@@ -318,7 +318,9 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn keep_docstring(&self, body: &mut Vec<Node<'a>>, original: &'a [Stmt]) {
-        if self.docstrings
+        // Where the command runs the examples of a class, its docstring is a test.
+        let is_test = matches!(self.whole, Whole::Support(_)) && has_examples(original);
+        if (self.docstrings || is_test)
             && let Some(first) = original.first()
             && is_docstring(first)
         {

@@ -28,6 +28,7 @@ use super::{
     scan::{Reference, Scan, Usage, scan},
 };
 use crate::{
+    documented::{DOCSTRING, has_examples},
     module::ModuleId,
     resolve::{BindingKind, Target},
     scope,
@@ -185,12 +186,6 @@ pub(crate) fn select<'a>(
     }
 }
 
-/// What holds the docstring of a module.
-const DOCSTRING: &str = "__doc__";
-
-/// What an example of a docstring begins with.
-const PROMPT: &str = ">>>";
-
 /// Tests by their names inside their modules. That of a doctest begins with its module; its examples may all be
 /// skipped, and it still is a case.
 fn within_modules(
@@ -240,16 +235,16 @@ fn docstring<'a>(
 ) -> Option<(ModuleId, &'a Stmt)> {
     tests.iter().filter(|(_, names)| names.iter().eq([DOCSTRING])).find_map(|(path, _)| {
         let (id, module) = program.modules.iter().find(|(_, module)| module.path() == path)?;
-        let stmt = module.syntax.body().first()?;
-        let text = stmt.as_expr_stmt()?.value.as_string_literal_expr()?;
-        text.value.to_str().contains(PROMPT).then_some((id, stmt))
+        let body = module.syntax.body();
+        Some((id, body.first().filter(|_| has_examples(body))?))
     })
 }
 
-/// Modules that the command names as a whole, and names that code from no file, such as the examples of
+/// Modules that the command names as a whole, or by their docstrings, and names that code from no file, such as the examples of
 /// their docstrings, may look up there.
 fn examples(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<(String, Name)> {
-    let whole = tests.iter().filter(|(_, names)| names.is_empty());
+    let is_whole = |names: &[String]| names.is_empty() || names.iter().eq([DOCSTRING]);
+    let whole = tests.iter().filter(|(_, names)| is_whole(names));
     let modules = whole.filter_map(|(path, _)| {
         program.modules.iter().find(|(_, module)| module.path() == path).map(|(_, module)| module)
     });

@@ -374,6 +374,9 @@ fn so_is_what_skipped_examples_of_a_class_name() {
 --- pkg/__init__.py
 --- pkg/mod.py
 +class Box:
+-    """
+-    >>> Box() # doctest: +SKIP
+-    """
 +    size = 1
 +    def idle(self):
 -        return 1
@@ -401,6 +404,9 @@ fn so_is_what_skipped_examples_of_a_class_name() {
 "#;
     let gist = r#"
  class Box:
+     """
+     >>> Box() # doctest: +SKIP
+     """
      size = 1
      @property
      def width(self):

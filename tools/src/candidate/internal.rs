@@ -27,6 +27,8 @@ pub struct Internal {
     /// Those of them that belong to the tests: test modules, conftests and their helper modules that
     /// ran.
     pub support: BTreeSet<String>,
+    /// Internal modules that the command itself names, by their files.
+    pub named: BTreeSet<String>,
 }
 
 impl Internal {
@@ -63,8 +65,9 @@ impl Internal {
                     continue;
                 }
                 let Some(root) = root_of(&trace.roots, module, &file.path) else {
-                    // Test modules may be imported under names that lead nowhere (importlib mode).
-                    if is_test(&file.path) {
+                    // Test modules may be imported under names that lead nowhere (importlib mode), and so are
+                    // those whose examples `python -m doctest` runs.
+                    if is_test(&file.path) || is_entry(&file.path) {
                         internal.modules.insert(module.clone(), file.path.clone());
                         ran.insert(&file.path);
                     }
@@ -80,6 +83,9 @@ impl Internal {
                 tops.insert(Top::of(root, module, path));
             }
         }
+
+        let named = internal.modules.iter().filter(|(_, path)| is_entry(path));
+        internal.named = named.map(|(module, _)| module.clone()).collect();
 
         let test_files: Vec<&str> = if entries.is_empty() || !are_tests {
             ran.iter().copied().filter(|path| is_test(path)).collect()

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use graph::{Gist, Plan, Reason};
+use graph::{Gist, Plan, Reason, Source};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
     candidate::Internal,
     clock::process_cpu,
+    command::Program,
     normalize::INTERNAL,
     session::Session,
     slice::{SliceRequest, Slicer},
@@ -90,18 +91,43 @@ fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
             let id = case.id.split('[').next().unwrap_or_default();
             let names: Vec<&str> = id.split("::").skip(1).collect();
             // That of a doctest is its module's and the object's whose docstring it is.
-            let object =
-                names.first().and_then(|name| name.strip_prefix(INTERNAL)?.strip_prefix('.'));
-            let top = object.and_then(|object| object.split('.').next());
-            top.map_or(names, |top| vec![top]).into_iter().map(str::to_owned).collect()
+            let object = names.first().and_then(|name| name.strip_prefix(INTERNAL));
+            let names = object.map_or(names, |object| match object.strip_prefix('.') {
+                Some(object) => object.split('.').collect(),
+                None => vec!["__doc__"],
+            });
+            names.into_iter().map(str::to_owned).collect()
         })
         .filter(|names: &Vec<String>| !names.is_empty())
         .collect();
     let whole = named.iter().filter(|(_, names)| names.is_empty());
     let found =
         whole.flat_map(|(path, _)| collected.iter().map(|names| (path.clone(), names.clone())));
-    let found: Vec<_> = found.collect();
+    let found: Vec<_> = found.chain(looked_at(session)).collect();
     named.into_iter().chain(found).collect()
+}
+
+/// What `python -m doctest` looks at and tells of, which is no case: examples, and where it is to be verbose what has
+/// none.
+fn looked_at(session: &Session) -> Vec<(String, Vec<String>)> {
+    let command = &session.command;
+    if !matches!(command.program(), Program::Module(name) if name == "doctest") {
+        return Vec::new();
+    }
+    let is_verbose = command.args().iter().any(|arg| arg == "-v" || arg == "--verbose");
+    let paths = command.tests().into_iter().map(|test| test.path);
+    let read = |path: String| {
+        // Where a file cannot be read, the run of the original says so.
+        let bytes = std::fs::read(session.repository.root.join(&path)).ok()?;
+        Some((Source::decode(path.as_str(), &bytes).ok()?, path))
+    };
+    let files = paths.filter(|path| path.ends_with(".py")).filter_map(read);
+    let found = files.flat_map(|(source, path)| {
+        let all = graph::documented(source).into_iter();
+        let told = all.filter(|one| one.examples || is_verbose);
+        told.map(move |one| (path.clone(), one.names)).collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 fn report(plan: &Plan, gist: &Gist) -> Result<Reply, ToolError> {

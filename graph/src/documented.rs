@@ -1,0 +1,71 @@
+//! What doctest looks at in a module: itself, its functions and classes, and theirs in turn.
+
+use ruff_python_ast::Stmt;
+
+use crate::{
+    scope,
+    source::Source,
+    syntax::{Syntax, with_deep_stack},
+};
+
+/// What holds the docstring of a module.
+pub(crate) const DOCSTRING: &str = "__doc__";
+
+/// What an example of a docstring begins with.
+const PROMPT: &str = ">>>";
+
+/// An object that has, or may have, a docstring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Documented {
+    /// Its names inside the module, outermost first; `__doc__` for the module itself.
+    pub names: Vec<String>,
+    /// Whether its docstring has examples.
+    pub examples: bool,
+}
+
+/// The objects of a file that doctest looks at, in its order.
+pub fn documented(source: Source) -> Vec<Documented> {
+    with_deep_stack(|| {
+        let syntax = Syntax::parse(source);
+        let names = vec![DOCSTRING.to_owned()];
+        let mut found = vec![Documented { names, examples: has_examples(syntax.body()) }];
+        members(syntax.body(), &[], &mut found);
+        found
+    })
+}
+
+/// Whether a body begins with a docstring that has examples.
+pub(crate) fn has_examples(body: &[Stmt]) -> bool {
+    let text = body.first().and_then(|first| first.as_expr_stmt()?.value.as_string_literal_expr());
+    text.is_some_and(|text| text.value.to_str().contains(PROMPT))
+}
+
+fn members(body: &[Stmt], around: &[String], found: &mut Vec<Documented>) {
+    scope::for_each_statement(body, &mut |stmt| {
+        let (name, body) = match stmt {
+            Stmt::FunctionDef(function) => (&function.name, &function.body),
+            Stmt::ClassDef(class) => (&class.name, &class.body),
+            _ => return,
+        };
+        let names = [around, &[name.to_string()]].concat();
+        found.push(Documented { names: names.clone(), examples: has_examples(body) });
+        if stmt.is_class_def_stmt() {
+            members(body, &names, found);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_functions_is_not_looked_at() {
+        let text = "'''\n>>> 1\n1\n'''\ndef f():\n    'None.'\n    def g():\n        '>>> 2'\nif f:\n    class C:\n        class D:\n            def h(self):\n                '>>> 3'\n";
+        let found = documented(Source::new("m.py", text)).into_iter();
+        let found: Vec<_> = found.map(|one| (one.names.join("."), one.examples)).collect();
+        let expected =
+            [("__doc__", true), ("f", false), ("C", false), ("C.D", false), ("C.D.h", true)];
+        assert_eq!(found, expected.map(|(name, examples)| (name.to_owned(), examples)));
+    }
+}
