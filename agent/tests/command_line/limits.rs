@@ -293,3 +293,18 @@ def test_tool():
 ";
     check(RUNNING, "tests/test_tool.py", &OutOfReach("CalledProcessError"));
 }
+
+#[test]
+fn modules_of_a_directory_whose_docstrings_are_tests_have_one_file() {
+    const DOCUMENTED: &str = "\
+#- pytest.ini
+[pytest]
+addopts = --doctest-modules
+#- pkg/__init__.py
+#- pkg/one.py
+'>>> 1\\n1'
+#- pkg/two.py
+'>>> 2\\n2'
+";
+    check(DOCUMENTED, "pkg", &OutOfReach("<internal>::<internal> missing"));
+}
