@@ -240,8 +240,8 @@ fn docstring<'a>(
     })
 }
 
-/// Modules that the command names as a whole, or by their docstrings, and names that code from no file, such as the examples of
-/// their docstrings, may look up there.
+/// Modules that the command names as a whole, or by their docstrings, and names that code from no file, such as the
+/// examples of their docstrings, may look up there.
 fn examples(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<(String, Name)> {
     let is_whole = |names: &[String]| names.is_empty() || names.iter().eq([DOCSTRING]);
     let whole = tests.iter().filter(|(_, names)| is_whole(names));
