@@ -4,17 +4,19 @@
 //! the name of a function that gives them back. What a container holds is the container; what a call from outside
 //! the repository gives depends on all that it is given.
 
+mod calls;
+
 use ruff_python_ast::{
-    Arguments, Comprehension, Expr, ExprCall, ExprContext, Stmt, StmtFunctionDef,
+    Arguments, Comprehension, Expr, ExprContext, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr},
 };
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::sources::Imported;
+use super::sources::{Imported, may_draw};
 use crate::{
-    module::{ModuleId, Modules},
+    module::{Module, ModuleId, Modules},
     scope::{self, Bound},
     slice::ran::Ran,
 };
@@ -56,6 +58,9 @@ struct Reached<'a> {
 impl<'a, 'f> Flow<'a, 'f> {
     /// Follows what is drawn until it reaches nothing more; none where nothing is drawn.
     pub(super) fn new(modules: &'a Modules, ran: &'f [Ran]) -> Option<Self> {
+        if !modules.iter().any(|(home, module)| draws(module, modules, &ran[home.0 as usize])) {
+            return None;
+        }
         let imported = modules.iter().map(|(_, module)| Imported::of(module, modules)).collect();
         let mut flow = Self {
             modules,
@@ -69,14 +74,9 @@ impl<'a, 'f> Flow<'a, 'f> {
         for (home, module) in modules.iter() {
             flow.add_scope(home, module.syntax.body(), None, None, false);
         }
-        flow.seeded = flow.any(|home, expr, flow| match expr {
-            Expr::Call(call) => flow.imported[home.0 as usize].seeds(call),
-            _ => false,
-        });
-        flow.any(|home, expr, flow| flow.is_drawn(home, expr)).then(|| {
-            flow.follow();
-            flow
-        })
+        flow.seeded = flow.seeds();
+        flow.follow();
+        Some(flow)
     }
 
     fn add_scope(
@@ -129,43 +129,31 @@ impl<'a, 'f> Flow<'a, 'f> {
     /// Calls `visit` with each statement of a scope that ran, those of class bodies included, and whether it is one of
     /// those.
     fn statements(&self, scope: &Scope<'a>, visit: &mut impl FnMut(&'a Stmt, bool)) {
-        fn each<'a>(body: &'a [Stmt], in_class: bool, visit: &mut impl FnMut(&'a Stmt, bool)) {
-            scope::for_each_statement(body, &mut |stmt| {
-                visit(stmt, in_class);
-                if let Stmt::ClassDef(class) = stmt {
-                    each(&class.body, true, visit);
-                }
-            });
-        }
         let source = self.modules.get(scope.home).syntax.source();
         let ran = &self.ran[scope.home.0 as usize];
-        each(scope.body, false, &mut |stmt, in_class| {
+        each_statement(scope.body, false, &mut |stmt, in_class| {
             if ran.statement(source, stmt) {
                 visit(stmt, in_class);
             }
         });
     }
 
-    /// Whether any expression that ran is such.
-    fn any(&self, is_such: impl Fn(ModuleId, &Expr, &Self) -> bool) -> bool {
-        self.scopes.iter().any(|scope| {
-            let mut found = false;
+    /// Whether anything that ran gives the generator that all share a seed.
+    fn seeds(&self) -> bool {
+        let mut found = false;
+        for scope in &self.scopes {
+            let imported = &self.imported[scope.home.0 as usize];
             self.statements(scope, &mut |stmt, _| {
                 each_expression(stmt, &mut |expr| {
-                    found = found || is_such(scope.home, expr, self);
+                    found |= expr.as_call_expr().is_some_and(|call| imported.seeds(call));
                 });
             });
-            found
-        })
+        }
+        found
     }
 
     fn is_drawn(&self, home: ModuleId, expr: &Expr) -> bool {
-        let imported = &self.imported[home.0 as usize];
-        match expr {
-            Expr::Call(call) => imported.makes_drawing(call),
-            Expr::Name(_) | Expr::Attribute(_) => imported.draws(expr, self.seeded),
-            _ => false,
-        }
+        self.imported[home.0 as usize].draws(expr, self.seeded)
     }
 
     fn follow(&mut self) {
@@ -314,93 +302,6 @@ impl<'a, 'f> Flow<'a, 'f> {
         None
     }
 
-    /// Passes what a call is given on to the parameters of whatever may be called.
-    fn pass(&mut self, at: usize, call: &'a ExprCall) {
-        let callees = called(&call.func).and_then(|name| self.callees.get(name)).cloned();
-        let Some(callees) = callees else {
-            let arguments = &call.arguments;
-            // What changes an argument: `random.shuffle(list)`.
-            if called(&call.func).is_some_and(|name| name == "shuffle")
-                && self.is_reached(at, &call.func)
-                && let Some(shuffled) = arguments.args.first()
-            {
-                self.reach(at, shuffled);
-            }
-            if !self.is_any_reached(at, arguments) {
-                return;
-            }
-            // What changes an object: `list.append(drawn)`.
-            if let Expr::Attribute(attribute) = call.func.as_ref()
-                && matches!(*attribute.value, Expr::Name(_) | Expr::Attribute(_))
-                && !self.imported[self.scopes[at].home.0 as usize].knows(&attribute.value)
-            {
-                self.reach(at, &attribute.value);
-            }
-            // What calls a function with the rest: `map(function, drawn)`.
-            let given = arguments.args.iter().filter_map(called);
-            let given: Vec<usize> =
-                given.filter_map(|name| self.callees.get(name)).flatten().copied().collect();
-            for callee in given {
-                self.reach_parameters(callee, &|_, _| true);
-            }
-            return;
-        };
-        let object = match call.func.as_ref() {
-            Expr::Attribute(attribute) => self.is_reached(at, &attribute.value),
-            _ => false,
-        };
-        let is_reached = |expr: &Expr| self.is_reached(at, expr);
-        let positional: Vec<bool> = call.arguments.args.iter().map(is_reached).collect();
-        let is_spread = |(one, reached): (&Expr, &bool)| *reached && one.is_starred_expr();
-        let spread = call.arguments.args.iter().zip(&positional).any(is_spread);
-        let keywords: Vec<(Option<&Name>, bool)> = call
-            .arguments
-            .keywords
-            .iter()
-            .map(|one| (one.arg.as_ref().map(|name| &name.id), is_reached(&one.value)))
-            .collect();
-        if !object && !positional.contains(&true) && !keywords.iter().any(|(_, reached)| *reached) {
-            return;
-        }
-        for callee in callees {
-            let shift =
-                usize::from(self.scopes[callee].in_class && has_object(&self.scopes[callee]));
-            let is_made = self.scopes[callee].function.is_some_and(is_constructor);
-            self.reach_parameters(callee, &|index, name| {
-                let Some(index) = index else {
-                    // Of `**settings` and `*rest`: all that no parameter has.
-                    return spread
-                        || positional.contains(&true)
-                        || keywords.iter().any(|(_, reached)| *reached);
-                };
-                spread
-                    || index < shift && object && !is_made
-                    || index >= shift && positional.get(index - shift) == Some(&true)
-                    || keywords.iter().any(|(keyword, reached)| {
-                        *reached && keyword.is_none_or(|keyword| keyword == name)
-                    })
-            });
-        }
-    }
-
-    /// Takes those parameters of a function for reached that `is_given` says, by their places, none for those that
-    /// take what is left, and names.
-    fn reach_parameters(&mut self, at: usize, is_given: &dyn Fn(Option<usize>, &Name) -> bool) {
-        let Some(function) = self.scopes[at].function else { return };
-        let parameters = &function.parameters;
-        let plain = parameters.posonlyargs.iter().chain(&parameters.args);
-        let plain = plain.chain(&parameters.kwonlyargs).map(|one| &one.parameter.name.id);
-        let rest = [&parameters.vararg, &parameters.kwarg];
-        let rest = rest.into_iter().flatten().map(|one| (None, &one.name.id));
-        let all: Vec<(Option<usize>, &'a Name)> =
-            plain.enumerate().map(|(index, name)| (Some(index), name)).chain(rest).collect();
-        for (index, name) in all {
-            if is_given(index, name) {
-                self.reached.grew |= self.reached.locals.insert((at, name));
-            }
-        }
-    }
-
     fn is_any_reached(&self, at: usize, arguments: &Arguments) -> bool {
         arguments.args.iter().any(|one| self.is_reached(at, one))
             || arguments.keywords.iter().any(|one| self.is_reached(at, &one.value))
@@ -442,6 +343,26 @@ impl<'a, 'f> Flow<'a, 'f> {
     }
 }
 
+/// Whether anything that ran of a module draws.
+fn draws(module: &Module, modules: &Modules, ran: &Ran) -> bool {
+    let (syntax, source) = (&module.syntax, module.syntax.source());
+    if !may_draw(source.text()) {
+        return false;
+    }
+    let imported = Imported::of(module, modules);
+    let mut found = false;
+    let mut look = |body: &[Stmt]| {
+        each_statement(body, false, &mut |stmt, _| {
+            if !found && ran.statement(source, stmt) {
+                each_expression(stmt, &mut |expr| found |= imported.draws(expr, false));
+            }
+        });
+    };
+    look(syntax.body());
+    scope::for_each_function(syntax.body(), &mut |_, function| look(&function.body));
+    found
+}
+
 /// Whether any part of an expression is reached.
 struct Parts<'p, 'a, 'f> {
     flow: &'p Flow<'a, 'f>,
@@ -455,6 +376,16 @@ impl<'v> Visitor<'v> for Parts<'_, '_, '_> {
     }
 
     fn visit_expr_context(&mut self, _: &'v ExprContext) {}
+}
+
+/// Calls `visit` with each statement of a scope, those of class bodies included, and whether it is one of those.
+fn each_statement<'v>(body: &'v [Stmt], in_class: bool, visit: &mut impl FnMut(&'v Stmt, bool)) {
+    scope::for_each_statement(body, &mut |stmt| {
+        visit(stmt, in_class);
+        if let Stmt::ClassDef(class) = stmt {
+            each_statement(&class.body, true, visit);
+        }
+    });
 }
 
 /// Calls `visit` with the expressions of a statement itself, not of its blocks, the parts of each included.
@@ -500,19 +431,6 @@ fn names(target: &Expr) -> Vec<Name> {
         Expr::Starred(starred) => names(&starred.value),
         _ => Vec::new(),
     }
-}
-
-fn has_object(scope: &Scope<'_>) -> bool {
-    scope.function.is_some_and(|function| {
-        !function
-            .decorator_list
-            .iter()
-            .any(|one| called(&one.expression).is_some_and(|name| name == "staticmethod"))
-    })
-}
-
-fn is_constructor(function: &StmtFunctionDef) -> bool {
-    matches!(function.name.as_str(), "__init__" | "__new__")
 }
 
 fn names_property(decorator: &Expr) -> bool {

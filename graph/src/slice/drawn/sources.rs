@@ -9,6 +9,11 @@ use crate::{
     slice::scan::path,
 };
 
+/// Whether a text may import anything that draws.
+pub(super) fn may_draw(text: &str) -> bool {
+    ["random", "secrets", "uuid"].iter().any(|word| text.contains(word))
+}
+
 /// Names of a module that its imports of what is no part of the repository bind, with what they stand for.
 #[derive(Debug, Default)]
 pub(super) struct Imported(FxHashMap<Name, String>);
@@ -68,9 +73,17 @@ impl Imported {
         self.dotted(expr).is_some()
     }
 
-    /// Whether a name or an attribute draws, or gives what does. `seeded`: whether the generator that all share was
-    /// given a seed.
+    /// Whether an expression draws, or gives what does. `seeded`: whether the generator that all share was given a seed.
     pub(super) fn draws(&self, expr: &Expr, seeded: bool) -> bool {
+        let expr = match expr {
+            // A generator without a seed.
+            Expr::Call(call) => {
+                return call.arguments.is_empty()
+                    && self.dotted(&call.func).is_some_and(|dotted| dotted == "random.Random");
+            }
+            Expr::Name(_) | Expr::Attribute(_) => expr,
+            _ => return false,
+        };
         let Some(dotted) = self.dotted(expr) else { return false };
         match dotted.as_str() {
             "os.urandom" | "os.getrandom" | "uuid.uuid1" | "uuid.uuid4" => true,
@@ -87,12 +100,6 @@ impl Imported {
                 _ => false,
             },
         }
-    }
-
-    /// Whether a call makes a generator without a seed.
-    pub(super) fn makes_drawing(&self, call: &ExprCall) -> bool {
-        call.arguments.is_empty()
-            && self.dotted(&call.func).is_some_and(|dotted| dotted == "random.Random")
     }
 
     /// Whether a call gives the generator that all share a seed.
