@@ -308,3 +308,40 @@ addopts = --doctest-modules
 ";
     check(DOCUMENTED, "pkg", &OutOfReach("<internal>::<internal> missing"));
 }
+
+#[test]
+fn modules_that_are_found_among_the_names_of_a_package_are_objects_that_have_theirs() {
+    // Nothing but the names of what holds them leads to the classes.
+    const LISTED: &str = "\
+#- pkg/__init__.py
+from pkg.registry import load
+from pkg import shapes
+#- pkg/base.py
+class Shape: pass
+#- pkg/shapes/__init__.py
+from pkg.shapes.round import Circle
+#- pkg/shapes/round.py
+from pkg.base import Shape
+class Circle(Shape): pass
+#- pkg/registry.py
+import types
+from pkg.base import Shape
+
+def load():
+    package = __import__('pkg')
+    values = [getattr(package, name) for name in dir(package)]
+    found = []
+    for module in [value for value in values if isinstance(value, types.ModuleType)]:
+        for name in dir(module):
+            value = getattr(module, name)
+            if isinstance(value, type) and issubclass(value, Shape) and value is not Shape:
+                found.append(value.__name__)
+    return found
+#- tests/test_load.py
+from pkg import load
+
+def test_load():
+    assert load() == ['Circle']
+";
+    check(LISTED, "tests/test_load.py", &Faithful("class Circle(Shape):\n"));
+}

@@ -65,6 +65,8 @@ pub(crate) struct Scan<'a> {
     /// Those of them that are asked, first, of what a local variable holds or an expression gives; not what a method
     /// asks of its own object.
     pub(crate) asked_of_values: FxHashSet<Name>,
+    /// Whether the names of what a local variable holds are listed.
+    pub(crate) lists_values: bool,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
     pub(crate) imports: Vec<InnerImport<'a>>,
@@ -405,6 +407,7 @@ impl<'a> Scanner<'a> {
         }
         if matches!(found, Found::Local) && !matches!(name.as_str(), "self" | "cls") {
             self.scan.asked_of_values.extend(chain.first().map(|(name, _)| name.clone()));
+            self.scan.lists_values |= self.listed.contains(&range.end());
         }
         let local = matches!(found, Found::Imported);
         if matches!(found, Found::Local)

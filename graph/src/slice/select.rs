@@ -172,6 +172,7 @@ pub(crate) fn select<'a>(
             class_locals: FxHashSet::default(),
             asking: FxHashSet::default(),
             exports_shown: false,
+            modules_shown: false,
             imports_by_name,
         };
         search.roots(&named, &examples);
@@ -297,6 +298,8 @@ struct Search<'a, 's> {
     asking: FxHashSet<ModuleId>,
     /// Whether kept code reads `__all__` of an object that may be any module.
     exports_shown: bool,
+    /// Whether code that goes through the names of a module asks which of them are modules, too.
+    modules_shown: bool,
     /// Whether something imports modules by strings.
     imports_by_name: bool,
 }
@@ -392,6 +395,9 @@ impl<'a> Search<'a, '_> {
             }
             if scan.attributes.contains(&EXPORTS) {
                 self.note_shown_exports(id);
+            }
+            if scan.lists_values {
+                self.lists_values(id, &scan);
             }
             self.attributes.extend(scan.attributes.iter().cloned());
             self.asked_of_values.extend(scan.asked_of_values.iter().cloned());

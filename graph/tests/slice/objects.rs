@@ -451,3 +451,61 @@ fn a_package_that_code_asks_for_its_data_is_found_by_its_name() {
 "#,
     );
 }
+
+#[test]
+fn modules_that_code_finds_among_the_names_of_one_have_all_of_theirs() {
+    let of = |asks: &str, expected: &str| {
+        check(
+            &format!(
+                "
+--- trace
+holds pkg load function pkg.registry:load
+holds pkg shapes module pkg.shapes
+holds pkg.shapes Circle class pkg.shapes:Circle
+--- pkg/__init__.py
++from pkg.registry import load
++from pkg import shapes
+--- pkg/shapes.py
++class Circle:
++    pass
+--- pkg/registry.py
++import types
++def load():
+*    package = __import__('pkg')
+*    found = [getattr(package, name) for name in dir(package)]
+*    modules = [one for one in found if {asks}]
+*    return [name for module in modules for name in dir(module)]
+--- test_a.py
++from pkg import load
++def test_f():
+*    assert 'Circle' in load()
+"
+            ),
+            "test_a.py::test_f",
+            expected,
+        );
+    };
+    let gist = |asks: &str, shapes: [&str; 3]| {
+        let [made, held, filled] = shapes;
+        format!(
+            "
++import sys
+ import types
++pkg = sys.modules[\"pkg\"] = types.ModuleType(\"pkg\")
++shapes = {made}
+ def load():
+     package = __import__('pkg')
+     found = [getattr(package, name) for name in dir(package)]
+     modules = [one for one in found if {asks}]
+     return [name for module in modules for name in dir(module)]
++vars(pkg).update(load=load, shapes=shapes)
+{held}{filled} def test_f():
+     assert 'Circle' in load()
+"
+        )
+    };
+    let asks = "isinstance(one, types.ModuleType)";
+    let circle = " class Circle:\n     pass\n";
+    let all = ["types.ModuleType(\"pkg.shapes\")", circle, "+vars(shapes).update(Circle=Circle)\n"];
+    of(asks, &gist(asks, all));
+}

@@ -12,6 +12,36 @@ impl Search<'_, '_> {
         }
     }
 
+    /// A statement lists the names of what a variable holds: it may be any module that the statement imports by name.
+    pub(super) fn lists_values(&mut self, id: UnitId, scan: &Scan<'_>) {
+        let mentions = |name: &str| {
+            let mut references = scan.references.iter().filter(|one| !one.dead);
+            scan.attributes.contains(name) || references.any(|one| &one.name == name)
+        };
+        self.modules_shown |= mentions("ModuleType") || mentions("ismodule");
+        if !mentions("__import__") && !mentions("import_module") {
+            return;
+        }
+        let program = self.program();
+        let unit = program.get(id);
+        let module = program.modules.get(unit.module);
+        let (first, last) = module.syntax.source().line_span(unit.stmt.range());
+        let is_here =
+            |place: &Place| place.path == module.path() && (first..=last).contains(&place.line);
+        let names = scan.strings.iter().map(|(text, _)| text.as_str());
+        let named = names.filter(|text| program.modules.find(text).is_some());
+        let computed = program.modules.iter().filter(|(_, module)| {
+            let importer =
+                program.trace.file(module.path()).and_then(|file| file.importer.as_ref());
+            importer.is_some_and(is_here)
+        });
+        let computed = computed.map(|(_, module)| module.name.as_str());
+        for module in named.chain(computed).map(str::to_owned).collect::<Vec<_>>() {
+            self.listed(&module);
+            self.selection.registered.insert(module);
+        }
+    }
+
     /// What a module that is an object of its own has to hold: every name of its that kept code mentions,
     /// and what its own code puts there by `globals()`.
     fn fill_namespace(&mut self, id: ModuleId, module: &str) {
@@ -30,6 +60,7 @@ impl Search<'_, '_> {
                     self.selection.asked.insert((module.to_owned(), name.clone()));
                     self.require(home, &own, reason);
                 }
+                Some(Target::Module(inner)) if all && self.modules_shown => self.listed(&inner),
                 Some(Target::Module(inner)) => {
                     // Nothing tells what is asked of it through such an object, either.
                     self.selection.named.insert(inner.clone());
