@@ -509,3 +509,40 @@ holds pkg.shapes Circle class pkg.shapes:Circle
     let all = ["types.ModuleType(\"pkg.shapes\")", circle, "+vars(shapes).update(Circle=Circle)\n"];
     of(asks, &gist(asks, all));
 }
+
+#[test]
+fn a_package_leads_to_the_module_whose_names_are_listed() {
+    check(
+        "
+--- trace
+holds top.pkg Circle class top.pkg:Circle
+--- top/__init__.py
+--- top/pkg.py
++class Circle:
++    pass
+--- test_a.py
++import top.pkg
++def load():
+*    module = __import__('top.pkg').pkg
+*    return [name for name in dir(module)]
++def test_f():
+*    assert 'Circle' in load()
+",
+        "test_a.py::test_f",
+        "
++import sys
++import types
++pkg = sys.modules[\"top.pkg\"] = types.ModuleType(\"top.pkg\")
++top = sys.modules[\"top\"] = types.ModuleType(\"top\")
++vars(top).update(pkg=pkg)
+ class Circle:
+     pass
++vars(pkg).update(Circle=Circle)
+ def load():
+     module = __import__('top.pkg').pkg
+     return [name for name in dir(module)]
+ def test_f():
+     assert 'Circle' in load()
+",
+    );
+}

@@ -38,7 +38,24 @@ impl Search<'_, '_> {
         let computed = computed.map(|(_, module)| module.name.as_str());
         for module in named.chain(computed).map(str::to_owned).collect::<Vec<_>>() {
             self.listed(&module);
+            self.lead_to(&module);
             self.selection.registered.insert(module);
+        }
+    }
+
+    /// `__import__("package.module")` gives the package, by whose attributes code goes on.
+    fn lead_to(&mut self, module: &str) {
+        for (at, _) in module.match_indices('.') {
+            let package = module[..at].to_owned();
+            let name = module[at + 1..].split('.').next().unwrap_or_default();
+            for modules in [
+                &mut self.selection.escaped,
+                &mut self.selection.named,
+                &mut self.selection.registered,
+            ] {
+                modules.insert(package.clone());
+            }
+            self.selection.dotted.insert((package, Name::new(name)));
         }
     }
 
