@@ -16,7 +16,7 @@ impl Search<'_, '_> {
     pub(super) fn lists_values(&mut self, id: UnitId, scan: &Scan<'_>) {
         let mentions = |name: &str| {
             let mut references = scan.references.iter().filter(|one| !one.dead);
-            scan.attributes.contains(name) || references.any(|one| &one.name == name)
+            scan.attributes.contains(name) || references.any(|one| one.name == name)
         };
         self.modules_shown |= mentions("ModuleType") || mentions("ismodule");
         if !mentions("__import__") && !mentions("import_module") {
