@@ -304,11 +304,12 @@ impl Sliceable {
         let draws = drawn::draws(trace, &self.modules, &self.support);
         let mut ran: Vec<Ran> =
             self.modules.iter().map(|(id, module)| self.ran(trace, draws, id, module)).collect();
-        let original = ran.clone();
+        let mut original = None;
         if let Some(executed) = adjustments.executed.as_ref().filter(|_| !draws) {
+            original = Some(ran.clone());
             self.narrow(trace, executed, &adjustments.more_stubs, &mut ran);
         }
-        let varied = drawn::varied(&self.modules, &ran, &original);
+        let varied = drawn::varied(&self.modules, &ran, original.as_ref().unwrap_or(&ran));
         varied.run(&mut ran);
         let imported = by_name::imported_by_name(&self.modules, trace, &ran);
         let mut adjustments = adjustments.clone();

@@ -394,7 +394,7 @@ fn waits(body: &[Stmt]) -> bool {
 }
 
 /// Whether a statement gives no sign of having run.
-fn is_silent(stmt: &Stmt) -> bool {
+pub(crate) fn is_silent(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Global(_) | Stmt::Nonlocal(_) => true,
         Stmt::AnnAssign(assign) => assign.value.is_none(),

@@ -324,11 +324,13 @@ impl<'a> Search<'a, '_> {
             while let Some(id) = self.work.pop() {
                 self.process(id);
             }
-            let escaped = self.selection.escaped.len();
+            let held =
+                |selection: &Selection<'_>| (selection.escaped.len(), selection.listed.len());
+            let before = held(&self.selection);
             self.gone_through();
             self.tell_apart();
             self.asked_by_name();
-            if self.work.is_empty() && self.selection.escaped.len() == escaped {
+            if self.work.is_empty() && held(&self.selection) == before {
                 return;
             }
         }

@@ -272,6 +272,123 @@ fn an_error_that_nothing_handles_is_not_waited_for() {
 }
 
 #[test]
+fn what_is_decided_by_what_is_drawn_is_drawn() {
+    check_flow(
+        "
++def is_small(number):
+*    if number < 128:
+*        return True
+-    return False
++def asked(raw):
+*    flag = 0
+*    if raw[1] > 9:
+*        flag = 1
+*    if is_small(raw[0]):
+*        return flag
+-    elif flag:
+-        return 2
+-    return 3
+",
+        "*    asked(drawn)",
+        " def is_small(number):
+     if number < 128:
+         return True
+     return False
+ def asked(raw):
+     flag = 0
+     if raw[1] > 9:
+         flag = 1
+     if is_small(raw[0]):
+         return flag
+     elif flag:
+         return 2
+     return 3
+ def test_f():
+     drawn = os.urandom(2)
+     asked(drawn)",
+    );
+}
+
+#[test]
+fn what_others_refuse_of_what_is_drawn_is_handled() {
+    check_flow(
+        "
++def asked(raw, name):
+*    try:
+*        name.encode()
+*    except UnicodeEncodeError:
+-        name = ''
+*    try:
+*        return raw.decode()
+*    except UnicodeDecodeError:
+-        return raw.hex()
+",
+        "*    asked(drawn, 'a')",
+        " def asked(raw, name):
+     name.encode()
+     try:
+         return raw.decode()
+     except UnicodeDecodeError:
+         return raw.hex()
+ def test_f():
+     drawn = os.urandom(2)
+     asked(drawn, 'a')",
+    );
+}
+
+#[test]
+fn what_is_drawn_goes_to_the_parameters_that_it_is_given_for() {
+    check_flow(
+        "
++class Base:
++    def __init__(self, value, *rest, size=1, **more):
+*        self.value = value
+*        if size > 1:
+-            self.size = size
+*        if more:
+-            self.more = more
+*        if rest:
+-            self.rest = rest
++    def append(self, value):
+*        self.value = value
++class asked(Base):
++    def __init__(self, value):
+*        Base.__init__(self, value)
+*        self.append(0)
+*        found = []
+*        found.append(value)
+*        x: int
+*        if self.value:
+*            return
+-        elif found[0]:
+-            print(1)
+",
+        "*    asked(drawn)",
+        " class Base:
+     def __init__(self, value, *rest, size=1, **more):
+         self.value = value
+         if rest:
+             self.rest = rest
+     def append(self, value):
+         self.value = value
+ class asked(Base):
+     def __init__(self, value):
+         Base.__init__(self, value)
+         self.append(0)
+         found = []
+         found.append(value)
+         x: int
+         if self.value:
+             return
+         elif found[0]:
+             print(1)
+ def test_f():
+     drawn = os.urandom(2)
+     asked(drawn)",
+    );
+}
+
+#[test]
 fn a_later_run_does_not_tell_what_all_runs_execute() {
     let of = |drawn: &str, last: &str| {
         check(

@@ -5,6 +5,7 @@
 //! the repository gives depends on all that it is given.
 
 mod calls;
+mod decided;
 
 use ruff_python_ast::{
     Arguments, Comprehension, Expr, ExprContext, Stmt, StmtFunctionDef,
@@ -18,7 +19,7 @@ use super::sources::{Imported, may_draw};
 use crate::{
     module::{Module, ModuleId, Modules},
     scope::{self, Bound},
-    slice::ran::Ran,
+    slice::{ran::Ran, scan::path},
 };
 
 /// A scope that ran: a module, or a function that was entered.
@@ -210,6 +211,7 @@ impl<'a, 'f> Flow<'a, 'f> {
             }
             _ => {}
         }
+        self.decide(at, stmt);
     }
 
     /// What a class body binds are attributes.
@@ -241,13 +243,16 @@ impl<'a, 'f> Flow<'a, 'f> {
     }
 
     fn give_back(&mut self, at: usize, value: &'a Expr) {
-        if let Some(function) = self.scopes[at].function
-            && self.is_reached(at, value)
-        {
-            self.reached.grew |= self.reached.results.insert(&function.name.id);
-            if function.decorator_list.iter().any(|one| names_property(&one.expression)) {
-                self.reached.grew |= self.reached.attributes.insert(&function.name.id);
-            }
+        if self.is_reached(at, value) {
+            self.reach_result(at);
+        }
+    }
+
+    fn reach_result(&mut self, at: usize) {
+        let Some(function) = self.scopes[at].function else { return };
+        self.reached.grew |= self.reached.results.insert(&function.name.id);
+        if function.decorator_list.iter().any(|one| names_property(&one.expression)) {
+            self.reached.grew |= self.reached.attributes.insert(&function.name.id);
         }
     }
 
@@ -307,13 +312,33 @@ impl<'a, 'f> Flow<'a, 'f> {
             || arguments.keywords.iter().any(|one| self.is_reached(at, &one.value))
     }
 
+    /// The functions of the repository that an expression may name to call them, with that name.
+    fn callees(&self, at: usize, callee: &Expr) -> Option<(&'a Name, &[usize])> {
+        let imported = &self.imported[self.scopes[at].home.0 as usize];
+        let name = called(callee).filter(|_| !imported.knows(callee))?;
+        let (name, all) = self.callees.get_key_value(name)?;
+        Some((name, all))
+    }
+
+    /// Whether the variable at the root of an expression is a function's and reached.
+    fn is_local_reached(&self, at: usize, expr: &Expr) -> bool {
+        let Some(name) = path(expr).0.as_name_expr() else { return false };
+        let owner = self.owner(at, &name.id);
+        owner.is_some_and(|owner| self.reached.locals.contains(&(owner, &name.id)))
+    }
+
     /// Whether the value of an expression depends on what was drawn.
     pub(super) fn is_reached(&self, at: usize, expr: &Expr) -> bool {
         let home = self.scopes[at].home;
         let imported = &self.imported[home.0 as usize];
         match expr {
             _ if self.is_drawn(home, expr) => true,
-            Expr::Name(_) | Expr::Attribute(_) if imported.knows(expr) => false,
+            // An import may have the name of something else in a function.
+            Expr::Name(_) | Expr::Attribute(_)
+                if imported.knows(expr) && !self.is_local_reached(at, expr) =>
+            {
+                false
+            }
             Expr::Name(name) => match self.owner(at, &name.id) {
                 Some(owner) => self.reached.locals.contains(&(owner, &name.id)),
                 None => self.reached.globals.contains(&name.id),
@@ -323,15 +348,10 @@ impl<'a, 'f> Flow<'a, 'f> {
                     || self.is_reached(at, &attribute.value)
             }
             Expr::Call(call) if self.is_drawn(home, &call.func) => true,
-            Expr::Call(call) => {
-                let callee = called(&call.func).filter(|name| self.callees.contains_key(name));
-                match callee {
-                    Some(callee) => self.reached.results.contains(callee),
-                    None => {
-                        self.is_any_reached(at, &call.arguments) || self.is_reached(at, &call.func)
-                    }
-                }
-            }
+            Expr::Call(call) => match self.callees(at, &call.func) {
+                Some((name, _)) => self.reached.results.contains(name),
+                None => self.is_any_reached(at, &call.arguments) || self.is_reached(at, &call.func),
+            },
             // What a function does with what it is given is not followed.
             Expr::Lambda(_) => false,
             _ => {

@@ -1,4 +1,4 @@
-//! What draws: the names of Python's standard library that give other values in each run.
+//! What draws: the random generators of Python's standard library.
 
 use ruff_python_ast::{Expr, ExprCall, Stmt, name::Name};
 use rustc_hash::FxHashMap;
@@ -104,7 +104,8 @@ impl Imported {
 
     /// Whether a call gives the generator that all share a seed.
     pub(super) fn seeds(&self, call: &ExprCall) -> bool {
-        !call.arguments.is_empty()
+        let seed = call.arguments.args.first();
+        seed.is_some_and(|seed| !seed.is_none_literal_expr())
             && self.dotted(&call.func).is_some_and(|dotted| dotted == "random.seed")
     }
 }

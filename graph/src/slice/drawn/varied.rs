@@ -12,7 +12,7 @@ use super::flow::{Flow, called, each_expression};
 use crate::{
     module::{ModuleId, Modules},
     scope,
-    slice::ran::Ran,
+    slice::{prune::is_silent, ran::Ran},
     trace::FunctionTrace,
 };
 
@@ -145,7 +145,7 @@ impl<'a> Finder<'a, '_> {
         for (index, stmt) in body.iter().enumerate() {
             if self.ran(at, stmt.range()) {
                 goes_on |= self.statement(at, stmt);
-            } else if goes_on {
+            } else if goes_on && !is_silent(stmt) {
                 self.add(at, &body[index..]);
                 break;
             }
@@ -193,8 +193,9 @@ impl<'a> Finder<'a, '_> {
             Stmt::Try(attempt) => {
                 let mut goes_on = self.block(at, &attempt.body);
                 goes_on |= self.arm(at, goes_on, &attempt.orelse);
+                let may_fail = self.flow.may_fail(at, &attempt.body);
                 for ExceptHandler::ExceptHandler(handler) in &attempt.handlers {
-                    goes_on |= self.block(at, &handler.body);
+                    goes_on |= self.arm(at, may_fail, &handler.body);
                 }
                 self.block(at, &attempt.finalbody) || goes_on
             }
@@ -233,8 +234,10 @@ impl<'a> Finder<'a, '_> {
         each_expression(stmt, &mut |expr| match expr {
             Expr::If(choice) => arms.push((&*choice.test, [&*choice.body, &*choice.orelse])),
             Expr::BoolOp(choice) => {
-                let pairs = choice.values.windows(2);
-                arms.extend(pairs.map(|pair| (&pair[0], [&pair[1], &pair[1]])));
+                for (index, value) in choice.values.iter().enumerate() {
+                    let before = choice.values[..index].iter();
+                    arms.extend(before.map(|test| (test, [value, value])));
+                }
             }
             _ => {}
         });
@@ -281,7 +284,7 @@ impl<'a> Finder<'a, '_> {
     }
 
     /// Adds the functions that are called by some names: all that the original run entered; of what never ran only
-    /// where a name stands for one function.
+    /// where a name stands for one function, or for one in the module that calls it.
     fn enter(&mut self, home: ModuleId, names: Called<'a>) {
         for name in names.0 {
             let Some(idle) = self.idle.get(name).cloned() else { continue };

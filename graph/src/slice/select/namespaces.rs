@@ -38,7 +38,9 @@ impl Search<'_, '_> {
         let computed = computed.map(|(_, module)| module.name.as_str());
         for module in named.chain(computed).map(str::to_owned).collect::<Vec<_>>() {
             self.listed(&module);
-            self.lead_to(&module);
+            if mentions("__import__") {
+                self.lead_to(&module);
+            }
             self.selection.registered.insert(module);
         }
     }

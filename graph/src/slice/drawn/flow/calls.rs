@@ -7,35 +7,11 @@ use super::{Flow, Scope, called};
 impl<'a> Flow<'a, '_> {
     /// Passes what a call is given on to the parameters of whatever may be called.
     pub(super) fn pass(&mut self, at: usize, call: &'a ExprCall) {
-        let callees = called(&call.func).and_then(|name| self.callees.get(name)).cloned();
-        let Some(callees) = callees else {
-            let arguments = &call.arguments;
-            // What changes an argument: `random.shuffle(list)`.
-            if called(&call.func).is_some_and(|name| name == "shuffle")
-                && self.is_reached(at, &call.func)
-                && let Some(shuffled) = arguments.args.first()
-            {
-                self.reach(at, shuffled);
-            }
-            if !self.is_any_reached(at, arguments) {
-                return;
-            }
-            // What changes an object: `list.append(drawn)`.
-            if let Expr::Attribute(attribute) = call.func.as_ref()
-                && matches!(*attribute.value, Expr::Name(_) | Expr::Attribute(_))
-                && !self.imported[self.scopes[at].home.0 as usize].knows(&attribute.value)
-            {
-                self.reach(at, &attribute.value);
-            }
-            // What calls a function with the rest: `map(function, drawn)`.
-            let given = arguments.args.iter().filter_map(called);
-            let given: Vec<usize> =
-                given.filter_map(|name| self.callees.get(name)).flatten().copied().collect();
-            for callee in given {
-                self.reach_parameters(callee, &|_, _| true);
-            }
-            return;
-        };
+        let callees = self.callees(at, &call.func).map(|(_, all)| all.to_vec());
+        if callees.is_none() || call.func.is_attribute_expr() {
+            self.pass_outside(at, call);
+        }
+        let Some(callees) = callees else { return };
         let object = match call.func.as_ref() {
             Expr::Attribute(attribute) => self.is_reached(at, &attribute.value),
             _ => false,
@@ -53,44 +29,98 @@ impl<'a> Flow<'a, '_> {
         if !object && !positional.contains(&true) && !keywords.iter().any(|(_, reached)| *reached) {
             return;
         }
+        // After one that stands for several, nothing tells which is where.
+        let several = call.arguments.args.iter().position(Expr::is_starred_expr);
+        // `Base.__init__(self, value)` gives the object itself.
+        let is_unbound = call.func.as_attribute_expr().is_some_and(|method| {
+            called(&method.value).is_some_and(|name| self.callees.contains_key(name))
+                && method.value.is_name_expr()
+        });
         for callee in callees {
-            let shift =
-                usize::from(self.scopes[callee].in_class && has_object(&self.scopes[callee]));
-            let is_made = self.scopes[callee].function.is_some_and(is_constructor);
-            self.reach_parameters(callee, &|index, name| {
-                let Some(index) = index else {
-                    // Of `**settings` and `*rest`: all that no parameter has.
-                    return spread
-                        || positional.contains(&true)
-                        || keywords.iter().any(|(_, reached)| *reached);
-                };
-                spread
-                    || index < shift && object && !is_made
-                    || index >= shift && positional.get(index - shift) == Some(&true)
-                    || keywords.iter().any(|(keyword, reached)| {
-                        *reached && keyword.is_none_or(|keyword| keyword == name)
-                    })
+            let scope = &self.scopes[callee];
+            let shift = usize::from(!is_unbound && scope.in_class && has_object(scope));
+            let is_made = scope.function.is_some_and(is_constructor);
+            let is_given = |name: &Name| {
+                keywords.iter().any(|(keyword, reached)| {
+                    *reached && keyword.is_none_or(|keyword| keyword == name)
+                })
+            };
+            self.reach_parameters(callee, &|parameter, name| match parameter {
+                Parameter::At(index) if index < shift => object && !is_made,
+                Parameter::At(index) => {
+                    let index = index - shift;
+                    let after = several.is_some_and(|first| index >= first);
+                    after && positional.contains(&true)
+                        || spread
+                        || positional.get(index) == Some(&true)
+                        || is_given(name)
+                }
+                Parameter::Keyword => is_given(name),
+                Parameter::Rest => positional.contains(&true),
+                Parameter::Settings => keywords.iter().any(|(_, reached)| *reached),
             });
         }
     }
 
-    /// Takes those parameters of a function for reached that `is_given` says, by their places, none for those that
-    /// take what is left, and names.
-    fn reach_parameters(&mut self, at: usize, is_given: &dyn Fn(Option<usize>, &Name) -> bool) {
+    /// What a call from outside the repository does with what it is given.
+    fn pass_outside(&mut self, at: usize, call: &'a ExprCall) {
+        let arguments = &call.arguments;
+        // What changes an argument: `random.shuffle(list)`.
+        if called(&call.func).is_some_and(|name| name == "shuffle")
+            && self.is_reached(at, &call.func)
+            && let Some(shuffled) = arguments.args.first()
+        {
+            self.reach(at, shuffled);
+        }
+        if !self.is_any_reached(at, arguments) {
+            return;
+        }
+        // What changes an object: `list.append(drawn)`.
+        if let Expr::Attribute(attribute) = call.func.as_ref()
+            && matches!(*attribute.value, Expr::Name(_) | Expr::Attribute(_))
+            && !attribute.value.as_name_expr().is_some_and(|name| &name.id == "self")
+            && !self.imported[self.scopes[at].home.0 as usize].knows(&attribute.value)
+        {
+            self.reach(at, &attribute.value);
+        }
+        // What calls a function with the rest: `map(function, drawn)`.
+        let given = arguments.args.iter().filter_map(called);
+        let given: Vec<usize> =
+            given.filter_map(|name| self.callees.get(name)).flatten().copied().collect();
+        for callee in given {
+            self.reach_parameters(callee, &|_, _| true);
+        }
+    }
+
+    /// Takes those parameters of a function for reached that `is_given` says.
+    fn reach_parameters(&mut self, at: usize, is_given: &dyn Fn(Parameter, &Name) -> bool) {
         let Some(function) = self.scopes[at].function else { return };
         let parameters = &function.parameters;
-        let plain = parameters.posonlyargs.iter().chain(&parameters.args);
-        let plain = plain.chain(&parameters.kwonlyargs).map(|one| &one.parameter.name.id);
-        let rest = [&parameters.vararg, &parameters.kwarg];
-        let rest = rest.into_iter().flatten().map(|one| (None, &one.name.id));
-        let all: Vec<(Option<usize>, &'a Name)> =
-            plain.enumerate().map(|(index, name)| (Some(index), name)).chain(rest).collect();
-        for (index, name) in all {
-            if is_given(index, name) {
+        let plain = parameters.posonlyargs.iter().chain(&parameters.args).enumerate();
+        let plain = plain.map(|(index, one)| (Parameter::At(index), &one.parameter.name.id));
+        let keywords = parameters.kwonlyargs.iter();
+        let keywords = keywords.map(|one| (Parameter::Keyword, &one.parameter.name.id));
+        let rest = parameters.vararg.iter().map(|one| (Parameter::Rest, &one.name.id));
+        let settings = parameters.kwarg.iter().map(|one| (Parameter::Settings, &one.name.id));
+        for (parameter, name) in plain.chain(keywords).chain(rest).chain(settings) {
+            if is_given(parameter, name) {
                 self.reached.grew |= self.reached.locals.insert((at, name));
             }
         }
     }
+}
+
+/// How a parameter is given.
+#[derive(Debug, Clone, Copy)]
+enum Parameter {
+    /// By its place, or by its name.
+    At(usize),
+    /// By its name alone.
+    Keyword,
+    /// All places that no parameter has.
+    Rest,
+    /// All names that no parameter has.
+    Settings,
 }
 
 fn has_object(scope: &Scope<'_>) -> bool {
