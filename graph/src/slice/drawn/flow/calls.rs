@@ -78,7 +78,7 @@ impl<'a> Flow<'a, '_> {
         // What changes an object: `list.append(drawn)`.
         if let Expr::Attribute(attribute) = call.func.as_ref()
             && matches!(*attribute.value, Expr::Name(_) | Expr::Attribute(_))
-            && !attribute.value.as_name_expr().is_some_and(|name| &name.id == "self")
+            && attribute.value.as_name_expr().is_none_or(|name| &name.id != "self")
             && !self.imported[self.scopes[at].home.0 as usize].knows(&attribute.value)
         {
             self.reach(at, &attribute.value);
