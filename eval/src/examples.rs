@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 
 use graph::Syntax;
 use ruff_python_ast::{
-    Expr, Stmt,
+    Stmt,
     visitor::{Visitor, walk_stmt},
 };
-use tools::{Command, Program};
+use tools::Command;
 
 use crate::codebase::Codebase;
 
-/// What an example begins with.
-const PROMPT: &str = ">>>";
-
 /// The first function or class of the files that `python -m doctest` is given whose examples a gist has not.
 pub fn untold(gist: &str, command: &Command, codebase: &Codebase) -> Option<String> {
-    if !matches!(command.program(), Program::Module(name) if name == "doctest") {
+    if !command.is_doctest() {
         return None;
     }
     let own = examples(gist);
@@ -47,11 +44,8 @@ struct Reader {
 
 impl Reader {
     fn docstring(&mut self, body: &[Stmt]) {
-        if let Some(Stmt::Expr(first)) = body.first()
-            && let Expr::StringLiteral(text) = &*first.value
-            && text.value.to_str().contains(PROMPT)
-        {
-            self.found.insert(self.block.join("."), text.value.to_string());
+        if let Some(text) = graph::examples(body) {
+            self.found.insert(self.block.join("."), text.to_owned());
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// What holds the docstring of a module.
-pub(crate) const DOCSTRING: &str = "__doc__";
+/// What a module's own docstring is called among its names.
+pub const DOCSTRING: &str = "__doc__";
 
 /// What an example of a docstring begins with.
 const PROMPT: &str = ">>>";
@@ -23,21 +23,21 @@ pub struct Documented {
     pub examples: bool,
 }
 
-/// The objects of a file that doctest looks at, in its order.
+/// The objects of a file that doctest looks at, in the order of the file.
 pub fn documented(source: Source) -> Vec<Documented> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);
         let names = vec![DOCSTRING.to_owned()];
-        let mut found = vec![Documented { names, examples: has_examples(syntax.body()) }];
+        let mut found = vec![Documented { names, examples: examples(syntax.body()).is_some() }];
         members(syntax.body(), &[], &mut found);
         found
     })
 }
 
-/// Whether a body begins with a docstring that has examples.
-pub(crate) fn has_examples(body: &[Stmt]) -> bool {
-    let text = body.first().and_then(|first| first.as_expr_stmt()?.value.as_string_literal_expr());
-    text.is_some_and(|text| text.value.to_str().contains(PROMPT))
+/// The docstring with which a body begins, where it has examples.
+pub fn examples(body: &[Stmt]) -> Option<&str> {
+    let text = body.first()?.as_expr_stmt()?.value.as_string_literal_expr()?.value.to_str();
+    text.contains(PROMPT).then_some(text)
 }
 
 fn members(body: &[Stmt], around: &[String], found: &mut Vec<Documented>) {
@@ -48,7 +48,7 @@ fn members(body: &[Stmt], around: &[String], found: &mut Vec<Documented>) {
             _ => return,
         };
         let names = [around, &[name.to_string()]].concat();
-        found.push(Documented { names: names.clone(), examples: has_examples(body) });
+        found.push(Documented { names: names.clone(), examples: examples(body).is_some() });
         if stmt.is_class_def_stmt() {
             members(body, &names, found);
         }

@@ -93,6 +93,11 @@ impl Modules {
         self.by_name.get(name).copied()
     }
 
+    /// A module by the path of its file.
+    pub fn of_path(&self, path: &str) -> Option<(ModuleId, &Module)> {
+        self.iter().find(|(_, module)| module.path() == path)
+    }
+
     /// Whether the repository defines a module or package of this dotted name.
     pub fn is_internal(&self, name: &str) -> bool {
         self.names.contains(name)

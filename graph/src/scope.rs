@@ -227,6 +227,19 @@ pub fn local_of_import(alias: &ruff_python_ast::Alias) -> Name {
     }
 }
 
+/// Adds the names that a target binds.
+pub fn target_names(target: &Expr, names: &mut FxHashSet<Name>) {
+    match target {
+        Expr::Name(name) => {
+            names.insert(name.id.clone());
+        }
+        Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| target_names(element, names)),
+        Expr::List(list) => list.elts.iter().for_each(|element| target_names(element, names)),
+        Expr::Starred(starred) => target_names(&starred.value, names),
+        _ => {}
+    }
+}
+
 /// Names that a statement itself binds in its scope: targets, definitions, walruses in its own
 /// expressions; not imports, and not the statements of its blocks.
 pub fn bound_directly(stmt: &Stmt) -> Vec<Name> {

@@ -174,6 +174,11 @@ impl Command {
         matches!(self.program, Program::Pytest | Program::PytestModule)
     }
 
+    /// Whether doctest runs it, and so the examples of docstrings.
+    pub fn is_doctest(&self) -> bool {
+        matches!(&self.program, Program::Module(name) if name == "doctest")
+    }
+
     /// Options of the interpreter itself, such as `-W error`.
     pub fn interpreter_options(&self) -> &[String] {
         &self.options

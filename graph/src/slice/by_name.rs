@@ -64,7 +64,8 @@ fn in_getattr(source: &Source, body: &[Stmt], line: u32) -> bool {
     found
 }
 
-fn stands_in(source: &Source, stmt: &Stmt, line: u32) -> bool {
+/// Whether a line belongs to a statement.
+pub(super) fn stands_in(source: &Source, stmt: &Stmt, line: u32) -> bool {
     let (first, last) = source.line_span(stmt.range());
     (first..=last).contains(&line)
 }

@@ -15,7 +15,7 @@ use self::{
     node::{missed, node_holds},
 };
 use super::ran::{Ran, counts_lines, is_docstring};
-use crate::{documented::has_examples, scope, syntax::Syntax};
+use crate::{documented::examples, scope, syntax::Syntax};
 
 /// Bodies that are kept whole.
 #[derive(Clone, Copy)]
@@ -318,8 +318,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 
     fn keep_docstring(&self, body: &mut Vec<Node<'a>>, original: &'a [Stmt]) {
-        // Where the command runs the examples of a class, its docstring is a test.
-        let is_test = matches!(self.whole, Whole::Support(_)) && has_examples(original);
+        // A file of the tests may be one whose examples the command runs: there a docstring with some is a test.
+        let is_test = matches!(self.whole, Whole::Support(_)) && examples(original).is_some();
         if (self.docstrings || is_test)
             && let Some(first) = original.first()
             && is_docstring(first)

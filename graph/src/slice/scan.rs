@@ -433,7 +433,7 @@ impl<'a> Scanner<'a> {
     ) {
         let mut bound = Bound::default();
         for generator in generators {
-            target_names(&generator.target, &mut bound.local);
+            scope::target_names(&generator.target, &mut bound.local);
         }
         // The first iterable is evaluated outside.
         if let Some(first) = generators.first() {
@@ -557,14 +557,19 @@ pub(super) fn path(expr: &Expr) -> (&Expr, Chain) {
     (base, chain)
 }
 
+/// The name by which something is called.
+pub(super) fn called(callee: &Expr) -> Option<&Name> {
+    match callee {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr.id),
+        _ => None,
+    }
+}
+
 /// What a call such as `getattr(object, "name")` or `patch.object(module, "name")` asks of its first argument, which
 /// has to have it under that very name.
 fn asked_by_text(call: &ExprCall) -> Option<(&Expr, Name)> {
-    let callee = match call.func.as_ref() {
-        Expr::Name(name) => &name.id,
-        Expr::Attribute(attribute) => &attribute.attr.id,
-        _ => return None,
-    };
+    let callee = called(&call.func)?;
     let asks = ["getattr", "hasattr", "setattr", "delattr", "object"].contains(&callee.as_str());
     let [object, Expr::StringLiteral(text), ..] = &*call.arguments.args else { return None };
     asks.then(|| (object, Name::new(text.value.to_str())))
@@ -579,18 +584,6 @@ fn lists_names(callee: &Expr) -> bool {
     }
 }
 
-fn parameter_names(parameters: &Parameters) -> impl Iterator<Item = Name> {
+pub(super) fn parameter_names(parameters: &Parameters) -> impl Iterator<Item = Name> {
     parameters.iter().map(|parameter| parameter.name().id.clone())
-}
-
-fn target_names(target: &Expr, names: &mut FxHashSet<Name>) {
-    match target {
-        Expr::Name(name) => {
-            names.insert(name.id.clone());
-        }
-        Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| target_names(element, names)),
-        Expr::List(list) => list.elts.iter().for_each(|element| target_names(element, names)),
-        Expr::Starred(starred) => target_names(&starred.value, names),
-        _ => {}
-    }
 }

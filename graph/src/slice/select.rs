@@ -28,7 +28,7 @@ use super::{
     scan::{Reference, Scan, Usage, scan},
 };
 use crate::{
-    documented::{DOCSTRING, has_examples},
+    documented::{self, DOCSTRING},
     module::ModuleId,
     resolve::{BindingKind, Target},
     scope,
@@ -195,7 +195,7 @@ fn within_modules(
 ) -> Vec<(String, Vec<String>)> {
     let inside = |path: &str, names: &[String]| {
         let [name] = names else { return None };
-        let (_, module) = program.modules.iter().find(|(_, module)| module.path() == path)?;
+        let (_, module) = program.modules.of_path(path)?;
         let body = module.syntax.body();
         if *name == module.name && !body.iter().any(|stmt| defines(stmt, name)) {
             return Some(vec![DOCSTRING.to_owned()]);
@@ -218,7 +218,7 @@ fn named_tests(
 ) -> Vec<(ModuleId, Name, bool)> {
     let mut found = Vec::new();
     for (path, names) in tests {
-        let module = program.modules.iter().find(|(_, module)| module.path() == path);
+        let module = program.modules.of_path(path);
         if let (Some((id, module)), Some(top)) = (module, names.first()) {
             let defined = module.syntax.body().iter().any(|stmt| defines(stmt, top));
             found.push((id, Name::new(top), defined));
@@ -235,9 +235,9 @@ fn docstring<'a>(
     tests: &[(String, Vec<String>)],
 ) -> Option<(ModuleId, &'a Stmt)> {
     tests.iter().filter(|(_, names)| names.iter().eq([DOCSTRING])).find_map(|(path, _)| {
-        let (id, module) = program.modules.iter().find(|(_, module)| module.path() == path)?;
+        let (id, module) = program.modules.of_path(path)?;
         let body = module.syntax.body();
-        Some((id, body.first().filter(|_| has_examples(body))?))
+        Some((id, body.first().filter(|_| documented::examples(body).is_some())?))
     })
 }
 
@@ -246,9 +246,8 @@ fn docstring<'a>(
 fn examples(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<(String, Name)> {
     let is_whole = |names: &[String]| names.is_empty() || names.iter().eq([DOCSTRING]);
     let whole = tests.iter().filter(|(_, names)| is_whole(names));
-    let modules = whole.filter_map(|(path, _)| {
-        program.modules.iter().find(|(_, module)| module.path() == path).map(|(_, module)| module)
-    });
+    let modules =
+        whole.filter_map(|(path, _)| program.modules.of_path(path).map(|(_, module)| module));
     let names = &program.trace.generated.names;
     modules
         .flat_map(|module| names.iter().map(|name| (module.name.clone(), Name::new(name))))

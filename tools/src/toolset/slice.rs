@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use crate::{
     candidate::Internal,
     clock::process_cpu,
-    command::Program,
     normalize::INTERNAL,
     session::Session,
     slice::{SliceRequest, Slicer},
@@ -94,7 +93,7 @@ fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
             let object = names.first().and_then(|name| name.strip_prefix(INTERNAL));
             let names = object.map_or(names, |object| match object.strip_prefix('.') {
                 Some(object) => object.split('.').collect(),
-                None => vec!["__doc__"],
+                None => vec![graph::DOCSTRING],
             });
             names.into_iter().map(str::to_owned).collect()
         })
@@ -111,7 +110,7 @@ fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
 /// none.
 fn looked_at(session: &Session) -> Vec<(String, Vec<String>)> {
     let command = &session.command;
-    if !matches!(command.program(), Program::Module(name) if name == "doctest") {
+    if !command.is_doctest() {
         return Vec::new();
     }
     let is_verbose = command.args().iter().any(|arg| arg == "-v" || arg == "--verbose");

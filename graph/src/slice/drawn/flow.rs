@@ -8,7 +8,7 @@ mod calls;
 mod decided;
 
 use ruff_python_ast::{
-    Arguments, Comprehension, Expr, ExprContext, Stmt, StmtFunctionDef,
+    Arguments, Comprehension, Expr, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr},
 };
@@ -19,15 +19,18 @@ use super::sources::{Imported, may_draw};
 use crate::{
     module::{Module, ModuleId, Modules},
     scope::{self, Bound},
-    slice::{ran::Ran, scan::path},
+    slice::{
+        ran::Ran,
+        scan::{called, parameter_names, path},
+    },
 };
 
-/// A scope that ran: a module, or a function that was entered.
+/// A module, or a function that was entered.
 pub(super) struct Scope<'a> {
     pub(super) home: ModuleId,
     pub(super) body: &'a [Stmt],
     function: Option<&'a StmtFunctionDef>,
-    /// The function around it.
+    /// Index of the scope around it.
     outer: Option<usize>,
     in_class: bool,
     bound: Bound,
@@ -92,13 +95,13 @@ impl<'a, 'f> Flow<'a, 'f> {
         let mut bound = scope::bound(body);
         scope::for_each_statement(body, &mut |stmt| {
             each_expression(stmt, &mut |expr| {
-                let generators = generators(expr).iter();
-                bound.local.extend(generators.flat_map(|one| names(&one.target)));
+                for generator in generators(expr) {
+                    scope::target_names(&generator.target, &mut bound.local);
+                }
             });
         });
         if let Some(function) = function {
-            let parameters = function.parameters.iter().map(|one| one.name().id.clone());
-            bound.local.extend(parameters);
+            bound.local.extend(parameter_names(&function.parameters));
             self.callees.entry(&function.name.id).or_default().push(at);
         }
         self.scopes.push(Scope { home, body, function, outer, in_class, bound });
@@ -116,7 +119,7 @@ impl<'a, 'f> Flow<'a, 'f> {
                     return;
                 }
                 let at = self.scopes.len();
-                let is_made = matches!(function.name.as_str(), "__init__" | "__new__");
+                let is_made = calls::is_constructor(function);
                 if let Some(class) = class.filter(|_| is_made) {
                     self.callees.entry(class).or_default().push(at);
                 }
@@ -158,14 +161,16 @@ impl<'a, 'f> Flow<'a, 'f> {
     }
 
     fn follow(&mut self) {
+        let of_scope = |scope| {
+            let mut found = Vec::new();
+            self.statements(scope, &mut |stmt, in_class| found.push((stmt, in_class)));
+            found
+        };
+        let statements: Vec<Vec<(&Stmt, bool)>> = self.scopes.iter().map(of_scope).collect();
         loop {
             self.reached.grew = false;
-            for at in 0..self.scopes.len() {
-                let mut statements = Vec::new();
-                self.statements(&self.scopes[at], &mut |stmt, in_class| {
-                    statements.push((stmt, in_class));
-                });
-                for (stmt, in_class) in statements {
+            for (at, statements) in statements.iter().enumerate() {
+                for &(stmt, in_class) in statements {
                     self.step(at, stmt);
                     if in_class {
                         self.reach_attributes(at, stmt);
@@ -347,7 +352,6 @@ impl<'a, 'f> Flow<'a, 'f> {
                 self.reached.attributes.contains(&attribute.attr.id)
                     || self.is_reached(at, &attribute.value)
             }
-            Expr::Call(call) if self.is_drawn(home, &call.func) => true,
             Expr::Call(call) => match self.callees(at, &call.func) {
                 Some((name, _)) => self.reached.results.contains(name),
                 None => self.is_any_reached(at, &call.arguments) || self.is_reached(at, &call.func),
@@ -394,8 +398,6 @@ impl<'v> Visitor<'v> for Parts<'_, '_, '_> {
     fn visit_expr(&mut self, expr: &'v Expr) {
         self.reached = self.reached || self.flow.is_reached(self.at, expr);
     }
-
-    fn visit_expr_context(&mut self, _: &'v ExprContext) {}
 }
 
 /// Calls `visit` with each statement of a scope, those of class bodies included, and whether it is one of those.
@@ -422,15 +424,6 @@ pub(super) fn each_expression<'v>(stmt: &'v Stmt, visit: &mut impl FnMut(&'v Exp
     ruff_python_ast::visitor::walk_stmt(&mut Each(visit), stmt);
 }
 
-/// The name by which something is called.
-pub(super) fn called(callee: &Expr) -> Option<&Name> {
-    match callee {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => Some(&attribute.attr.id),
-        _ => None,
-    }
-}
-
 /// What a comprehension goes through.
 fn generators(expr: &Expr) -> &[Comprehension] {
     match expr {
@@ -439,17 +432,6 @@ fn generators(expr: &Expr) -> &[Comprehension] {
         Expr::DictComp(comp) => &comp.generators,
         Expr::Generator(comp) => &comp.generators,
         _ => &[],
-    }
-}
-
-/// The names that a target binds.
-fn names(target: &Expr) -> Vec<Name> {
-    match target {
-        Expr::Name(name) => vec![name.id.clone()],
-        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(names).collect(),
-        Expr::List(list) => list.elts.iter().flat_map(names).collect(),
-        Expr::Starred(starred) => names(&starred.value),
-        _ => Vec::new(),
     }
 }
 

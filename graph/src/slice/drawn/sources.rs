@@ -70,20 +70,16 @@ impl Imported {
 
     /// Whether an expression stands for a module of others, or for what is in one.
     pub(super) fn knows(&self, expr: &Expr) -> bool {
-        self.dotted(expr).is_some()
+        path(expr).0.as_name_expr().is_some_and(|root| self.0.contains_key(&root.id))
     }
 
     /// Whether an expression draws, or gives what does. `seeded`: whether the generator that all share was given a seed.
     pub(super) fn draws(&self, expr: &Expr, seeded: bool) -> bool {
-        let expr = match expr {
-            // A generator without a seed.
-            Expr::Call(call) => {
-                return call.arguments.is_empty()
-                    && self.dotted(&call.func).is_some_and(|dotted| dotted == "random.Random");
-            }
-            Expr::Name(_) | Expr::Attribute(_) => expr,
-            _ => return false,
-        };
+        // A generator without a seed.
+        if let Expr::Call(call) = expr {
+            return call.arguments.is_empty()
+                && self.dotted(&call.func).is_some_and(|dotted| dotted == "random.Random");
+        }
         let Some(dotted) = self.dotted(expr) else { return false };
         match dotted.as_str() {
             "os.urandom" | "os.getrandom" | "uuid.uuid1" | "uuid.uuid4" => true,

@@ -3,16 +3,16 @@
 use ruff_python_ast::{
     ExceptHandler, Expr, Stmt, StmtFunctionDef,
     name::Name,
-    visitor::{Visitor, walk_expr, walk_stmt},
+    visitor::{Visitor, walk_expr},
 };
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::flow::{Flow, called, each_expression};
+use super::flow::{Flow, each_expression};
 use crate::{
     module::{ModuleId, Modules},
     scope,
-    slice::{prune::is_silent, ran::Ran},
+    slice::{prune::is_silent, ran::Ran, scan::called},
     trace::FunctionTrace,
 };
 
@@ -60,7 +60,6 @@ pub(in crate::slice) fn varied(modules: &Modules, ran: &[Ran], original: &[Ran])
 #[derive(Clone, Copy)]
 struct Idle<'a> {
     home: ModuleId,
-    stmt: &'a Stmt,
     function: &'a StmtFunctionDef,
 }
 
@@ -69,20 +68,20 @@ fn idle<'a>(modules: &'a Modules, ran: &[Ran]) -> FxHashMap<&'a Name, Vec<Idle<'
     let mut found: FxHashMap<&Name, Vec<Idle<'_>>> = FxHashMap::default();
     for (home, module) in modules.iter() {
         let (source, ran) = (module.syntax.source(), &ran[home.0 as usize]);
-        scope::for_each_function(module.syntax.body(), &mut |stmt, function| {
-            let is_idle = ran.function(source.line(stmt.start())).is_none();
-            if is_idle && ran.statement(source, stmt) {
-                found.entry(&function.name.id).or_default().push(Idle { home, stmt, function });
+        let is_idle = |function: &StmtFunctionDef| {
+            let (first, def) = (source.line(function.start()), source.line(function.name.start()));
+            ran.function(first).is_none() && ran.any(first, def)
+        };
+        scope::for_each_function(module.syntax.body(), &mut |_, function| {
+            if is_idle(function) {
+                found.entry(&function.name.id).or_default().push(Idle { home, function });
             }
         });
         scope::for_each_statement(module.syntax.body(), &mut |stmt| {
             let Stmt::ClassDef(class) = stmt else { return };
-            for made in &class.body {
-                let Stmt::FunctionDef(function) = made else { continue };
-                let is_idle = ran.function(source.line(made.start())).is_none();
-                if &function.name == "__init__" && is_idle && ran.statement(source, made) {
-                    let made = Idle { home, stmt: made, function };
-                    found.entry(&class.name.id).or_default().push(made);
+            for function in scope::methods(class, &["__init__"]) {
+                if is_idle(function) {
+                    found.entry(&class.name.id).or_default().push(Idle { home, function });
                 }
             }
         });
@@ -232,20 +231,21 @@ impl<'a> Finder<'a, '_> {
     fn expressions(&mut self, at: usize, stmt: &'a Stmt) {
         let mut arms = Vec::new();
         each_expression(stmt, &mut |expr| match expr {
-            Expr::If(choice) => arms.push((&*choice.test, [&*choice.body, &*choice.orelse])),
+            Expr::If(choice) => {
+                arms.extend([&choice.body, &choice.orelse].map(|arm| (&*choice.test, &**arm)));
+            }
             Expr::BoolOp(choice) => {
                 for (index, value) in choice.values.iter().enumerate() {
-                    let before = choice.values[..index].iter();
-                    arms.extend(before.map(|test| (test, [value, value])));
+                    arms.extend(choice.values[..index].iter().map(|test| (test, value)));
                 }
             }
             _ => {}
         });
         let home = self.flow.scopes[at].home;
-        for (test, arms) in arms {
+        for (test, arm) in arms {
             if self.depends(at, test) {
                 let mut names = Called::default();
-                arms.into_iter().for_each(|arm| names.visit_expr(arm));
+                names.visit_expr(arm);
                 self.enter(home, names);
             }
         }
@@ -307,13 +307,13 @@ impl<'a> Finder<'a, '_> {
 
     /// The first line of a function, and what the original run says of it.
     fn line(&self, one: Idle<'a>) -> (u32, Option<&FunctionTrace>) {
-        let line = self.modules.get(one.home).syntax.source().line(one.stmt.start());
+        let line = self.modules.get(one.home).syntax.source().line(one.function.start());
         (line, self.original[one.home.0 as usize].function(line))
     }
 
     /// Adds what the original run executed of a function.
     fn enter_again(&mut self, one: Idle<'a>) {
-        if !self.added.insert((one.home, one.stmt.range())) {
+        if !self.added.insert((one.home, one.function.range())) {
             return;
         }
         let line = self.line(one).0;
@@ -351,10 +351,6 @@ fn error(body: &[Stmt]) -> Option<&Name> {
 struct Called<'v>(Vec<&'v Name>);
 
 impl<'v> Visitor<'v> for Called<'v> {
-    fn visit_stmt(&mut self, stmt: &'v Stmt) {
-        walk_stmt(self, stmt);
-    }
-
     fn visit_expr(&mut self, expr: &'v Expr) {
         self.add(expr);
         walk_expr(self, expr);

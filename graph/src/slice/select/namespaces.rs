@@ -1,6 +1,7 @@
 //! Names asked of modules whose objects are passed around: by strings, `globals()` or code from no file.
 
 use super::*;
+use crate::slice::by_name;
 
 impl Search<'_, '_> {
     /// Something goes through all names of a module, which then is an object of its own that has them all.
@@ -12,22 +13,24 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A statement lists the names of what a variable holds: it may be any module that the statement imports by name.
+    /// A unit lists the names of what a variable holds: that may be any module that it imports by name.
     pub(super) fn lists_values(&mut self, id: UnitId, scan: &Scan<'_>) {
-        let mentions = |name: &str| {
+        let says = |name: &str| {
             let mut references = scan.references.iter().filter(|one| !one.dead);
             scan.attributes.contains(name) || references.any(|one| one.name == name)
         };
-        self.modules_shown |= mentions("ModuleType") || mentions("ismodule");
-        if !mentions("__import__") && !mentions("import_module") {
+        self.modules_shown |= says("ModuleType") || says("ismodule");
+        let leads = says("__import__");
+        if !leads && !says("import_module") {
             return;
         }
         let program = self.program();
         let unit = program.get(id);
         let module = program.modules.get(unit.module);
-        let (first, last) = module.syntax.source().line_span(unit.stmt.range());
-        let is_here =
-            |place: &Place| place.path == module.path() && (first..=last).contains(&place.line);
+        let source = module.syntax.source();
+        let is_here = |place: &Place| {
+            place.path == module.path() && by_name::stands_in(source, unit.stmt, place.line)
+        };
         let names = scan.strings.iter().map(|(text, _)| text.as_str());
         let named = names.filter(|text| program.modules.find(text).is_some());
         let computed = program.modules.iter().filter(|(_, module)| {
@@ -38,7 +41,7 @@ impl Search<'_, '_> {
         let computed = computed.map(|(_, module)| module.name.as_str());
         for module in named.chain(computed).map(str::to_owned).collect::<Vec<_>>() {
             self.listed(&module);
-            if mentions("__import__") {
+            if leads {
                 self.lead_to(&module);
             }
             self.selection.registered.insert(module);

@@ -2,7 +2,8 @@
 
 use ruff_python_ast::{Expr, ExprCall, StmtFunctionDef, name::Name};
 
-use super::{Flow, Scope, called};
+use super::{Flow, Scope};
+use crate::slice::scan::called;
 
 impl<'a> Flow<'a, '_> {
     /// Passes what a call is given on to the parameters of whatever may be called.
@@ -132,6 +133,6 @@ fn has_object(scope: &Scope<'_>) -> bool {
     })
 }
 
-fn is_constructor(function: &StmtFunctionDef) -> bool {
+pub(super) fn is_constructor(function: &StmtFunctionDef) -> bool {
     matches!(function.name.as_str(), "__init__" | "__new__")
 }

@@ -3,21 +3,21 @@
 //! Tests may be given drawn examples by a library ([`draws`]), or code may draw by itself: then what depends on the
 //! drawn values is followed ([`flow`]) to the conditions that decide otherwise in another run ([`varied`]).
 
-use ruff_python_ast::{Expr, StmtFunctionDef};
+mod flow;
+mod sources;
+mod varied;
+
+use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
+pub(super) use self::varied::varied;
+use super::scan::called;
 use crate::{
     module::{ModuleId, Modules},
     scope,
     trace::Trace,
 };
-
-mod flow;
-mod sources;
-mod varied;
-
-pub(super) use varied::varied;
 
 /// The module that draws examples.
 const DRAWING: &str = "hypothesis.core";
@@ -40,11 +40,7 @@ pub(super) fn draws(trace: &Trace, modules: &Modules, support: &FxHashSet<Module
 
 fn is_given(function: &StmtFunctionDef) -> bool {
     function.decorator_list.iter().any(|decorator| {
-        let Expr::Call(call) = &decorator.expression else { return false };
-        match call.func.as_ref() {
-            Expr::Name(name) => &name.id == "given",
-            Expr::Attribute(attribute) => &attribute.attr == "given",
-            _ => false,
-        }
+        let call = decorator.expression.as_call_expr();
+        call.and_then(|call| called(&call.func)).is_some_and(|name| name == "given")
     })
 }
