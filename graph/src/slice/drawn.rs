@@ -11,7 +11,7 @@ use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
-pub(super) use self::varied::varied;
+pub(super) use self::varied::vary;
 use super::scan::called;
 use crate::{
     module::{ModuleId, Modules},

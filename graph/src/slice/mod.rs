@@ -309,8 +309,7 @@ impl Sliceable {
             original = Some(ran.clone());
             self.narrow(trace, executed, &adjustments.more_stubs, &mut ran);
         }
-        let varied = drawn::varied(&self.modules, &ran, original.as_ref().unwrap_or(&ran));
-        varied.run(&mut ran);
+        drawn::vary(&self.modules, &mut ran, original.as_deref());
         let imported = by_name::imported_by_name(&self.modules, trace, &ran);
         let mut adjustments = adjustments.clone();
         for list in [&mut adjustments.namespaces, &mut adjustments.register] {

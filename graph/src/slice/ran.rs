@@ -74,16 +74,20 @@ impl Ran {
         self.lines[at] = true;
     }
 
-    /// Takes lines for executed in the tests.
-    pub(crate) fn run(&mut self, first: u32, last: u32) {
+    /// Takes lines for executed in the tests; says whether any was not.
+    pub(crate) fn run(&mut self, first: u32, last: u32) -> bool {
+        let grew = (first..=last).any(|line| !self.any(line, line));
         (first..=last).for_each(|line| self.set(line));
+        grew
     }
 
-    /// Takes a function for entered in the tests, by its first line.
-    pub(crate) fn enter(&mut self, line: u32, name: &str) {
+    /// Takes a function for entered in the tests, by its first line; says whether it was not.
+    pub(crate) fn enter(&mut self, line: u32, name: &str) -> bool {
         let entered =
             FunctionTrace { line, name: name.to_owned(), test: true, ..Default::default() };
+        let is_new = !self.functions.contains_key(&line);
         self.functions.entry(line).or_insert(entered);
+        is_new
     }
 
     /// What a decorator compiles anew without itself begins at its `def`: such functions are known by their first

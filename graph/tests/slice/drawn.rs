@@ -426,3 +426,46 @@ fn a_later_run_does_not_tell_what_all_runs_execute() {
     of("os.urandom(1)[0]", "     if drawn:\n         print(1)\n");
     of("os.getpid()", "");
 }
+
+#[test]
+fn a_later_run_may_go_the_other_way() {
+    check(
+        r#"
+--- adjustments
+{"executed": [{"path": "mod.py", "lines": [3, 9, 10], "functions": [2, 8]},
+  {"path": "test_a.py", "lines": [2, 3], "functions": [2]}]}
+--- mod.py
++import random
++def low():
+-    return 1
++def high():
+*    if random.random() < 0.5:
+*        return 2
+-    return 3
++def asked():
+*    if random.random() < 0.5:
+-        return low()
+*    return high()
+--- test_a.py
++from mod import asked
++def test_f():
+*    asked()
+"#,
+        "test_a.py::test_f",
+        "
+ import random
+ def low():
+     return 1
+ def high():
+     if random.random() < 0.5:
+         return 2
+     return 3
+ def asked():
+     if random.random() < 0.5:
+         return low()
+     return high()
+ def test_f():
+     asked()
+",
+    );
+}

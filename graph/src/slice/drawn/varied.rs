@@ -18,7 +18,7 @@ use crate::{
 
 /// Lines and functions of each module.
 #[derive(Debug, Default)]
-pub(in crate::slice) struct Varied {
+struct Varied {
     /// First and last lines of what may run.
     lines: Vec<(ModuleId, u32, u32)>,
     /// First lines and names of functions that may be entered.
@@ -26,19 +26,27 @@ pub(in crate::slice) struct Varied {
 }
 
 impl Varied {
-    /// Takes it for executed in the tests.
-    pub(in crate::slice) fn run(&self, ran: &mut [Ran]) {
+    /// Takes it for executed in the tests; says whether any of it was not.
+    fn run(&self, ran: &mut [Ran]) -> bool {
+        let mut grew = false;
         for &(home, first, last) in &self.lines {
-            ran[home.0 as usize].run(first, last);
+            grew |= ran[home.0 as usize].run(first, last);
         }
         for (home, line, name) in &self.functions {
-            ran[home.0 as usize].enter(*line, name);
+            grew |= ran[home.0 as usize].enter(*line, name);
         }
+        grew
     }
 }
 
+/// Adds to what `ran` what may run as well, where a later run may have narrowed it from the `original`: until what is
+/// added decides nothing more.
+pub(in crate::slice) fn vary(modules: &Modules, ran: &mut [Ran], original: Option<&[Ran]>) {
+    while varied(modules, ran, original.unwrap_or(ran)).run(ran) {}
+}
+
 /// What may run as well as what `ran`, which a later run may have narrowed from the `original`.
-pub(in crate::slice) fn varied(modules: &Modules, ran: &[Ran], original: &[Ran]) -> Varied {
+fn varied(modules: &Modules, ran: &[Ran], original: &[Ran]) -> Varied {
     let Some(flow) = Flow::new(modules, ran) else { return Varied::default() };
     let mut finder = Finder {
         flow: &flow,
@@ -202,29 +210,15 @@ impl<'a> Finder<'a, '_> {
         }
     }
 
-    /// Looks through a block that is entered under a condition; says whether it may not be, and jumps when it is.
+    /// Looks through a block that is entered under a condition; says whether what follows it may run where it did not,
+    /// since the block leaves it out and may not be entered.
     fn arm(&mut self, at: usize, depends: bool, body: &'a [Stmt]) -> bool {
         if self.any_ran(at, body) {
-            self.block(at, body) || depends && self.jumps(at, body)
+            self.block(at, body) || depends && jumps(body, &|stmt| self.ran(at, stmt.range()))
         } else {
-            if depends {
-                self.add(at, body);
-            }
-            false
+            // A later run may have gone this way where the original went on.
+            depends && self.add(at, body) && jumps(body, &|_| true)
         }
-    }
-
-    /// Whether something ran in a block that leaves it otherwise than by its end.
-    fn jumps(&self, at: usize, body: &[Stmt]) -> bool {
-        let mut found = false;
-        scope::for_each_statement(body, &mut |stmt| {
-            let jumps = matches!(
-                stmt,
-                Stmt::Return(_) | Stmt::Raise(_) | Stmt::Continue(_) | Stmt::Break(_)
-            );
-            found = found || jumps && self.ran(at, stmt.range());
-        });
-        found
     }
 
     /// Adds what only conditions within the expressions of a statement call.
@@ -251,10 +245,11 @@ impl<'a> Finder<'a, '_> {
         }
     }
 
-    fn add(&mut self, at: usize, body: &'a [Stmt]) {
+    /// Adds a block, but for one that only raises what nothing handles: then the case fails, which it does in no run,
+    /// or in few. Says whether it did.
+    fn add(&mut self, at: usize, body: &'a [Stmt]) -> bool {
         let handlers = match error(body) {
-            // Nothing handles it: then the case fails, which it does in no run, or in few.
-            Some(error) if !self.handlers.contains_key(error) => return,
+            Some(error) if !self.handlers.contains_key(error) => return false,
             Some(error) => self.handlers[error].clone(),
             None => Vec::new(),
         };
@@ -262,6 +257,7 @@ impl<'a> Finder<'a, '_> {
         for (home, handler) in handlers {
             self.add_statements(home, handler);
         }
+        true
     }
 
     fn add_statements(&mut self, home: ModuleId, body: &'a [Stmt]) {
@@ -331,6 +327,17 @@ impl<'a> Finder<'a, '_> {
         });
         self.enter(one.home, names);
     }
+}
+
+/// Whether anything of which `counts` says so leaves a block otherwise than by its end.
+fn jumps(body: &[Stmt], counts: &impl Fn(&Stmt) -> bool) -> bool {
+    let mut found = false;
+    scope::for_each_statement(body, &mut |stmt| {
+        let jumps =
+            matches!(stmt, Stmt::Return(_) | Stmt::Raise(_) | Stmt::Continue(_) | Stmt::Break(_));
+        found = found || jumps && counts(stmt);
+    });
+    found
 }
 
 /// The error that is all to which a block comes.
