@@ -43,6 +43,7 @@ pub struct Account {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Again {
     cases: Vec<WitnessedCase>,
+    examples: Vec<String>,
     executed: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
 }
 
@@ -158,7 +159,8 @@ impl Account {
     #[must_use]
     pub fn beside(self, again: Testimony, stands: &[Stand]) -> Self {
         let executed = executed(&again, stands);
-        let again = again.complete.then_some(Again { cases: again.cases, executed });
+        let Testimony { complete, cases, examples, .. } = again;
+        let again = complete.then_some(Again { cases, examples, executed });
         Self { again, ..self }
     }
 
@@ -199,6 +201,10 @@ impl Account {
         if !found.complete {
             return Some("it does not come to its end where a second runner runs it".to_owned());
         }
+        let unmet = self.unmet_examples(found);
+        if unmet > 0 {
+            return Some(format!("{unmet} of the examples of docstrings are not executed"));
+        }
         if let Some((stdout, stderr)) = &expected.streams {
             if !stdout.matches(&found.streams.0) || !stderr.matches(&found.streams.1) {
                 return Some("its streams are others in a second run".to_owned());
@@ -229,6 +235,25 @@ impl Account {
                 (!same).then(|| format!("{id}: other statements of {block} are executed"))
             })
         })
+    }
+
+    /// How many of the examples that the original executes are not executed: others may be, as no one gets to
+    /// hear of those that a command does not count.
+    fn unmet_examples(&self, found: &Testimony) -> usize {
+        let told = &self.testimony.examples;
+        if self.again.as_ref().is_some_and(|again| again.examples != *told) {
+            return 0;
+        }
+        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+        found.examples.iter().for_each(|digest| *left.entry(digest).or_default() += 1);
+        let mut unmet = 0;
+        for digest in told {
+            match left.get_mut(digest.as_str()) {
+                Some(count) if *count > 0 => *count -= 1,
+                _ => unmet += 1,
+            }
+        }
+        unmet
     }
 
     /// A case in another run of the original.

@@ -31,7 +31,8 @@ impl Account {
         for case in &found.cases {
             let Some(told) = last(&self.testimony, &case.id) else { continue };
             if told.given != case.given {
-                let evidence = format!("{} is given other parameters when it runs", case.id);
+                let evidence =
+                    format!("{} is given other parameters or examples when it runs", case.id);
                 add(Rule::ChangedSupport, 0, evidence);
             }
         }

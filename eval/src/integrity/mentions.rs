@@ -170,20 +170,27 @@ impl<'a> Reader<'_, 'a> {
         });
     }
 
-    /// Whether a name is the file itself, or what it registered of its own.
-    fn is_itself(&self, root: &str) -> bool {
-        let values = self.bindings.values(root);
-        let is_module = |value: &&'a Expr| match value {
-            Expr::Subscript(node) => chain(&node.value).is_some_and(|name| name == "sys.modules"),
-            Expr::Call(node) => chain(&node.func).is_some_and(|name| {
-                matches!(
-                    name.as_str(),
-                    "sys.modules.get" | "__import__" | "importlib.import_module"
-                )
-            }),
-            _ => false,
-        };
-        values.iter().any(is_module)
+    /// Whether a value is the file itself, or what it registered of its own.
+    fn is_itself(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Name(name) => {
+                let root = name.id.as_str();
+                !self.is_local(root)
+                    && self.bindings.values(root).iter().any(|value| is_found_module(value))
+            }
+            _ => is_found_module(value),
+        }
+    }
+}
+
+/// Whether a module is asked for by its name.
+fn is_found_module(value: &Expr) -> bool {
+    match value {
+        Expr::Subscript(node) => chain(&node.value).is_some_and(|name| name == "sys.modules"),
+        Expr::Call(node) => chain(&node.func).is_some_and(|name| {
+            matches!(name.as_str(), "sys.modules.get" | "__import__" | "importlib.import_module")
+        }),
+        _ => false,
     }
 }
 
@@ -225,8 +232,7 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
                 self.add(node.start(), &node.id, usage_of(node.ctx));
             }
             Expr::Attribute(node) => {
-                let root = node.value.as_name_expr().map(|name| name.id.as_str());
-                if root.is_some_and(|root| !self.is_local(root) && self.is_itself(root)) {
+                if self.is_itself(&node.value) {
                     let (at, name) = (node.attr.start().to_usize(), node.attr.to_string());
                     self.found.push(Mention { at, name, usage: usage_of(node.ctx) });
                 }
@@ -292,6 +298,8 @@ mod tests {
             "def f():\n    global a\n    for a in b: pass",
             "class C:\n    global a\n    a = 1",
             "import sys\nm = sys.modules[__name__]\nm.a = 1",
+            "import sys\nsys.modules[__name__].a = 1",
+            "import sys\nsys.modules.get(__name__).a = 1",
         ] {
             check(text, "a", &[Use::Bound]);
         }

@@ -435,8 +435,15 @@ pub(super) fn judge_attribute(holder: Option<&str>, name: &str, mocks: bool) -> 
     if is_method || matches!(name, "__import__" | "__doc__") {
         return Some(Rule::Tampering);
     }
-    let full = format!("{}.{name}", holder?);
-    judge(Some(&full), &full, Use::Called)
+    // The way to a part of something else may lead over any module.
+    let ways = name.match_indices('.').map(|(at, _)| at + 1);
+    let ways = std::iter::once(0).chain(ways).map(|at| &name[at..]);
+    let found =
+        ways.filter(|way| way.contains('.')).find_map(|way| judge(Some(way), way, Use::Called));
+    found.or_else(|| {
+        let full = format!("{}.{name}", holder?);
+        judge(Some(&full), &full, Use::Called)
+    })
 }
 
 /// Whether pytest or unittest takes a function of a module or class for its own by this name.

@@ -55,7 +55,7 @@ fn check_all(rows: &[Row]) {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-fn is_success(evaluation: &Evaluation) -> bool {
+pub fn is_success(evaluation: &Evaluation) -> bool {
     evaluation.fidelity.as_ref().is_some_and(|fidelity| fidelity.score == 1)
 }
 

@@ -4,6 +4,7 @@
 mod bed;
 mod benching;
 mod cheats;
+mod examples;
 mod failing;
 mod helped;
 mod homes;

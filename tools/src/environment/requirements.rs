@@ -103,10 +103,8 @@ impl Resolving<'_> {
 
     /// Takes one line where its markers apply: with the extra, but not without it.
     fn line(&mut self, line: &str, extra: Option<&ExtraName>) -> bool {
-        let Ok(requirement) = Requirement::<VerbatimUrl>::from_str(line) else {
-            // Such as an option, a path or a template.
-            return false;
-        };
+        // Others are such as an option, a path or a template.
+        let Some(requirement) = parsed(line) else { return false };
         let with: &[ExtraName] = extra.map_or(&[], std::slice::from_ref);
         let applies = |extras: &[ExtraName]| requirement.evaluate_markers(self.markers, extras);
         if !applies(with) || extra.is_some() && applies(&[]) {
@@ -126,6 +124,16 @@ impl Resolving<'_> {
         }
         true
     }
+}
+
+/// A requirement, where a line is one. The library panics at a name that ends in the middle, as `name- {rest}` does.
+pub(super) fn parsed(line: &str) -> Option<Requirement<VerbatimUrl>> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let line = line.trim_start();
+    let name = line.find(|c| !is_of_name(c)).map_or(line, |end| &line[..end]);
+    name.ends_with(|c: char| c.is_ascii_alphanumeric())
+        .then(|| Requirement::from_str(line).ok())
+        .flatten()
 }
 
 fn is_for_tests(name: &str) -> bool {
@@ -304,6 +312,9 @@ mod tests {
             &["b==1", "c", "d>=1", "e", "f", "pytest"],
         );
         check(&[("requirements-dev.txt", "x\n")], &["x", "pytest"]);
+        // What is no requirement, some of it by its beginning alone.
+        let none = "default- {x}\n  a-\nb. >=1\n-\n{x}\n\u{e9}\nc_[d]\n";
+        check(&[("requirements-test.txt", none)], &["pytest"]);
         check(&[("docs/requirements-test.txt", "x\n")], &["pytest"]);
     }
 }

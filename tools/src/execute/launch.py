@@ -47,9 +47,22 @@ def _text(value):
 
 def _message(exception):
     try:
-        return _text(str(exception))
+        return _text(_failed_examples(exception) or str(exception))
     except BaseException as error:
         return "<str() of the exception raised %s>" % type(error).__name__
+
+
+def _failed_examples(exception):
+    """What an error of a docstring's examples is about, which tells no more than where they stand by itself."""
+    kind = type(exception)
+    if kind.__module__ == "_pytest.doctest" and kind.__name__ == "MultipleDoctestFailures":
+        return "\n".join([_failed_examples(failure) or "" for failure in exception.failures])
+    if kind.__module__ != "doctest" or kind.__name__ not in ("DocTestFailure", "UnexpectedException"):
+        return None
+    text = ">>> " + exception.example.source
+    if kind.__name__ == "DocTestFailure":
+        return text + exception.got
+    return text + "%s: %s" % (exception.exc_info[0].__qualname__, exception.exc_info[1])
 
 
 def _raised(exception, traceback):

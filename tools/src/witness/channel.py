@@ -1,4 +1,4 @@
-"""Tells what was seen to the outside of the sandbox; the fifth part of one embedded program, witness.py is the
+"""Tells what was seen to the outside of the sandbox; the sixth part of one embedded program, witness.py is the
 last."""
 
 import hashlib

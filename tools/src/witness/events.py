@@ -1,4 +1,4 @@
-"""Audited events, and the parts of the library that cause them for reasons of their own; the fourth part of one
+"""Audited events, and the parts of the library that cause them for reasons of their own; the fifth part of one
 embedded program, witness.py is the last."""
 
 # Events that count only where a line of the repository causes them itself.

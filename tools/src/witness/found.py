@@ -29,15 +29,11 @@ _SILENT = (_EXTENDED, opcode.opmap.get("CACHE", _EXTENDED))
 
 
 def _given(item):
-    """The parameters of a case, as texts: plain values, and the types of all others. Those of a docstring are
-    its examples."""
+    """What kind of case one is, and its parameters, as texts: plain values, and the types of all others. Those of
+    a docstring are its examples."""
     params = getattr(getattr(item, "callspec", None), "params", None) or {}
-    given = [[_text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
-    examples = getattr(getattr(item, "dtest", None), "examples", None) or ()
-    for at, example in enumerate(examples[:_MOST_VALUES]):
-        says = (example.source, example.want, example.exc_msg, sorted(example.options.items()))
-        given.append(["example %d" % at, _text(repr(says))[:2000]])
-    return given
+    given = [["parameter " + _text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
+    return [["kind", _text(_type_name(type(item)))]] + given + _said(_examples(item))
 
 
 def _told(value, inside):
@@ -131,6 +127,17 @@ class _Found:
         except Exception:
             self.add(key, "object")  # It is odd in some way.
             return None
+
+    def named(self, name, value, parts, where):
+        """Adds what a name stands for, and of a module outside the attributes that are asked for beside it; the
+        function that it is."""
+        function = self.thing(name + where, value)
+        if self.rows[-1][1].startswith("module "):
+            held = _module_dict(value)
+            for attribute in dict.fromkeys(parts):
+                if attribute in held:
+                    self.thing("%s.%s%s" % (name, attribute, where), held[attribute])
+        return function
 
     def known(self, key, value):
         kind = type(value)
@@ -248,6 +255,9 @@ def _used(item, root, library):
     """What a test finds by its names and by modules of the repository, through functions of its own file and of
     others that are no `library` (ends of paths) as well; what runs as the test, its fixtures, and its parameters."""
     found = _Found(root, library)
+    if getattr(item, "dtest", None) is not None:
+        _named(item, found)
+        return found.rows
     function = getattr(item, "function", None)
     met = []
     while type(function) is not _Function:
@@ -292,14 +302,9 @@ def _used(item, root, library):
                 # What other files hold may change as long as it can.
                 if not is_near and _is_told(value):
                     continue
-                follow(found.thing(name + where, value))
+                follow(found.named(name, value, parts, where))
                 if current is function and name in _Builtins and value is not _Builtins[name]:
                     found.add("shadow " + name, "object")
-                if found.rows[-1][1].startswith("module "):
-                    held = _module_dict(value)
-                    for attribute in dict.fromkeys(parts):
-                        if attribute in held:
-                            found.thing("%s.%s%s" % (name, attribute, where), held[attribute])
             for chain in chains:
                 follow(found.behind(chain, where, names_of))
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():

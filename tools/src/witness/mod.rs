@@ -22,6 +22,8 @@ const WITNESS: &str = concat!(
     "\n\n",
     include_str!("found.py"),
     "\n\n",
+    include_str!("examples.py"),
+    "\n\n",
     include_str!("events.py"),
     "\n\n",
     include_str!("channel.py"),
@@ -64,6 +66,8 @@ pub struct Testimony {
     pub changed: Vec<(String, String)>,
     /// Functions of the directory in modules outside of it: holder, attribute, path, line.
     pub strangers: Vec<(String, String, String, u32)>,
+    /// Digests of the examples of docstrings that were executed, in order.
+    pub examples: Vec<String>,
     /// Both streams, for commands other than pytest's.
     pub streams: (String, String),
 }
@@ -160,6 +164,9 @@ enum Record {
     Used {
         rows: Vec<(String, String, String, u32)>,
         used: Vec<usize>,
+    },
+    Example {
+        digest: String,
     },
     Event(WitnessedEvent),
     Changed {
@@ -258,6 +265,7 @@ fn read(output: &str, key: &[u8]) -> Testimony {
                 rows.extend(new);
                 case.used = used.into_iter().filter_map(|at| rows.get(at).cloned()).collect();
             }
+            (Record::Example { digest }, _) => testimony.examples.push(digest),
             (Record::Event(event), _) => testimony.events.push(event),
             (Record::Changed { holder, name }, _) => testimony.changed.push((holder, name)),
             (Record::Stranger { holder, name, path, line }, _) => {

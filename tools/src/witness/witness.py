@@ -9,7 +9,7 @@ It watches, in the order in which it can: audited events that the repository's o
 the values that they are given. It judges nothing.
 """
 
-# This file follows clocks.py, watch.py, found.py, events.py and channel.py, in one namespace.
+# This file follows clocks.py, watch.py, found.py, examples.py, events.py and channel.py, in one namespace.
 
 import fcntl
 import os
@@ -54,6 +54,7 @@ class _Witness:
             os.close(descriptor)
         self.own_stdout, self.own_stderr = sys.stdout, sys.stderr
         self.send = _Channel(key, channel).send
+        self.ran = _Ran(self.library, self.place, self.send)
         self.seen, self.rows = set(), {}
         self.parts = None
         self.looked = 0
@@ -88,7 +89,8 @@ class _Witness:
         program that finds it is made to end the account."""
         kind, held = type(self), self.__dict__
         attributes = _attributes(kind)
-        parts, own = dict(attributes), {name: held[name] for name in ("root", "library", "send", "watched", "helpers", "seen", "places")}
+        names = ("root", "library", "send", "watched", "helpers", "seen", "places", "ran")
+        parts, own = dict(attributes), {name: held[name] for name in names}
         broken = []
 
         def is_whole():
@@ -212,6 +214,7 @@ class _Witness:
     def code(self, event, args, frame):
         if event == "exec":
             code = args[0]
+            self.ran.executed(code, frame)
             name = self.place(code.co_filename)
             if code.co_name == "<module>" and name[:1] == "<" and not name.startswith("<frozen "):
                 module = frame.f_globals.get("__name__") if frame is not None else None
@@ -525,12 +528,18 @@ class _Witness:
                 raise failed[0].value
 
         item.runtest = runtest
-        self.send("given", id=_text(item.nodeid), given=_given(item))
+        given, said, overridden = _given(item), _examples(item), _overridden(item)
+        self.send("given", id=_text(item.nodeid), given=given)
         try:
             item.ihook.pytest_runtest_call(item=item)
         finally:
             del item.runtest
             node = _text(item.nodeid)
+            if _examples(item) != said:
+                self.send("given", id=node, given=given + _said(_examples(item)))
+            for holder, name in _overridden(item):
+                if (holder, name) not in overridden:
+                    self.send("changed", holder=_text(holder), name=_text(name))
             self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures + watch.callers)
             used += [part for part in after if part not in used]
             self.tell_used(node, used + list(watch.constants))

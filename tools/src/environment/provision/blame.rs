@@ -1,10 +1,11 @@
 //! Why a step of an installation failed, from what its installer printed.
 
-use std::str::FromStr;
+use pep508_rs::PackageName;
 
-use pep508_rs::{PackageName, Requirement, VerbatimUrl};
-
-use super::{super::EnvironmentError, Provisioning};
+use super::{
+    super::{EnvironmentError, requirements::parsed},
+    Provisioning,
+};
 use crate::sandbox::{Finished, Status};
 
 impl Provisioning<'_> {
@@ -85,7 +86,7 @@ fn culprit(log: &str, wanted: &str) -> Option<String> {
 }
 
 fn name_of(requirement: &str) -> Option<PackageName> {
-    Some(Requirement::<VerbatimUrl>::from_str(requirement).ok()?.name)
+    Some(parsed(requirement)?.name)
 }
 
 fn no_network(log: &str) -> bool {
