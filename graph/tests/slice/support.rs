@@ -327,6 +327,53 @@ fn a_test_class_keeps_its_base() {
 }
 
 #[test]
+fn the_package_may_look_for_more_in_what_a_test_hands_it() {
+    let of = |adjustments: &str, stays: &str| {
+        check(
+            &format!(
+                "
+--- adjustments
+{{{adjustments}}}
+--- pkg/__init__.py
+--- pkg/mod.py
++class Shell:
++    def knows(self, name):
+*        return hasattr(self, 'do_' + name)
+--- test_a.py
++from pkg.mod import Shell
++class Mine(Shell):
++    def do_it(self):
+-        return 1
++    def do_more(self):
+-        return 2
++class TestMine:
++    def test_one(self):
+*        assert Mine().knows('it')
++    def helped(self):
+-        return 3
+"
+            ),
+            "test_a.py::TestMine::test_one",
+            &format!(
+                "
+ class Shell:
+     def knows(self, name):
+         return hasattr(self, 'do_' + name)
+ class Mine(Shell):
+{stays} class TestMine:
+     def test_one(self):
+         assert Mine().knows('it')
+"
+            ),
+        );
+    };
+    let it = "     def do_it(self):\n         return 1\n";
+    of("", &format!("{it}     def do_more(self):\n         return 2\n"));
+    // A run has told for what it looked.
+    of(r#""stubs": [{"path": "test_a.py", "line": 3}]"#, it);
+}
+
+#[test]
 fn two_tests_of_two_files_share_one_gist() {
     check(
         "

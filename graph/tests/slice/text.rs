@@ -371,6 +371,8 @@ fn what_only_skipped_examples_name_is_a_case_all_the_same() {
 #[test]
 fn so_is_what_skipped_examples_of_a_class_name() {
     let files = r#"
+--- adjustments
+{"stubs": []}
 --- pkg/__init__.py
 --- pkg/mod.py
 +class Box:

@@ -32,8 +32,12 @@ class __gist_asked__:
     def __call__(self, *args, **kwargs):
         self.__note__()
         return self.found(*args, **kwargs)
+    def __copy__(self):
+        return self
+    def __deepcopy__(self, memo):
+        return self
     def __getattr__(self, name):
-        if name == "__isabstractmethod__":
+        if name in ("__isabstractmethod__", "found"):
             raise AttributeError(name)
         value = getattr(self.found, name)
         self.__note__()

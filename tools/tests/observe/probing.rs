@@ -95,6 +95,23 @@ print(inspect.unwrap(vars(Word)['kept']) is vars(Word)['kept'], vars(Word)['name
 }
 
 #[test]
+fn what_is_copied_is_the_same_function() {
+    check(
+        "
+import copy
+class Word:
+    # stub
+    def told(self):
+        pass
+    table = {'told': told}
+print(copy.deepcopy(Word.table)['told'] is Word.table['told'], copy.copy(Word.table['told']) is Word.table['told'])
+",
+        "True True\n",
+        &[],
+    );
+}
+
+#[test]
 fn what_a_function_says_of_itself_is_there() {
     check(
         "

@@ -1,5 +1,7 @@
 //! Uncalled methods: which of them stay in a kept class, as stubs.
 
+use ruff_python_ast::StmtClassDef;
+
 use super::*;
 
 impl<'a> Search<'a, '_> {
@@ -49,7 +51,7 @@ impl<'a> Search<'a, '_> {
         &self,
         module: ModuleId,
         qualified: &str,
-        class: &'a ruff_python_ast::StmtClassDef,
+        class: &'a StmtClassDef,
         clause: &mut Clause<'a>,
         dropped: &mut Vec<(Place, String)>,
     ) {
@@ -99,13 +101,13 @@ impl<'a> Search<'a, '_> {
             let path = self.program().modules.get(module).path();
             for (node, kept) in self.program().pruned(id).iter().zip(chosen.nodes.iter()) {
                 debug_assert!(std::ptr::eq(node.stmt, kept.stmt), "settling keeps the units");
-                each_stub(node, &mut |class_line, node| {
+                each_stub(node, &mut |class, node| {
                     let Some(name) = stub_name(node) else { return };
                     let place =
                         Place { path: path.to_owned(), line: source.line(node.stmt.start()) };
                     let local = self.class_locals.contains(&(
                         module,
-                        source.line(class_line),
+                        source.line(class.start()),
                         Name::new(name),
                     ));
                     let asked = match &self.adjustments.stubs {
@@ -114,8 +116,9 @@ impl<'a> Search<'a, '_> {
                     };
                     // pytest asks a test class for all of its tests; what is skipped, or fails before
                     // it is called, is none the less among those of the command.
-                    let test = self.selection.methods.contains(&Name::new(name));
-                    let asked = if self.program().is_support(module) { test } else { asked };
+                    let is_support = self.program().is_support(module);
+                    let asked = asked && !(is_support && has_tests(class))
+                        || is_support && self.selection.methods.contains(&Name::new(name));
                     let asked = asked || self.adjustments.more_stubs.contains(&place);
                     if local || asked {
                         wanted.insert(place);
@@ -125,6 +128,13 @@ impl<'a> Search<'a, '_> {
         }
         wanted
     }
+}
+
+/// Whether a class has tests of its own: who runs tests asks it for them and for little else.
+fn has_tests(class: &StmtClassDef) -> bool {
+    let is_test =
+        |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(one) if one.name.starts_with("test"));
+    class.body.iter().any(is_test) || class.name.starts_with("Test")
 }
 
 fn is_ellipsis(stmt: &Stmt) -> bool {
@@ -148,16 +158,12 @@ fn stub_name<'a>(node: &Node<'a>) -> Option<&'a str> {
     }
 }
 
-/// Visits the members of every class below a node, with the start of that class.
-fn each_stub<'n, 'a>(
-    node: &'n Node<'a>,
-    visit: &mut impl FnMut(ruff_text_size::TextSize, &'n Node<'a>),
-) {
-    let class = matches!(node.stmt, Stmt::ClassDef(_));
+/// Visits the members of every class below a node, with that class.
+fn each_stub<'n, 'a>(node: &'n Node<'a>, visit: &mut impl FnMut(&'a StmtClassDef, &'n Node<'a>)) {
     for clause in &node.clauses {
         for inner in &clause.body {
-            if class {
-                visit(node.stmt.start(), inner);
+            if let Stmt::ClassDef(class) = node.stmt {
+                visit(class, inner);
             }
             each_stub(inner, visit);
         }
