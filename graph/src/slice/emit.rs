@@ -48,7 +48,11 @@ pub(crate) fn emit(
             let absolute = program.modules.absolute(unit.module, level, from)?;
             let compiled = program.trace.compiled.contains_key(&format!("{absolute}.{name}"))
                 || program.trace.compiled.contains_key(&absolute);
-            (compiled || !program.modules.is_internal(&absolute)).then_some(absolute)
+            let stays = compiled
+                || !program.modules.is_internal(&absolute)
+                || !program.is_support(unit.module)
+                    && program.is_answered(&absolute, &Name::new(name));
+            stays.then_some(absolute)
         };
         let place = Place { path: module.path().to_owned(), line: unit.first_line };
         let home = format!("__module__ = {:?}", module.name);

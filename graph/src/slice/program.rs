@@ -26,6 +26,9 @@ use crate::{
     trace::{FileTrace, Trace},
 };
 
+/// What answers for names that a module, or an object, does not have.
+pub(crate) const GETATTR: Name = Name::new_static("__getattr__");
+
 /// Index of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct UnitId(pub(crate) u32);
@@ -237,7 +240,7 @@ impl<'a> Program<'a> {
         let is_heard = self.ran(module).is_heard;
         scope::for_each_function(std::slice::from_ref(stmt), &mut |inner, function| {
             let is_module = inner.start() == stmt.start();
-            if &function.name == "__getattr__" && (is_module || !is_heard) {
+            if function.name.id == GETATTR && (is_module || !is_heard) {
                 lines.push(syntax.source().line(inner.start()));
             }
         });
@@ -277,6 +280,8 @@ impl<'a> Program<'a> {
                         && !self.is_failed_import(module, stmt)
                         && import.names.iter().all(|alias| {
                             !self.trace.compiled.contains_key(&format!("{from}.{}", alias.name))
+                                && (self.is_support(module)
+                                    || !self.is_answered(&from, &alias.name.id))
                         })
                 })
             }
@@ -337,15 +342,26 @@ impl<'a> Program<'a> {
     /// has the name. A gist's own import of it fails as well.
     fn fails(&self, from: &str, name: &Name) -> bool {
         let Some(held) = self.trace.modules.get(from) else { return false };
-        let answers = Name::new_static("__getattr__");
-        let asked = |name: &Name| self.resolver.attribute(from, name).is_some();
+        !held.path.is_empty() && self.lacks(from, name) && !self.answers(from)
+    }
+
+    /// Whether it is the `__getattr__` of an internal module that gives a name to whoever imports it from there.
+    pub(crate) fn is_answered(&self, from: &str, name: &Name) -> bool {
+        self.modules.find(from).is_some() && self.answers(from) && self.lacks(from, name)
+    }
+
+    fn answers(&self, from: &str) -> bool {
+        self.resolver.attribute(from, &GETATTR).is_some()
+    }
+
+    /// Whether neither the code of a module nor what it held at the end has a name.
+    fn lacks(&self, from: &str, name: &Name) -> bool {
+        let held = self.trace.modules.get(from);
         name != "*"
-            && !held.path.is_empty()
-            && !held.names.contains_key(name.as_str())
+            && !held.is_some_and(|held| held.names.contains_key(name.as_str()))
             && !self.trace.modules.contains_key(&format!("{from}.{name}"))
             && !self.trace.compiled.contains_key(&format!("{from}.{name}"))
-            && !asked(name)
-            && !asked(&answers)
+            && self.resolver.attribute(from, name).is_none()
     }
 
     /// What functions ask of internal modules that they import, each with the module that the name stands for;

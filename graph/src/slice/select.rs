@@ -23,7 +23,7 @@ use strings::fills_templates;
 use super::{
     Adjustments, hooks,
     plan::{Place, Reason},
-    program::{Program, Unit, UnitId},
+    program::{GETATTR, Program, Unit, UnitId},
     prune::{Clause, Head, Node},
     scan::{Reference, Scan, Usage, scan},
 };

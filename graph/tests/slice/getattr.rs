@@ -31,6 +31,72 @@ fn the_getattr_of_a_module_answers_for_it() {
 }
 
 #[test]
+fn what_the_getattr_of_a_module_answers_is_imported() {
+    let of = |test: &str, gist: &str| {
+        let library = "
+--- pkg/cmd.py
++KIND = 'kind'
++def __getattr__(name):
+*    return KIND + name
+--- pkg/__init__.py
++from . import cmd
+";
+        let head = "
++import sys
++import types
++sys.modules[\"pkg\"] = sys.modules.get(__name__)
++cmd = sys.modules[\"pkg.cmd\"] = types.ModuleType(\"pkg.cmd\")
+ KIND = 'kind'
+ def __getattr__(name):
+     return KIND + name
++vars(cmd).update(__getattr__=__getattr__)
+";
+        check(&format!("{library}{test}"), "test_a.py::test_f", &format!("{head}{gist}"));
+    };
+    of(
+        "--- test_a.py
++import pkg
++def test_f():
+*    from pkg.cmd import cat, ls as list_
+*    assert cat + list_ == 'kindcatkindls'
+",
+        " def test_f():
+     assert cat + list_ == 'kindcatkindls'
++from pkg.cmd import cat
++from pkg.cmd import ls as list_
+",
+    );
+    of(
+        "--- test_a.py
++from pkg.cmd import cat
++def test_f():
+*    assert cat == 'kindcat'
+",
+        " from pkg.cmd import cat
+ def test_f():
+     assert cat == 'kindcat'
+",
+    );
+    of(
+        "--- pkg/user.py
++def joined():
+*    from .cmd import cat
+*    return cat
+--- test_a.py
++from pkg.user import joined
++def test_f():
+*    assert joined() == 'kindcat'
+",
+        " def joined():
+~    from pkg.cmd import cat
+     return cat
+ def test_f():
+     assert joined() == 'kindcat'
+",
+    );
+}
+
+#[test]
 fn the_getattr_of_a_class_answers_whoever_looks_through_the_gist() {
     let check_after = |executed: &str, ends: &str| {
         check(

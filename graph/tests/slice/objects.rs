@@ -549,3 +549,35 @@ holds top.pkg Circle class top.pkg:Circle
 ",
     );
 }
+
+#[test]
+fn what_is_asked_for_its_place_is_an_object_of_its_own() {
+    check(
+        "
+--- trace
+holds pkg.one NAME other str
+--- pkg/one.py
++NAME = 'one'
+--- pkg/__init__.py
++from . import one
++def place(module):
+*    return module.__file__, module.NAME
+--- test_a.py
++from pkg import one, place
++def test_f():
+*    assert 'one' in place(one)[0]
+",
+        "test_a.py::test_f",
+        "
++import types
++one = types.ModuleType(\"pkg.one\")
++vars(one).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/one.py')
+ NAME = 'one'
++vars(one).update(NAME=NAME)
+ def place(module):
+     return module.__file__, module.NAME
+ def test_f():
+     assert 'one' in place(one)[0]
+",
+    );
+}

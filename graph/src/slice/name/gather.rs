@@ -145,7 +145,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         });
     }
     // Whoever imports one by its name may ask nothing of it.
-    for module in namespaces.iter().filter(|module| selection.registered.contains(*module)) {
+    // Whoever finds a module by its name, or asks for its place, asks for no name of it.
+    let is_found = |module: &&String| {
+        selection.registered.contains(*module) || selection.placed.contains(*module)
+    };
+    for module in namespaces.iter().filter(is_found) {
         book.namespaces.entry(module.clone()).or_default();
     }
     for (module, name) in &selection.asked {
@@ -297,8 +301,12 @@ fn inner(
                     continue;
                 }
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
-                let thing = program.resolver.attribute(&from, &alias.name.id).map(thing_of);
-                found.push((local, thing));
+                let name = &alias.name.id;
+                let thing = program.resolver.attribute(&from, name).map(thing_of);
+                // Outside of tests the import itself stays.
+                let is_given = thing.is_none() && pinned && program.is_answered(&from, name);
+                let given = is_given.then(|| Thing::External(from.clone(), Some(name.clone())));
+                found.push((local, thing.or(given)));
             }
         }
         _ => {}

@@ -149,6 +149,7 @@ impl Namer<'_, '_> {
                     }
                     Thing::External(package, Some(own)) => {
                         self.provide_extension(name, package, own, thing);
+                        self.provide_answered(name, package, own, thing);
                     }
                     _ => {}
                 }
@@ -216,6 +217,22 @@ impl Namer<'_, '_> {
             let reason = format!("`{package}` is still there, for its compiled extensions");
             self.glue(defined.after(3), text, reason);
         }
+    }
+
+    /// Imports what a module answers for where a test does, whose own imports of it go.
+    fn provide_answered(&mut self, name: &Name, package: &str, own: &Name, thing: &Thing) {
+        let program = &self.selection.program;
+        if !program.is_answered(package, own) {
+            return;
+        }
+        let uses = self.book.uses.get(name).into_iter().flatten();
+        let pinned = uses.filter(|one| one.pinned && one.thing == *thing);
+        let Some(moment) = pinned.map(|one| program.get(one.unit).moment).min() else { return };
+        let text = match own == name {
+            true => format!("from {package} import {own}"),
+            false => format!("from {package} import {own} as {name}"),
+        };
+        self.glue(moment, text, format!("the `__getattr__` of `{package}` gives it"));
     }
 
     /// Binds a compiled extension that the original reaches as an attribute of its package.

@@ -118,7 +118,7 @@ impl Search<'_, '_> {
     }
 
     /// Modules whose objects are passed around and that have the same name for different kept things, which code asks
-    /// of what may be any of them: each is an object of its own.
+    /// of what may be any of them: each is an object of its own. So it is where code asks what may be one for its place.
     pub(super) fn tell_apart(&mut self) {
         let program = self.program();
         let is_kept = |home: ModuleId, own: &Name| {
@@ -136,6 +136,13 @@ impl Search<'_, '_> {
                     holders.entry(name).or_default().push((Target::Own(home, own), module));
                 }
             }
+        }
+        if ["__file__", "__path__"].iter().any(|name| self.asked_of_values.contains(*name)) {
+            let modules = self.selection.escaped.iter();
+            let modules: Vec<String> =
+                modules.filter(|module| program.modules.find(module).is_some()).cloned().collect();
+            self.selection.named.extend(modules.iter().cloned());
+            self.selection.placed.extend(modules);
         }
         let contended = holders.into_values().filter(|all| all.iter().any(|one| one.0 != all[0].0));
         let modules: Vec<String> = contended.flatten().map(|(_, module)| module.clone()).collect();

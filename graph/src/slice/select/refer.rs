@@ -30,6 +30,11 @@ impl Search<'_, '_> {
             }
             if let Some((home, name)) = from {
                 self.refer_unwritten(home, &name);
+                if self.answer(home, &name) {
+                    for unit in self.program().binders(module, &reference.name) {
+                        self.selection.imports.insert((unit, reference.name.clone()));
+                    }
+                }
             }
             return;
         };
@@ -88,6 +93,25 @@ impl Search<'_, '_> {
                 self.keep(unit, Reason::Demanded(place.clone(), name.to_string()));
             }
         }
+    }
+
+    /// Where the `__getattr__` of a module gives a name to whoever imports it from there, the import stays: it finds
+    /// the module by its name, as an object of its own that has nothing else.
+    fn answer(&mut self, home: ModuleId, name: &Name) -> bool {
+        let program = self.program();
+        let from = program.modules.get(home).name.clone();
+        let is_answered = program.is_answered(&from, name);
+        if is_answered {
+            let reason = Reason::Demanded(from.clone(), name.to_string());
+            self.require(home, &GETATTR, reason);
+            let selection = &mut self.selection;
+            selection.asked.insert((from.clone(), GETATTR));
+            for modules in [&mut selection.escaped, &mut selection.named, &mut selection.registered]
+            {
+                modules.insert(from.clone());
+            }
+        }
+        is_answered
     }
 
     /// Code that asks for its package's name wants to find the package by it, with the data that lie there.
@@ -159,13 +183,12 @@ impl Search<'_, '_> {
                 }
                 None => {
                     // A module's own `__getattr__` may answer.
-                    let getattr = Name::new_static("__getattr__");
                     if let Some(home) = self.program().modules.find(&current)
-                        && self.program().resolver.bindings(home, &getattr).is_some()
+                        && self.program().resolver.bindings(home, &GETATTR).is_some()
                     {
                         self.require(
                             home,
-                            &getattr,
+                            &GETATTR,
                             Reason::Referenced(place, attribute.to_string()),
                         );
                     }
@@ -288,7 +311,12 @@ impl Search<'_, '_> {
             Some(Target::Module(inner)) => {
                 self.selection.escaped.insert(inner);
             }
-            Some(Target::Builtin(_)) | None => {}
+            Some(Target::Builtin(_)) => {}
+            None => {
+                if let Some(home) = self.program().modules.find(from) {
+                    self.answer(home, name);
+                }
+            }
         }
     }
 
