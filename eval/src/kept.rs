@@ -163,9 +163,9 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// Whether a class of a file is the one that the command or what ran of the tests means by its name: it has tests of the
-/// command, or lines that ran say the name where no other class has it.
-fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str) -> bool {
+/// Whether a class of a file is the one that the command or what a gist has of the tests means by its name: it has tests
+/// of the command, or lines that ran say the name where no other class has it.
+fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str, own: &Kept<'_>) -> bool {
     let (top, _) = class.split_once('.').unwrap_or((class, ""));
     let is_in = |block: &str| block.strip_prefix(top).is_some_and(|rest| rest.starts_with('.'));
     let is_test = |(path, test): &(String, String)| is_in(test) && *path == file.path;
@@ -174,7 +174,8 @@ fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str) -> bool {
         other.outline.lines.iter().any(|line| {
             let text = &other.text[line.range.0..line.range.1];
             let is_own = line.role == Role::Import || line.block == top || is_in(&line.block);
-            !is_own && was_hit(hits, line) && words(text).any(|word| word == (top, false))
+            let says = || words(text).any(|word| word == (top, false));
+            !is_own && was_hit(hits, line) && says() && own.has(line)
         })
     };
     let defines = |other: &CodeFile| {
@@ -251,7 +252,7 @@ fn missing<'a>(
             let is_lost = is_asked
                 && own.defines(&line.block)
                 && !own.has(line)
-                && (is_wanted(support, file, &line.block)
+                && (is_wanted(support, file, &line.block, own)
                     || !is_of_another(support, file, &line.block, own));
             found.extend(is_lost.then_some(line));
         }

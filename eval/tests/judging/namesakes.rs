@@ -214,6 +214,36 @@ fn a_class_does_not_take_the_place_of_the_one_that_tests_mean() {
 }
 
 #[test]
+fn a_class_is_not_missed_where_nothing_that_stays_means_it() {
+    const LIBRARY: &str = "class Base:\n    pass\nclass Case(Base):\n    pass\ndef size(text, strict):\n    return len(text)\n";
+    const MIXIN: &str = "class Mixin:\n    def limit(self):\n        return 1\n";
+    const TEST: &str = "class TestSize(lib.Case, Mixin):\n    strict = False\n    def test_size(self):\n        assert lib.size(\"a\", self.strict) == self.limit()\n";
+    let kit = format!("class Case:\n    strict = True\nclass Rest(Case):\n    pass\n{MIXIN}");
+    let test = format!("from pkg import lib\nfrom tests.kit import Mixin\n{TEST}");
+    let files = [
+        ("pkg/__init__.py", ""),
+        ("pkg/lib.py", LIBRARY),
+        ("tests/__init__.py", ""),
+        ("tests/kit.py", &*kit),
+        ("tests/test_size.py", &*test),
+    ];
+    let original =
+        Original { files: &files, command: "pytest tests/test_size.py::TestSize::test_size" };
+    check(
+        &original,
+        &format!("import sys\nlib = sys.modules.get(__name__)\n{LIBRARY}{MIXIN}{TEST}"),
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "what means it is there too",
+                edits: &[("class Mixin:\n", "class Rest(Case):\n    pass\nclass Mixin:\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
 fn a_class_of_the_command_has_no_namesake_s_table() {
     const DOUBLE: (&str, &str) = ("pkg/app.py", "def double(value):\n    return value * 2\n");
     const BASE: &str = "class Base:\n    def test_y(self):\n        for value in self.values:\n            assert double(value) == value + value\n";

@@ -21,7 +21,7 @@ use super::{
     plan::Reason,
     program::{Moment, UnitId},
     scan::Usage,
-    select::{Selection, is_definition},
+    select::{Selection, goes_through_globals, is_definition},
 };
 use crate::{
     module::ModuleId,

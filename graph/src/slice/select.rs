@@ -18,6 +18,7 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
+pub(crate) use namespaces::goes_through_globals;
 use strings::fills_templates;
 
 use super::{
@@ -386,7 +387,7 @@ impl<'a> Search<'a, '_> {
             }
             // `globals()[name]` finds what the module binds.
             if scan.references.iter().any(|one| &one.name == "globals" && !one.dead) {
-                self.asking.insert(module);
+                self.asks_for_globals(id);
             }
             if fills_templates(self.program().get(id).stmt, &scan) {
                 self.template_names(id, &scan);

@@ -6,12 +6,12 @@
 use std::rc::Rc;
 
 use ruff_python_ast::{
-    Expr, Stmt, StmtClassDef, StmtFunctionDef,
+    Expr, Stmt, StmtClassDef, StmtFunctionDef, StmtImportFrom,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextSize};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     changes::CallKind,
@@ -49,6 +49,34 @@ impl<'a> Purity<'a, '_> {
                 self.follow_method(class, method, &mut walk, 0);
             }
         }
+        self.know_set(key, walk)
+    }
+
+    /// The classes that a call of a method gives attributes to, of an object that a module makes and names.
+    pub(crate) fn set_by_method(&self, home: ModuleId, object: &Name, method: &str) -> Rc<Classes> {
+        let key = (home, Name::new(format!("{object}.{method}")));
+        if let Some(known) = self.set.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let mut walk = Walk::default();
+        let modules: &'a Modules = self.resolver.modules();
+        let made = modules.get(home).syntax.body().iter().filter_map(|stmt| match stmt {
+            Stmt::Assign(assign) => {
+                let is_it =
+                    |target: &Expr| matches!(target, Expr::Name(name) if &name.id == object);
+                assign.value.as_call_expr().filter(|_| assign.targets.iter().any(is_it))
+            }
+            _ => None,
+        });
+        for call in made {
+            if let Some(class) = self.class_at(home, &call.func) {
+                self.follow_method(class, method, &mut walk, 0);
+            }
+        }
+        self.know_set(key, walk)
+    }
+
+    fn know_set(&self, key: (ModuleId, Name), walk: Walk) -> Rc<Classes> {
         let mut found = walk.named;
         found.extend(walk.mentioned.into_iter().filter(|_| walk.by_variable));
         let found = Rc::new(found);
@@ -96,10 +124,11 @@ impl<'a> Purity<'a, '_> {
         let source = self.resolver.modules().get(home).syntax.source();
         let ran = |stmt: &Stmt, _: bool| self.ran[home.0 as usize].statement_early(source, stmt);
         let mut asked = Asked::default();
-        executed(&function.body, CALL, &ran, &mut |stmt| {
-            if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-                walk_stmt(&mut asked, stmt);
-            }
+        let mut imported: FxHashMap<&Name, Class<'a>> = FxHashMap::default();
+        executed(&function.body, CALL, &ran, &mut |stmt| match stmt {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+            Stmt::ImportFrom(import) => imported.extend(self.imported_classes(home, import)),
+            _ => walk_stmt(&mut asked, stmt),
         });
         let variables = scope::bound(&function.body).local;
         let parameters: Vec<&Name> =
@@ -107,14 +136,20 @@ impl<'a> Purity<'a, '_> {
         let is_local = |name: &Name| variables.contains(name) || parameters.contains(&name);
         let named = |expr: &Expr| {
             let root = path(expr).0.as_name_expr()?;
-            let (home, class) = self.class_at(home, expr).filter(|_| !is_local(&root.id))?;
+            let (home, class) = match imported.get(&root.id) {
+                Some(class) => *class,
+                None => self.class_at(home, expr).filter(|_| !is_local(&root.id))?,
+            };
             Some((home, class.name.id.clone()))
         };
         walk.mentioned.extend(asked.mentioned.iter().filter_map(|expr| named(expr)));
         walk.named.extend(asked.set.iter().filter_map(|expr| named(expr)));
         walk.by_variable |= asked.set.iter().any(|expr| {
             let root = path(expr).0.as_name_expr();
-            root.is_some_and(|root| variables.contains(&root.id) && !parameters.contains(&&root.id))
+            root.is_some_and(|root| {
+                let is_given = parameters.contains(&&root.id) || imported.contains_key(&root.id);
+                variables.contains(&root.id) && !is_given
+            })
         });
         for callee in asked.called {
             match (path(callee), class) {
@@ -133,6 +168,24 @@ impl<'a> Purity<'a, '_> {
                 _ => {}
             }
         }
+    }
+
+    /// The classes that a function imports, by the names that it gives them.
+    fn imported_classes<'s>(
+        &self,
+        home: ModuleId,
+        import: &'s StmtImportFrom,
+    ) -> Vec<(&'s Name, Class<'a>)> {
+        let from = import.module.as_ref().map(|name| name.as_str());
+        let Some(from) = self.resolver.modules().absolute(home, import.level, from) else {
+            return Vec::new();
+        };
+        let classes = import.names.iter().filter_map(|alias| {
+            let target = self.resolver.attribute(&from, &alias.name.id)?;
+            let Target::Own(there, name) = target else { return None };
+            Some((&alias.asname.as_ref().unwrap_or(&alias.name).id, self.class(there, &name)?))
+        });
+        classes.collect()
     }
 
     /// The class of the repository that a name, or an attribute of a module, stands for.

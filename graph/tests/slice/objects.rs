@@ -581,3 +581,58 @@ holds pkg.one NAME other str
 ",
     );
 }
+
+#[test]
+fn code_that_goes_through_its_globals_finds_all_of_its_module() {
+    check(
+        "
+--- trace
+holds pkg.kinds Kind class pkg.kinds:Kind
+holds pkg.kinds Round class pkg.kinds:Round
+holds pkg.kinds KNOWN other dict
+holds pkg.kinds one class pkg.kinds:Round
+holds pkg.other Odd class pkg.other:Odd
+--- pkg/__init__.py
+--- pkg/other.py
++class Odd:
++    letter = 'O'
++def odd():
+*    return Odd.letter
+--- pkg/kinds.py
++class Kind:
++    letter = None
++class Round(Kind):
++    letter = 'R'
++KNOWN = {}
++for one in list(globals().values()):
++    if isinstance(one, type) and one.letter:
++        KNOWN[one.letter] = one
+--- test_a.py
++from pkg.other import odd
++from pkg.kinds import KNOWN
++def test_f():
+*    assert odd() not in KNOWN and KNOWN['R']
+",
+        "test_a.py::test_f",
+        "
++import types
++kinds = types.ModuleType(\"pkg.kinds\")
+ class Odd:
+     letter = 'O'
+ def odd():
+     return Odd.letter
+ class Kind:
+     letter = None
+ class Round(Kind):
+     letter = 'R'
+ KNOWN = {}
++vars(kinds).update(KNOWN=KNOWN, Kind=Kind, Round=Round)
+~for one in list(vars(kinds).values()):
+     if isinstance(one, type) and one.letter:
+         KNOWN[one.letter] = one
++vars(kinds).update(one=one)
+ def test_f():
+     assert odd() not in KNOWN and KNOWN['R']
+",
+    );
+}

@@ -115,3 +115,51 @@ fn a_class_may_be_named_in_a_function_of_another_module_or_a_base() {
 ",
     );
 }
+
+#[test]
+fn what_an_object_is_asked_to_give_classes_comes_with_them() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/formats.py
++class Registry:
++    def register(self, name):
++        from .core import Rows
++        setattr(Rows, name, name.upper())
++    def register_all(self):
++        self.register('csv')
++    def idle(self):
+-        return 1
++registry = Registry()
+--- pkg/core.py
++from .formats import registry
++class Rows:
++    pass
++class Other:
++    pass
++registry.register_all()
+--- test_a.py
++from pkg.core import Rows
++def test_f():
+*    assert Rows.csv == 'CSV'
++def test_g():
+-    assert Other
+",
+        "test_a.py::test_f",
+        "
+ class Registry:
+     def register(self, name):
+         setattr(Rows, name, name.upper())
+     def register_all(self):
+         self.register('csv')
+     def idle(self):
+         return 1
+ registry = Registry()
+ class Rows:
+     pass
+ registry.register_all()
+ def test_f():
+     assert Rows.csv == 'CSV'
+",
+    );
+}

@@ -107,9 +107,14 @@ pub fn usable_trace(
     }
 }
 
-/// The first error that pytest prints, or else the last line.
+/// The first error that pytest prints, or else the last line. Above one of its options stands how it is used.
 fn reason(execution: &Execution) -> String {
-    let error = lines(execution).find_map(|line| line.strip_prefix("ERROR: "));
+    let option = || {
+        let parts = lines(execution).filter_map(|line| line.split_once(": error: "));
+        parts.filter(|(program, _)| program.starts_with("pytest")).map(|(_, error)| error).next()
+    };
+    let other = || lines(execution).find_map(|line| line.strip_prefix("ERROR: "));
+    let error = option().or_else(other);
     error.map_or_else(|| last(execution), str::to_owned)
 }
 

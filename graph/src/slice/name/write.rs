@@ -355,8 +355,8 @@ impl Namer<'_, '_> {
                 format!("{all} = types.ModuleType({module:?})"),
                 reason.clone(),
             );
-            let mut end = Moment::START;
-            let mut pairs = Vec::new();
+            let stops = self.gone_through(module);
+            let mut filled: BTreeMap<usize, (Moment, Vec<String>)> = BTreeMap::new();
             for (name, thing) in names {
                 let value = match thing {
                     Thing::Own(_, own) => self.flat(own, thing).to_string(),
@@ -370,20 +370,36 @@ impl Namer<'_, '_> {
                     self.glue(defined.after(4), text, reason.clone());
                     continue;
                 }
-                end = end.max(defined);
                 let imported =
                     self.import_of(name, thing).map(|unit| self.selection.program.get(unit).moment);
-                end = end.max(imported.unwrap_or(Moment::START));
                 // An import in a block binds it where that stands.
                 let nested = self.book.nested.get(thing).map(|(moment, _)| *moment);
-                end = end.max(nested.filter(|_| imported.is_none()).unwrap_or(Moment::START));
+                let nested = nested.filter(|_| imported.is_none());
+                let bound = [imported, nested].into_iter().flatten().fold(defined, Moment::max);
+                let before = stops.partition_point(|stop| *stop <= bound);
+                let (end, pairs) = filled.entry(before).or_insert((Moment::START, Vec::new()));
+                *end = bound.max(*end);
                 pairs.push(format!("{name}={value}"));
             }
-            if !pairs.is_empty() {
+            for (end, pairs) in filled.into_values() {
                 let text = format!("vars({flat}).update({})", pairs.join(", "));
-                self.glue(end.after(4), text, reason);
+                self.glue(end.after(4), text, reason.clone());
             }
         }
+    }
+
+    /// When code of a module goes through all that its object has by then.
+    fn gone_through(&self, module: &str) -> Vec<Moment> {
+        let program = &self.selection.program;
+        let home = program.modules.find(module);
+        let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
+        let mut stops: Vec<Moment> = chosen
+            .filter(|unit| Some(unit.module) == home && !is_definition(unit.stmt))
+            .filter(|unit| goes_through_globals(unit.stmt))
+            .map(|unit| unit.moment)
+            .collect();
+        stops.sort_unstable();
+        stops
     }
 
     /// Names for what the code of such modules gives their objects.

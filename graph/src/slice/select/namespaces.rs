@@ -1,5 +1,10 @@
 //! Names asked of modules whose objects are passed around: by strings, `globals()` or code from no file.
 
+use ruff_python_ast::{
+    Comprehension,
+    visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt},
+};
+
 use super::*;
 use crate::slice::by_name;
 
@@ -11,6 +16,17 @@ impl Search<'_, '_> {
         {
             modules.insert(module.to_owned());
         }
+    }
+
+    /// A unit asks for the globals of its module: by a name, or to go through them all.
+    pub(super) fn asks_for_globals(&mut self, id: UnitId) {
+        let unit = self.program().get(id);
+        let module = unit.module;
+        if goes_through_globals(unit.stmt) && !self.program().is_support(module) {
+            let name = self.program().modules.get(module).name.clone();
+            self.listed(&name);
+        }
+        self.asking.insert(module);
     }
 
     /// A unit lists the names of what a variable holds: that may be any module that it imports by name.
@@ -190,5 +206,67 @@ impl Search<'_, '_> {
                 }
             }
         }
+    }
+}
+
+/// Whether code goes through all globals of its module.
+pub(crate) fn goes_through_globals(stmt: &Stmt) -> bool {
+    let mut finder = Through(false);
+    finder.visit_stmt(stmt);
+    finder.0
+}
+
+struct Through(bool);
+
+impl Through {
+    const TAKE_ALL: [&str; 11] = [
+        "dict",
+        "enumerate",
+        "filter",
+        "frozenset",
+        "iter",
+        "list",
+        "map",
+        "set",
+        "sorted",
+        "tuple",
+        "zip",
+    ];
+
+    fn note(&mut self, gone_through: &Expr) {
+        let call = gone_through.as_call_expr();
+        let name = call.and_then(|call| call.func.as_name_expr());
+        self.0 |= name.is_some_and(|name| &name.id == "globals");
+    }
+}
+
+impl<'v> Visitor<'v> for Through {
+    fn visit_stmt(&mut self, stmt: &'v Stmt) {
+        if let Stmt::For(node) = stmt {
+            self.note(&node.iter);
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_comprehension(&mut self, node: &'v Comprehension) {
+        self.note(&node.iter);
+        walk_comprehension(self, node);
+    }
+
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Call(call) = expr {
+            match call.func.as_ref() {
+                Expr::Attribute(method)
+                    if matches!(method.attr.as_str(), "copy" | "items" | "keys" | "values") =>
+                {
+                    self.note(&method.value);
+                }
+                Expr::Name(name) if Self::TAKE_ALL.contains(&name.id.as_str()) => {
+                    call.arguments.args.iter().for_each(|argument| self.note(argument));
+                }
+                _ => {}
+            }
+        }
+        walk_expr(self, expr);
     }
 }

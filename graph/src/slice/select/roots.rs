@@ -178,6 +178,7 @@ impl Search<'_, '_> {
                 let is_root = self.adjustments.side_effects || self.is_program(unit.module);
                 let mut globals = Vec::new();
                 let is_all = self.collect_changes(id, stmt, &mut globals);
+                globals.extend(self.set_by_name(id, stmt).iter().cloned());
                 if is_all && globals.is_empty() {
                     return None;
                 }
@@ -199,18 +200,26 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Classes that a statement gives attributes to by making the object, or the result, that it binds.
+    /// Classes that a statement gives attributes to by making the object, or the result, that it binds, or by what it
+    /// asks an object of a module to do.
     fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> Rc<Classes> {
         let value = match stmt {
             Stmt::Assign(assign) => Some(assign.value.as_ref()),
             Stmt::AnnAssign(assign) => assign.value.as_deref(),
+            Stmt::Expr(expr) => Some(expr.value.as_ref()),
             _ => None,
         };
         let program = self.program();
-        let called = value.and_then(Expr::as_call_expr).and_then(|call| call.func.as_name_expr());
-        let target = called.and_then(|name| program.target(id, &name.id, false));
-        match target {
-            Some(Target::Own(home, name)) => program.purity.set_by_name(home, &name),
+        let called = value.and_then(Expr::as_call_expr).map(|call| call.func.as_ref());
+        let (named, method) = match called {
+            Some(Expr::Attribute(node)) => (node.value.as_name_expr(), Some(&node.attr)),
+            called => (called.and_then(Expr::as_name_expr), None),
+        };
+        match (named.and_then(|name| program.target(id, &name.id, false)), method) {
+            (Some(Target::Own(home, name)), None) => program.purity.set_by_name(home, &name),
+            (Some(Target::Own(home, name)), Some(method)) => {
+                program.purity.set_by_method(home, &name, method)
+            }
             _ => Rc::default(),
         }
     }
