@@ -22,7 +22,12 @@ pub(super) fn told(body: &[Stmt], bindings: &Bindings<'_>, codebase: &Codebase) 
         let Stmt::Expr(node) = stmt else { continue };
         let Expr::Call(call) = node.value.as_ref() else { continue };
         let Some(name) = filled(call) else { continue };
-        let files: Vec<&CodeFile> = made(name, bindings)
+        // What a function calls so is its own.
+        let object = bindings.known_at_top(name).and_then(|values| match values {
+            [value] => module(value, bindings),
+            _ => None,
+        });
+        let files: Vec<&CodeFile> = object
             .into_iter()
             .flat_map(|module| codebase.files().iter().filter(move |file| is_module(file, &module)))
             .collect();

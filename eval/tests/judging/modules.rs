@@ -47,6 +47,44 @@ pub const SAME: Original<'static> = Original {
 };
 
 #[test]
+fn a_module_is_told_what_it_imports() {
+    const LIBRARY: &str = "from functools import total_ordering\n\nKNOWN = []\n\n\n@total_ordering\nclass Small:\n    def __lt__(self, other):\n        return True\n\n\nfor one in list(globals().values()):\n    if getattr(one, \"__name__\", None) == \"Small\":\n        KNOWN.append(one)\n\n\ndef names(lib):\n    lib = [one.__name__ for one in lib]\n    return lib\n";
+    const TEST: &str = "from lib import KNOWN, names\n\n\ndef test_names():\n    assert names(KNOWN) == [\"Small\"]\n";
+    const UPDATE: &str =
+        "vars(lib).update(KNOWN=KNOWN, Small=Small, total_ordering=total_ordering)\n";
+    let original = Original {
+        files: &[("lib.py", LIBRARY), ("tests/test_names.py", TEST)],
+        command: "pytest tests/test_names.py::test_names",
+    };
+    let library =
+        LIBRARY.replace("for one in list(globals()", &format!("{UPDATE}for one in list(vars(lib)"));
+    let gist = format!(
+        "import types\nlib = types.ModuleType(\"lib\")\n{library}\n\n{}",
+        TEST.split_once("\n\n\n").expect("a test").1
+    );
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "under the name of another",
+                edits: &[("total_ordering=total_ordering", "Small=total_ordering")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "what it does not import",
+                edits: &[
+                    ("import types\n", "import types\nfrom functools import cmp_to_key\n"),
+                    ("total_ordering=total_ordering", "cmp_to_key=cmp_to_key"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
 fn a_module_of_the_tests_and_its_function_of_one_name() {
     let gist = "import types\nsame = same_module = types.ModuleType(\"tests.same\")\n\n\ndef double(value):\n    return value * 2\n\n\ndef same(left, right):\n    assert left == right\n\n\nsame_same = same\nsame = same_module\nvars(same_module).update(same=same_same)\n\n\ndef test_double():\n    same.same(double(1), 2)\n";
     const LAX: (&str, &str) =
