@@ -60,7 +60,7 @@ pub(super) fn needed(printed: &str) -> impl Iterator<Item = &Path> {
 }
 
 /// Writes an archive of these paths, of what they are links to, and of what every program sees; gives the
-/// digest of what was written.
+/// digest of what was written, but for what Python keeps of compiled modules: any other program may add to that.
 ///
 /// # Errors
 /// A file cannot be read, or the archive not written; with its path.
@@ -75,7 +75,8 @@ pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<S
             places.add(place)?;
         }
     }
-    let mut archive = tar::Builder::new(Hashing { into, hasher: blake3::Hasher::new() });
+    let hasher = blake3::Hasher::new();
+    let mut archive = tar::Builder::new(Hashing { into, hasher, counts: true });
     let shown: View = view
         .iter()
         .filter(|(place, seen)| **seen != Seen::ReadOnly && !places.found.contains(*place))
@@ -83,8 +84,15 @@ pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<S
         .collect();
     append_view(&mut archive, &shown, &places.found)?;
     for place in &places.found {
-        append(&mut archive, place).map_err(at(place))?;
+        let is_cached = place.components().any(|part| part.as_os_str() == "__pycache__");
+        archive.get_mut().counts = !is_cached;
+        match append(&mut archive, place) {
+            // It was written anew meanwhile.
+            Err(error) if is_cached && error.kind() == io::ErrorKind::NotFound => {}
+            other => other.map_err(at(place))?,
+        }
     }
+    archive.get_mut().counts = true;
     let written = archive.into_inner()?;
     Ok(written.hasher.finalize().to_hex()[..16].to_owned())
 }
@@ -209,8 +217,9 @@ fn append(archive: &mut tar::Builder<impl Write>, place: &Path) -> io::Result<()
     let there = place.symlink_metadata()?;
     let inside = place.strip_prefix("/").unwrap_or(place);
     let mut header = tar::Header::new_gnu();
-    // Compiled modules are told to be current by this time.
-    header.set_mtime(u64::try_from(there.mtime()).unwrap_or(0));
+    // Compiled modules are told to be current by the time of their sources.
+    let time = if there.is_dir() { 0 } else { there.mtime() };
+    header.set_mtime(u64::try_from(time).unwrap_or(0));
     header.set_size(0);
     if there.is_symlink() {
         header.set_entry_type(tar::EntryType::Symlink);
@@ -248,12 +257,16 @@ fn at(place: &Path) -> impl FnOnce(io::Error) -> io::Error {
 struct Hashing<'a> {
     into: &'a File,
     hasher: blake3::Hasher,
+    /// Whether what is written counts for the digest.
+    counts: bool,
 }
 
 impl Write for Hashing<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.into.write(bytes)?;
-        self.hasher.update(&bytes[..count]);
+        if self.counts {
+            self.hasher.update(&bytes[..count]);
+        }
         Ok(count)
     }
 
@@ -273,6 +286,25 @@ mod tests {
             \tlibgone.so => not found\n\tstatically linked\n";
         let found: Vec<&Path> = needed(printed).collect();
         assert_eq!(found, ["/usr/bin/env", "/lib/x/libc.so.6", "/lib64/ld.so.2"].map(Path::new));
+    }
+
+    #[test]
+    fn what_python_keeps_compiled_is_there_and_changes_no_digest() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("one.py"), "x").unwrap();
+        let digest = || {
+            let file = tempfile::tempfile().unwrap();
+            let digest = write(&[root.path().to_owned()], &View::default(), &file).unwrap();
+            (digest, file.metadata().unwrap().len())
+        };
+        let (bare, size) = digest();
+        fs::create_dir(root.path().join("__pycache__")).unwrap();
+        fs::write(root.path().join("__pycache__/one.pyc"), "y").unwrap();
+        let (cached, grown) = digest();
+        assert_eq!(cached, bare);
+        assert!(grown > size);
+        fs::write(root.path().join("two.py"), "x").unwrap();
+        assert_ne!(digest().0, bare);
     }
 
     #[test]
