@@ -405,9 +405,12 @@ impl<'a> Scanner<'a> {
         {
             self.scan.class_locals.insert((start, name.clone()));
         }
-        if matches!(found, Found::Local) && !matches!(name.as_str(), "self" | "cls") {
-            self.scan.asked_of_values.extend(chain.first().map(|(name, _)| name.clone()));
-            self.scan.lists_values |= self.listed.contains(&range.end());
+        if matches!(found, Found::Local) {
+            // What a class has itself is no module's.
+            let own = usize::from(matches!(name.as_str(), "self" | "cls"));
+            let asked = chain.iter().skip(own).map(|(name, _)| name.clone());
+            self.scan.asked_of_values.extend(asked);
+            self.scan.lists_values |= own == 0 && self.listed.contains(&range.end());
         }
         let local = matches!(found, Found::Imported);
         if matches!(found, Found::Local)
@@ -474,7 +477,7 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                 match base {
                     Expr::Name(name) => self.name(&name.id, name.range, chain, Usage::Load),
                     _ => {
-                        self.scan.asked_of_values.extend(chain.into_iter().next().map(|one| one.0));
+                        self.scan.asked_of_values.extend(chain.into_iter().map(|one| one.0));
                         self.visit_expr(base);
                     }
                 }

@@ -636,3 +636,51 @@ holds pkg.other Odd class pkg.other:Odd
 ",
     );
 }
+
+#[test]
+fn modules_that_objects_hold_are_told_apart() {
+    check(
+        "
+--- trace
+holds pkg.four version other int
+holds pkg.six version other int
+--- pkg/__init__.py
+--- pkg/four.py
++version = 4
+--- pkg/six.py
++version = 6
+--- pkg/mod.py
++from pkg import four, six
++class Address:
++    def __init__(self, module):
+*        self.module = module
++    def version(self):
+*        return self.module.version
+--- test_a.py
++from pkg import four, six
++from pkg.mod import Address
++def test_f():
+*    assert Address(four).version() == 4 and Address(six).version() == 6
+--- adjustments
+{\"keep\": [{\"path\": \"pkg/four.py\", \"line\": 1}, {\"path\": \"pkg/six.py\", \"line\": 1}]}
+",
+        "test_a.py::test_f",
+        "
++import types
++four = types.ModuleType(\"pkg.four\")
++six = types.ModuleType(\"pkg.six\")
+ version = 4
++version_four = version
++vars(four).update(version=version_four)
+ version = 6
++vars(six).update(version=version)
+ class Address:
+     def __init__(self, module):
+         self.module = module
+     def version(self):
+         return self.module.version
+ def test_f():
+     assert Address(four).version() == 4 and Address(six).version() == 6
+",
+    );
+}
