@@ -26,6 +26,7 @@ use std::cell::LazyCell;
 use graph::Syntax;
 use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 pub use aliases::{Part, Places, gist_names, is_part, renamed_parts, without_aliases};
@@ -136,6 +137,9 @@ pub fn examine(
         let is_plugins = |line: &Line| line.binds.iter().any(|name| name == "pytest_plugins");
         let mut examiner = Examiner {
             has_hooks: gist.lines.iter().any(is_plugins),
+            imported: LazyCell::new(Box::new(|| {
+                codebase.files().iter().flat_map(|file| full_names(&file.text)).collect()
+            })),
             syntax: &syntax,
             bindings: &bindings,
             codebase,
@@ -196,6 +200,9 @@ pub fn examine(
     })
 }
 
+/// Names that are gathered once one is asked for.
+type Names<'a> = LazyCell<FxHashSet<String>, Box<dyn FnOnce() -> FxHashSet<String> + 'a>>;
+
 struct Examiner<'a> {
     syntax: &'a Syntax,
     bindings: &'a Bindings<'a>,
@@ -207,6 +214,8 @@ struct Examiner<'a> {
     told: Vec<Told>,
     /// Whether the gist names plugins, which the original's test does not.
     has_hooks: bool,
+    /// The full names that files of the original import.
+    imported: Names<'a>,
     /// Bytes of encoded literals so far.
     encoded: usize,
     found: Integrity,
@@ -331,10 +340,18 @@ impl Examiner<'_> {
             if let Some(rule) = judge(full.as_deref(), name, usage)
                 && !is_place
                 && !self.excused(line, name)
+                && !(usage == Use::Imported && self.imports_alike(statement))
             {
                 self.add(line, rule, full.as_deref().unwrap_or(name));
             }
         }
+    }
+
+    /// Whether the original imports, somewhere, all that a statement does, be it under another name: what that is used
+    /// for is judged where it is.
+    fn imports_alike(&self, statement: &str) -> bool {
+        let own = full_names(statement);
+        !own.is_empty() && own.is_subset(&self.imported)
     }
 
     /// What a line asks of the gist's own file, of the environment and of pytest's fixtures.
@@ -477,6 +494,11 @@ impl Examiner<'_> {
             }
         }
     }
+}
+
+/// The full names that imports give.
+fn full_names(text: &str) -> FxHashSet<String> {
+    imports(text).into_values().flatten().collect()
 }
 
 fn is_return(statement: &str) -> bool {

@@ -51,6 +51,28 @@ fn lines_of_the_original_are_never_held_against_a_gist() {
 }
 
 #[test]
+fn imports_of_the_original_may_have_other_names() {
+    let check = |gist: &str, is_fine: bool| {
+        let first = "from socket import AF_INET, inet_pton as pton\n";
+        let second = "def f():\n    import ctypes\n    from _pytest import pathlib\n";
+        let codebase = Codebase::of_texts([("m.py", first), ("n.py", second)]);
+        let found = examine(gist, &Outline::of(gist), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), is_fine, "{gist}: {found:?}");
+    };
+    check("from socket import inet_pton as _inet_pton_socket\n", true);
+    check("from socket import AF_INET as a, inet_pton as b\n", true);
+    check("from _pytest import pathlib as pathlib__pytest\n", true);
+    check("import ctypes as c\n", true);
+    check("from socket import AF_INET, create_connection as inet_pton\n", false);
+    check("from _pytest import reports as pathlib\n", false);
+    check("from ctypes import CDLL\n", false);
+    check("from socket import *\n", false);
+    // What they are used for is told by what they are, whatever they are called.
+    check("import ctypes as c\n\nc.CDLL(None)\n", false);
+    check("from _pytest import pathlib as p\n\np.rm_rf = print\n", false);
+}
+
+#[test]
 fn a_name_alone_is_no_offence() {
     for line in [
         "import json as pluggy",
