@@ -43,7 +43,7 @@ pub struct Account {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Again {
     cases: Vec<WitnessedCase>,
-    examples: Vec<String>,
+    examples: BTreeMap<String, u32>,
     executed: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
 }
 
@@ -237,23 +237,17 @@ impl Account {
         })
     }
 
-    /// How many of the examples that the original executes are not executed: others may be, as no one gets to
-    /// hear of those that a command does not count.
-    fn unmet_examples(&self, found: &Testimony) -> usize {
-        let told = &self.testimony.examples;
-        if self.again.as_ref().is_some_and(|again| again.examples != *told) {
-            return 0;
-        }
-        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-        found.examples.iter().for_each(|digest| *left.entry(digest).or_default() += 1);
-        let mut unmet = 0;
-        for digest in told {
-            match left.get_mut(digest.as_str()) {
-                Some(count) if *count > 0 => *count -= 1,
-                _ => unmet += 1,
-            }
-        }
-        unmet
+    /// How many of the examples that each run of the original executes are not executed: others may be, as no one
+    /// gets to hear of those that a command does not count.
+    fn unmet_examples(&self, found: &Testimony) -> u32 {
+        let again = self.again.as_ref().map_or(&self.testimony.examples, |again| &again.examples);
+        let count = |of: &BTreeMap<String, u32>, digest| of.get(digest).copied().unwrap_or(0);
+        let told = self.testimony.examples.iter();
+        told.map(|(digest, times)| {
+            let due = (*times).min(count(again, digest));
+            due.saturating_sub(count(&found.examples, digest))
+        })
+        .sum()
     }
 
     /// A case in another run of the original.

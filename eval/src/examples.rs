@@ -2,11 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use graph::Syntax;
-use ruff_python_ast::{
-    Stmt,
-    visitor::{Visitor, walk_stmt},
-};
 use tools::Command;
 
 use crate::codebase::Codebase;
@@ -25,43 +20,15 @@ pub fn untold(gist: &str, command: &Command, codebase: &Codebase) -> Option<Stri
     Some(format!("the examples of {name} are not the original's"))
 }
 
-/// The docstrings with examples of a file, by block.
+/// The docstrings with examples of a file, by block; its own has none.
 fn examples(text: &str) -> BTreeMap<String, String> {
-    graph::with_deep_stack(|| {
-        let syntax = Syntax::parse(graph::Source::new("file", text));
-        let mut reader = Reader::default();
-        reader.docstring(syntax.body());
-        syntax.body().iter().for_each(|stmt| reader.visit_stmt(stmt));
-        reader.found
-    })
-}
-
-#[derive(Default)]
-struct Reader {
-    block: Vec<String>,
-    found: BTreeMap<String, String>,
-}
-
-impl Reader {
-    fn docstring(&mut self, body: &[Stmt]) {
-        if let Some(text) = graph::examples(body) {
-            self.found.insert(self.block.join("."), text.to_owned());
-        }
-    }
-}
-
-impl<'a> Visitor<'a> for Reader {
-    fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        let (name, body) = match stmt {
-            Stmt::FunctionDef(node) => (&node.name, &node.body),
-            Stmt::ClassDef(node) => (&node.name, &node.body),
-            _ => return walk_stmt(self, stmt),
-        };
-        self.block.push(name.to_string());
-        self.docstring(body);
-        walk_stmt(self, stmt);
-        self.block.pop();
-    }
+    let all = graph::documented(graph::Source::new("file", text)).into_iter();
+    let told = all.filter_map(|one| Some((one.names, one.examples?)));
+    let block = |names: Vec<String>| match &names[..] {
+        [name] if name == graph::DOCSTRING => String::new(),
+        _ => names.join("."),
+    };
+    told.map(|(names, text)| (block(names), text)).collect()
 }
 
 #[cfg(test)]

@@ -174,8 +174,8 @@ fn is_wanted(support: &Support<'_>, file: &CodeFile, class: &str, own: &Kept<'_>
         other.outline.lines.iter().any(|line| {
             let text = &other.text[line.range.0..line.range.1];
             let is_own = line.role == Role::Import || line.block == top || is_in(&line.block);
-            let says = || words(text).any(|word| word == (top, false));
-            !is_own && was_hit(hits, line) && says() && own.has(line)
+            let is_said = || words(text).any(|word| word == (top, false));
+            !is_own && was_hit(hits, line) && is_said() && own.has(line)
         })
     };
     let defines = |other: &CodeFile| {

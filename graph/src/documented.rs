@@ -19,8 +19,8 @@ const PROMPT: &str = ">>>";
 pub struct Documented {
     /// Its names inside the module, outermost first; `__doc__` for the module itself.
     pub names: Vec<String>,
-    /// Whether its docstring has examples.
-    pub examples: bool,
+    /// Its docstring, where that has examples.
+    pub examples: Option<String>,
 }
 
 /// The objects of a file that doctest looks at, in the order of the file.
@@ -28,14 +28,15 @@ pub fn documented(source: Source) -> Vec<Documented> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);
         let names = vec![DOCSTRING.to_owned()];
-        let mut found = vec![Documented { names, examples: examples(syntax.body()).is_some() }];
+        let examples = examples(syntax.body()).map(str::to_owned);
+        let mut found = vec![Documented { names, examples }];
         members(syntax.body(), &[], &mut found);
         found
     })
 }
 
 /// The docstring with which a body begins, where it has examples.
-pub fn examples(body: &[Stmt]) -> Option<&str> {
+pub(crate) fn examples(body: &[Stmt]) -> Option<&str> {
     let text = body.first()?.as_expr_stmt()?.value.as_string_literal_expr()?.value.to_str();
     text.contains(PROMPT).then_some(text)
 }
@@ -48,7 +49,8 @@ fn members(body: &[Stmt], around: &[String], found: &mut Vec<Documented>) {
             _ => return,
         };
         let names = [around, &[name.to_string()]].concat();
-        found.push(Documented { names: names.clone(), examples: examples(body).is_some() });
+        let examples = examples(body).map(str::to_owned);
+        found.push(Documented { names: names.clone(), examples });
         if stmt.is_class_def_stmt() {
             members(body, &names, found);
         }
@@ -63,7 +65,8 @@ mod tests {
     fn what_stands_in_functions_is_not_looked_at() {
         let text = "'''\n>>> 1\n1\n'''\ndef f():\n    'None.'\n    def g():\n        '>>> 2'\nif f:\n    class C:\n        class D:\n            def h(self):\n                '>>> 3'\n";
         let found = documented(Source::new("m.py", text)).into_iter();
-        let found: Vec<_> = found.map(|one| (one.names.join("."), one.examples)).collect();
+        let found: Vec<_> =
+            found.map(|one| (one.names.join("."), one.examples.is_some())).collect();
         let expected =
             [("__doc__", true), ("f", false), ("C", false), ("C.D", false), ("C.D.h", true)];
         assert_eq!(found, expected.map(|(name, examples)| (name.to_owned(), examples)));

@@ -38,7 +38,7 @@ pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
 pub use deferred::deferred;
-pub use documented::{DOCSTRING, Documented, documented, examples};
+pub use documented::{DOCSTRING, Documented, documented};
 pub use facts::{ImportPlace, Kind, Measures, Span};
 pub use graph::{
     BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,

@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use super::{
     aliases::Locals,
     bindings::{Bindings, captured, chain},
+    tables::is_itself,
 };
 
 /// What happens to a name.
@@ -170,7 +171,7 @@ impl<'a> Reader<'_, 'a> {
         });
     }
 
-    /// Whether a value is the file itself, or what it registered of its own.
+    /// Whether a value is the file itself, or a name of the top level that a module found by its name is given.
     fn is_itself(&self, value: &Expr) -> bool {
         match value {
             Expr::Name(name) => {
@@ -178,7 +179,7 @@ impl<'a> Reader<'_, 'a> {
                 !self.is_local(root)
                     && self.bindings.values(root).iter().any(|value| is_found_module(value))
             }
-            _ => is_found_module(value),
+            _ => is_itself(value),
         }
     }
 }

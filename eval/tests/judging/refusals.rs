@@ -57,7 +57,9 @@ fn commands_that_are_no_task() {
     check_command("pytest test_none.py", 60, "collects no test");
     check_command("pytest test_pkg.py::test_missing", 60, "collects no test");
     check_command("pytest missing.py::test_f", 60, "collects no test");
-    check_command("pytest --nothing test_pkg.py", 60, "no test: unrecognized arguments: --nothing");
+    let unknown = "no test: unrecognized arguments: --nothing";
+    check_command("pytest --nothing test_pkg.py", 60, unknown);
+    check_command("python -m pytest --nothing test_pkg.py", 60, unknown);
     check_command("pytest test_pkg.py::test_hang", 4, "does not end within 4 s");
     check_command("pytest test_pkg.py::test_kill", 60, "is killed by signal 9");
     check_command("python missing.py", 60, "cannot start: the repository has no missing.py");

@@ -6,7 +6,7 @@ use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::ran::Ran;
+use super::{program::GETATTR, ran::Ran};
 use crate::{
     module::{ModuleId, Modules},
     scope,
@@ -58,7 +58,7 @@ fn computes(source: &Source, body: &[Stmt], line: u32, in_function: bool) -> boo
 fn in_getattr(source: &Source, body: &[Stmt], line: u32) -> bool {
     let mut found = false;
     scope::for_each_statement(body, &mut |stmt| {
-        let named = matches!(stmt, Stmt::FunctionDef(function) if &function.name == "__getattr__");
+        let named = matches!(stmt, Stmt::FunctionDef(function) if function.name.id == GETATTR);
         found |= named && stands_in(source, stmt, line);
     });
     found

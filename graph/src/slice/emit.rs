@@ -46,12 +46,8 @@ pub(crate) fn emit(
         let module = program.modules.get(unit.module);
         let outside = |level: u32, from: Option<&str>, name: &str| {
             let absolute = program.modules.absolute(unit.module, level, from)?;
-            let compiled = program.trace.compiled.contains_key(&format!("{absolute}.{name}"))
-                || program.trace.compiled.contains_key(&absolute);
-            let stays = compiled
-                || !program.modules.is_internal(&absolute)
-                || !program.is_support(unit.module)
-                    && program.is_answered(&absolute, &Name::new(name));
+            let stays = !program.modules.is_internal(&absolute)
+                || program.stays(unit.module, &absolute, &Name::new(name));
             stays.then_some(absolute)
         };
         let place = Place { path: module.path().to_owned(), line: unit.first_line };

@@ -278,11 +278,7 @@ impl<'a> Program<'a> {
                 from.is_some_and(|from| {
                     internal(&from)
                         && !self.is_failed_import(module, stmt)
-                        && import.names.iter().all(|alias| {
-                            !self.trace.compiled.contains_key(&format!("{from}.{}", alias.name))
-                                && (self.is_support(module)
-                                    || !self.is_answered(&from, &alias.name.id))
-                        })
+                        && !import.names.iter().any(|one| self.stays(module, &from, &one.name.id))
                 })
             }
             _ => false,
@@ -343,6 +339,15 @@ impl<'a> Program<'a> {
     fn fails(&self, from: &str, name: &Name) -> bool {
         let Some(held) = self.trace.modules.get(from) else { return false };
         !held.path.is_empty() && self.lacks(from, name) && !self.answers(from)
+    }
+
+    /// Whether a name stays importable from an internal module: its compiled extensions do, and outside of tests what
+    /// its `__getattr__` answers for.
+    pub(crate) fn stays(&self, module: ModuleId, from: &str, name: &Name) -> bool {
+        let compiled = &self.trace.compiled;
+        compiled.contains_key(from)
+            || compiled.contains_key(&format!("{from}.{name}"))
+            || !self.is_support(module) && self.is_answered(from, name)
     }
 
     /// Whether it is the `__getattr__` of an internal module that gives a name to whoever imports it from there.

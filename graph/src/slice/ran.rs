@@ -8,7 +8,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Executed, prune::decides};
+use super::{Executed, program::GETATTR, prune::decides};
 use crate::{
     scope,
     source::Source,
@@ -173,7 +173,7 @@ impl Ran {
     /// goes through the gist that asks it for more than the original was asked.
     fn learn_answers(&mut self, syntax: &Syntax, heard: &Heard<'_>) {
         scope::for_each_function(syntax.body(), &mut |_, function| {
-            if &function.name != "__getattr__" {
+            if function.name.id != GETATTR {
                 return;
             }
             let line = |at| syntax.source().line(at);

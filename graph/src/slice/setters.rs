@@ -66,6 +66,10 @@ impl<'a> Purity<'a, '_> {
                     |target: &Expr| matches!(target, Expr::Name(name) if &name.id == object);
                 assign.value.as_call_expr().filter(|_| assign.targets.iter().any(is_it))
             }
+            Stmt::AnnAssign(assign) => {
+                let name = assign.target.as_name_expr().filter(|name| &name.id == object);
+                name.and_then(|_| assign.value.as_deref()?.as_call_expr())
+            }
             _ => None,
         });
         for call in made {

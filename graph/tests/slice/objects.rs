@@ -638,6 +638,38 @@ holds pkg.other Odd class pkg.other:Odd
 }
 
 #[test]
+fn a_function_that_goes_through_globals_while_its_module_runs_finds_the_gist_s() {
+    check(
+        "
+--- trace
+holds pkg.kinds Round class pkg.kinds:Round
+holds pkg.kinds KNOWN other list
+--- pkg/__init__.py
+--- pkg/kinds.py
++class Round:
++    letter = 'R'
++def collect():
++    return [name for name in globals() if name == 'Round']
++KNOWN = collect()
+--- test_a.py
++from pkg.kinds import KNOWN, Round
++def test_f():
+*    assert KNOWN == [Round.__name__]
+",
+        "test_a.py::test_f",
+        "
+ class Round:
+     letter = 'R'
+ def collect():
+     return [name for name in globals() if name == 'Round']
+ KNOWN = collect()
+ def test_f():
+     assert KNOWN == [Round.__name__]
+",
+    );
+}
+
+#[test]
 fn modules_that_objects_hold_are_told_apart() {
     check(
         "

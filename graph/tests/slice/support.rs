@@ -341,14 +341,14 @@ fn the_package_may_look_for_more_in_what_a_test_hands_it() {
 *        return hasattr(self, 'do_' + name)
 --- test_a.py
 +from pkg.mod import Shell
-+class Mine(Shell):
++class TestShell(Shell):
 +    def do_it(self):
 -        return 1
 +    def do_more(self):
 -        return 2
 +class TestMine:
 +    def test_one(self):
-*        assert Mine().knows('it')
+*        assert TestShell().knows('it')
 +    def helped(self):
 -        return 3
 "
@@ -359,10 +359,10 @@ fn the_package_may_look_for_more_in_what_a_test_hands_it() {
  class Shell:
      def knows(self, name):
          return hasattr(self, 'do_' + name)
- class Mine(Shell):
+ class TestShell(Shell):
 {stays} class TestMine:
      def test_one(self):
-         assert Mine().knows('it')
+         assert TestShell().knows('it')
 "
             ),
         );

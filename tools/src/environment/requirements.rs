@@ -126,14 +126,17 @@ impl Resolving<'_> {
     }
 }
 
-/// A requirement, where a line is one. The library panics at a name that ends in the middle, as `name- {rest}` does.
+/// A requirement, where a line is one. The library panics at names that end in the middle, as `name- {rest}` and
+/// `name[extra-]` do.
 pub(super) fn parsed(line: &str) -> Option<Requirement<VerbatimUrl>> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let line = line.trim_start();
-    let name = line.find(|c| !is_of_name(c)).map_or(line, |end| &line[..end]);
-    name.ends_with(|c: char| c.is_ascii_alphanumeric())
-        .then(|| Requirement::from_str(line).ok())
-        .flatten()
+    let is_whole = |name: &str| name.ends_with(|c: char| c.is_ascii_alphanumeric());
+    let line = line.trim();
+    let end = line.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c));
+    let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let extras = rest.trim_start().strip_prefix('[').and_then(|rest| rest.split(']').next());
+    let mut extras =
+        extras.unwrap_or("").split(',').filter_map(|one| one.split_whitespace().next());
+    (is_whole(name) && extras.all(is_whole)).then(|| Requirement::from_str(line).ok()).flatten()
 }
 
 fn is_for_tests(name: &str) -> bool {
@@ -313,7 +316,8 @@ mod tests {
         );
         check(&[("requirements-dev.txt", "x\n")], &["x", "pytest"]);
         // What is no requirement, some of it by its beginning alone.
-        let none = "default- {x}\n  a-\nb. >=1\n-\n{x}\n\u{e9}\nc_[d]\n";
+        let none =
+            "default- {x}\n  a-\nb. >=1\n-\n{x}\n\u{e9}\nc_[d]\nd[e-]\nf [g, h_ ]\ni[j- k]\nl[m-\n";
         check(&[("requirements-test.txt", none)], &["pytest"]);
         check(&[("docs/requirements-test.txt", "x\n")], &["pytest"]);
     }

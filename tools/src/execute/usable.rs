@@ -107,14 +107,16 @@ pub fn usable_trace(
     }
 }
 
-/// The first error that pytest prints, or else the last line. Above one of its options stands how it is used.
+/// The first error that pytest prints, or else the last line. That of an option stands below how it is used.
 fn reason(execution: &Execution) -> String {
-    let option = || {
-        let parts = lines(execution).filter_map(|line| line.split_once(": error: "));
-        parts.filter(|(program, _)| program.starts_with("pytest")).map(|(_, error)| error).next()
+    let mut errors = lines(execution).skip_while(|line| !line.starts_with("ERROR: "));
+    let first = errors.next().and_then(|line| line.strip_prefix("ERROR: "));
+    let error = match first {
+        Some(usage) if usage.starts_with("usage: ") => {
+            errors.find_map(|line| Some(line.split_once(": error: ")?.1)).or(first)
+        }
+        first => first,
     };
-    let other = || lines(execution).find_map(|line| line.strip_prefix("ERROR: "));
-    let error = option().or_else(other);
     error.map_or_else(|| last(execution), str::to_owned)
 }
 

@@ -217,7 +217,8 @@ fn append(archive: &mut tar::Builder<impl Write>, place: &Path) -> io::Result<()
     let there = place.symlink_metadata()?;
     let inside = place.strip_prefix("/").unwrap_or(place);
     let mut header = tar::Header::new_gnu();
-    // Compiled modules are told to be current by the time of their sources.
+    // Compiled modules are told to be current by the time of their sources. That of a directory is when one was
+    // first compiled there, perhaps.
     let time = if there.is_dir() { 0 } else { there.mtime() };
     header.set_mtime(u64::try_from(time).unwrap_or(0));
     header.set_size(0);

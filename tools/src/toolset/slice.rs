@@ -123,7 +123,7 @@ fn looked_at(session: &Session) -> Vec<(String, Vec<String>)> {
     let files = paths.filter(|path| path.ends_with(".py")).filter_map(read);
     let found = files.flat_map(|(source, path)| {
         let all = graph::documented(source).into_iter();
-        let told = all.filter(|one| one.examples || is_verbose);
+        let told = all.filter(|one| one.examples.is_some() || is_verbose);
         told.map(move |one| (path.clone(), one.names)).collect::<Vec<_>>()
     });
     found.collect()

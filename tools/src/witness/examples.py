@@ -2,7 +2,9 @@
 embedded program, witness.py is the last. Skipped ones count among what is said, as to skip them is said there."""
 
 import hashlib
-import types
+
+_MOST_EXAMPLES = 20_000
+_DIGITS = 32
 
 
 def _examples(item):
@@ -14,42 +16,27 @@ def _examples(item):
     return rows
 
 
-def _said(rows):
-    """The first of them, cut where they are long, and a digest of all."""
-    said = [["example %d" % at, row[:2000]] for at, row in enumerate(rows[:_MOST_VALUES])]
-    return said + [["%d examples" % len(rows), _digest("\n".join(rows))]] if rows else []
+def _said(rows, root):
+    """How many they are, and a digest of all; where the repository lies is no part of that."""
+    return [["%d examples" % len(rows), _digest("\n".join(rows).replace(root, ""))]] if rows else []
 
 
 def _digest(text):
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
 
 
 def _named(item, found):
     """Adds what the examples of a docstring find by their names."""
-    import __future__
     import doctest
 
-    names_of, told = item.dtest.globs, set()
-    features = [(name, getattr(__future__, name)) for name in __future__.all_feature_names]
-    flags = sum([feature.compiler_flag for name, feature in features if names_of.get(name) is feature])
+    codes, flags = [], doctest._extract_future_flags(item.dtest.globs)
     for example in item.dtest.examples:
-        if example.options.get(doctest.SKIP):
-            continue
-        try:
-            codes = [compile(example.source, "<example>", "single", flags, True)]
-        except Exception:
-            continue  # It says so itself, when it runs.
-        for code in codes:
-            codes += [part for part in code.co_consts if type(part) is types.CodeType]
-            names, parts, chains = _asked(code)
-            for name in names:
-                if name not in told and name in names_of:
-                    told.add(name)
-                    found.named(name, names_of[name], parts, "")
-                    if name in _Builtins and names_of[name] is not _Builtins[name]:
-                        found.add("shadow " + name, "object")
-            for chain in chains:
-                found.behind(chain, "", names_of)
+        if not example.options.get(doctest.SKIP):
+            try:
+                codes.append(compile(example.source, "<example>", "single", flags, True))
+            except Exception:
+                pass  # It says so itself, when it runs.
+    found.asked(codes, found.table(item.dtest.globs), "")
 
 
 def _overridden(item):
@@ -65,15 +52,17 @@ def _overridden(item):
 
 
 class _Ran:
-    """Tells each example that is executed, by whomever Python's own doctest was asked to."""
+    """Counts each example that is executed, by whomever Python's own doctest was asked to."""
 
-    def __init__(self, library, place, send):
-        self.file, self.place, self.send, self.count = library + "doctest.py", place, send, 0
+    def __init__(self, library, place):
+        self.file, self.place, self.counts = library + "doctest.py", place, {}
 
     def executed(self, code, frame):
+        """Whether it can be counted, if it is one."""
         if frame is None or code.co_filename[:9] != "<doctest " or self.place(frame.f_code.co_filename) != self.file:
-            return
+            return True
         example = frame.f_locals.get("example")
-        self.count += 1
-        if self.count <= _MOST_ROWS and example is not None:
-            self.send("example", digest=_digest(_text(repr((example.source, example.want)))))
+        if example is not None:
+            digest = _digest(_text(repr((example.source, example.want))))
+            self.counts[digest] = _get(self.counts, digest, 0) + 1
+        return len(self.counts) <= _MOST_EXAMPLES

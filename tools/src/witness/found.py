@@ -28,12 +28,12 @@ if "LOAD_METHOD" in opcode.opmap and sys.version_info < (3, 12):
 _SILENT = (_EXTENDED, opcode.opmap.get("CACHE", _EXTENDED))
 
 
-def _given(item):
+def _given(item, root):
     """What kind of case one is, and its parameters, as texts: plain values, and the types of all others. Those of
     a docstring are its examples."""
     params = getattr(getattr(item, "callspec", None), "params", None) or {}
     given = [["parameter " + _text(name), _text(_told(value, 0))[:2000]] for name, value in sorted(params.items())]
-    return [["kind", _text(_type_name(type(item)))]] + given + _said(_examples(item))
+    return [["kind", _text(_type_name(type(item)))]] + given + _said(_examples(item), root)
 
 
 def _told(value, inside):
@@ -115,7 +115,8 @@ class _Found:
     """Rows of what a case finds: key, what it is, path and line where it is of the repository."""
 
     def __init__(self, root, library):
-        self.root, self.library, self.rows, self.reached = root, library, [], set()
+        self.root, self.library, self.rows = root, library, []
+        self.reached, self.looked = set(), set()
 
     def add(self, key, what, path="", line=0):
         self.rows.append([_text(key), _text(what)[:2000], _text(path), line])
@@ -208,6 +209,39 @@ class _Found:
             self.add(key, "object")
         return None
 
+    def table(self, names_of):
+        """A table of names with the built-in ones, where it has some of its own."""
+        own = _get(names_of, "__builtins__")
+        own = _module_dict(own) if issubclass(type(own), types.ModuleType) else own
+        if type(own) is not dict or own is _live_builtins:
+            return names_of
+        for name in dict.keys(own) - dict.keys(_live_builtins):
+            self.add("shadow %s" % name, "object")
+        return {**own, **names_of}
+
+    def asked(self, codes, names_of, where, is_near=True):
+        """Adds what code, and code in it, finds by the names that it asks for; the functions that those are."""
+        told, functions = set(), []
+        for code in codes:
+            if code in self.looked:
+                continue
+            self.looked.add(code)
+            codes += [part for part in code.co_consts if type(part) is _Code]
+            names, parts, chains = _asked(code)
+            for name in names:
+                if name not in names_of or name in told:
+                    continue
+                told.add(name)
+                value = names_of[name]
+                # What other files hold may change as long as it can.
+                if not is_near and _is_told(value):
+                    continue
+                functions.append(self.named(name, value, parts, where))
+                if not where and name in _Builtins and value is not _Builtins[name]:
+                    self.add("shadow " + name, "object")
+            functions += [self.behind(chain, where, names_of) for chain in chains]
+        return functions
+
     def insides(self, key, value, deep):
         """Adds what tables, sets and objects of the repository hold that is plain."""
         kind = type(value)
@@ -269,7 +303,7 @@ def _used(item, root, library):
     while type(getattr(function, "__wrapped__", None)) is _Function and len(met) < _MOST_INSIDE:
         met.append(function)
         function = function.__wrapped__
-    pending, seen = [function], set()
+    pending = [function]
 
     def follow(inner):
         file = inner.__code__.co_filename if inner is not None else ""
@@ -278,35 +312,11 @@ def _used(item, root, library):
 
     while pending and len(found.rows) < _MOST_ROWS:
         current = pending.pop(0)
-        # A table of names may have one of built-in ones that is its own.
-        names_of, codes = current.__globals__, [current.__code__]
-        own = _get(names_of, "__builtins__")
-        own = _module_dict(own) if issubclass(type(own), types.ModuleType) else own
-        if type(own) is dict and own is not _live_builtins:
-            names_of = {**own, **names_of}
-            for name in dict.keys(own) - dict.keys(_live_builtins):
-                found.add("shadow %s" % name, "object")
-        where = "" if current is function else " in " + current.__code__.co_name
-        told, is_near = set(), current.__code__.co_filename == function.__code__.co_filename
-        for code in codes:
-            if code in seen:
-                continue
-            seen.add(code)
-            codes += [part for part in code.co_consts if type(part) is _Code]
-            names, parts, chains = _asked(code)
-            for name in names:
-                if name not in names_of or name in told:
-                    continue
-                told.add(name)
-                value = names_of[name]
-                # What other files hold may change as long as it can.
-                if not is_near and _is_told(value):
-                    continue
-                follow(found.named(name, value, parts, where))
-                if current is function and name in _Builtins and value is not _Builtins[name]:
-                    found.add("shadow " + name, "object")
-            for chain in chains:
-                follow(found.behind(chain, where, names_of))
+        code, names_of = current.__code__, found.table(current.__globals__)
+        where = "" if current is function else " in " + code.co_name
+        is_near = code.co_filename == function.__code__.co_filename
+        for inner in found.asked([code], names_of, where, is_near):
+            follow(inner)
     for kind in _mro(item.cls) if isinstance(getattr(item, "cls", None), type) else ():
         own = _home_of(kind, root).startswith(root)
         for name, value in list(_attributes(kind).items()):

@@ -66,8 +66,8 @@ pub struct Testimony {
     pub changed: Vec<(String, String)>,
     /// Functions of the directory in modules outside of it: holder, attribute, path, line.
     pub strangers: Vec<(String, String, String, u32)>,
-    /// Digests of the examples of docstrings that were executed, in order.
-    pub examples: Vec<String>,
+    /// How often each example of docstrings was executed, by its digest.
+    pub examples: BTreeMap<String, u32>,
     /// Both streams, for commands other than pytest's.
     pub streams: (String, String),
 }
@@ -165,8 +165,8 @@ enum Record {
         rows: Vec<(String, String, String, u32)>,
         used: Vec<usize>,
     },
-    Example {
-        digest: String,
+    Examples {
+        counts: BTreeMap<String, u32>,
     },
     Event(WitnessedEvent),
     Changed {
@@ -265,7 +265,7 @@ fn read(output: &str, key: &[u8]) -> Testimony {
                 rows.extend(new);
                 case.used = used.into_iter().filter_map(|at| rows.get(at).cloned()).collect();
             }
-            (Record::Example { digest }, _) => testimony.examples.push(digest),
+            (Record::Examples { counts }, _) => testimony.examples = counts,
             (Record::Event(event), _) => testimony.events.push(event),
             (Record::Changed { holder, name }, _) => testimony.changed.push((holder, name)),
             (Record::Stranger { holder, name, path, line }, _) => {

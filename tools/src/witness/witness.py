@@ -54,7 +54,7 @@ class _Witness:
             os.close(descriptor)
         self.own_stdout, self.own_stderr = sys.stdout, sys.stderr
         self.send = _Channel(key, channel).send
-        self.ran = _Ran(self.library, self.place, self.send)
+        self.ran = _Ran(self.library, self.place)
         self.seen, self.rows = set(), {}
         self.parts = None
         self.looked = 0
@@ -80,6 +80,8 @@ class _Witness:
                 return
             self.look(at_end=True)
             if is_whole() and not self.faulty:
+                if self.ran.counts:
+                    send("examples", counts=self.ran.counts)
                 send("end")
 
         return finish
@@ -214,7 +216,7 @@ class _Witness:
     def code(self, event, args, frame):
         if event == "exec":
             code = args[0]
-            self.ran.executed(code, frame)
+            self.faulty |= not self.ran.executed(code, frame)
             name = self.place(code.co_filename)
             if code.co_name == "<module>" and name[:1] == "<" and not name.startswith("<frozen "):
                 module = frame.f_globals.get("__name__") if frame is not None else None
@@ -323,6 +325,12 @@ class _Witness:
 
     # What does not belong to the repository, and is changed.
 
+    def changed(self, holder, name):
+        key = ("changed", holder, name)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.send("changed", holder=_text(holder), name=_text(name))
+
     def look(self, at_end=False):
         """Tells what of the machinery is another object than when the repository's code began."""
         if self.parts is None or self.looked >= _LOOKS and not at_end:
@@ -333,19 +341,13 @@ class _Witness:
             for holder, name, value, held in self.parts:
                 now = held.get(name, _GONE)
                 if now is not value:
-                    key = ("changed", holder, name)
-                    if key not in self.seen:
-                        self.seen.add(key)
-                        self.send("changed", holder=_text(holder), name=_text(name))
+                    self.changed(holder, name)
             for holder, names, held in self.classes:
                 for name in held.keys() - names:
                     # Machinery keeps notes of what it has said on its own classes.
                     if name.startswith("_") and not name.endswith("__") and type(held.get(name)) is bool:
                         continue
-                    key = ("changed", holder, name)
-                    if key not in self.seen:
-                        self.seen.add(key)
-                        self.send("changed", holder=_text(holder), name=_text(name))
+                    self.changed(holder, name)
             self.look_around()
             self.look_for_modules()
         except Exception:
@@ -366,10 +368,7 @@ class _Witness:
             is_loaded = issubclass(type(module), _Module) and _module_dict(module).get("__spec__") is not None
             if known is not module or not is_loaded:
                 self.loaded[name] = module
-                key = ("changed", "sys.modules", name)
-                if key not in self.seen:
-                    self.seen.add(key)
-                    self.send("changed", holder="sys.modules", name=_text(name))
+                self.changed("sys.modules", name)
 
     def look_around(self):
         """Tells what of other modules is a function of the repository's, which they did not define, and what
@@ -387,10 +386,7 @@ class _Witness:
                 self.outside[name] = {attribute: part for attribute, part in held.items() if type(part) in _CALLED}
             for attribute, part in self.outside[name].items():
                 if held.get(attribute, part) is not part:
-                    key = ("changed", name, attribute)
-                    if key not in self.seen:
-                        self.seen.add(key)
-                        self.send("changed", holder=_text(name), name=_text(attribute))
+                    self.changed(name, attribute)
             for attribute, value in list(held.items()):
                 if type(value) is _Function:
                     self.stranger(name, attribute, value)
@@ -408,10 +404,7 @@ class _Witness:
             if type(part) is _Function or type(part) is types.BuiltinFunctionType and part.__self__ is not module:
                 known.setdefault(attribute, None)
             if known.get(attribute, part) is not part:
-                key = ("changed", name, attribute)
-                if key not in self.seen:
-                    self.seen.add(key)
-                    self.send("changed", holder=_text(name), name=_text(attribute))
+                self.changed(name, attribute)
 
     def stranger(self, holder, name, function):
         code = function.__code__
@@ -528,18 +521,19 @@ class _Witness:
                 raise failed[0].value
 
         item.runtest = runtest
-        given, said, overridden = _given(item), _examples(item), _overridden(item)
+        given, overridden = _given(item, self.root), _overridden(item)
         self.send("given", id=_text(item.nodeid), given=given)
         try:
             item.ihook.pytest_runtest_call(item=item)
         finally:
             del item.runtest
             node = _text(item.nodeid)
-            if _examples(item) != said:
-                self.send("given", id=node, given=given + _said(_examples(item)))
+            said = _said(_examples(item), self.root)
+            if given[-1:] != said[-1:] and said:
+                self.send("given", id=node, given=given + said)
             for holder, name in _overridden(item):
                 if (holder, name) not in overridden:
-                    self.send("changed", holder=_text(holder), name=_text(name))
+                    self.changed(holder, name)
             self.send("values", id=node, values=watch.values + watch.comparisons + watch.failures + watch.callers)
             used += [part for part in after if part not in used]
             self.tell_used(node, used + list(watch.constants))

@@ -144,8 +144,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             through: Some(module.clone()),
         });
     }
-    // Whoever imports one by its name may ask nothing of it.
-    // Whoever finds a module by its name, or asks for its place, asks for no name of it.
+    // Whoever finds one by its name, or asks for its place, may ask for no name of it.
     let is_found = |module: &&String| {
         selection.registered.contains(*module) || selection.placed.contains(*module)
     };

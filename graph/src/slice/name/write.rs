@@ -355,7 +355,7 @@ impl Namer<'_, '_> {
                 format!("{all} = types.ModuleType({module:?})"),
                 reason.clone(),
             );
-            let stops = self.gone_through(module);
+            let stops = self.listings(module);
             let mut filled: BTreeMap<usize, (Moment, Vec<String>)> = BTreeMap::new();
             for (name, thing) in names {
                 let value = match thing {
@@ -389,7 +389,7 @@ impl Namer<'_, '_> {
     }
 
     /// When code of a module goes through all that its object has by then.
-    fn gone_through(&self, module: &str) -> Vec<Moment> {
+    fn listings(&self, module: &str) -> Vec<Moment> {
         let program = &self.selection.program;
         let home = program.modules.find(module);
         let chosen = self.selection.chosen.keys().map(|id| program.get(*id));

@@ -20,10 +20,20 @@ impl Search<'_, '_> {
 
     /// A unit asks for the globals of its module: by a name, or to go through them all.
     pub(super) fn asks_for_globals(&mut self, id: UnitId) {
-        let unit = self.program().get(id);
-        let module = unit.module;
-        if goes_through_globals(unit.stmt) && !self.program().is_support(module) {
-            let name = self.program().modules.get(module).name.clone();
+        let program = self.program();
+        let (stmt, module) = (program.get(id).stmt, program.get(id).module);
+        let home = program.modules.get(module);
+        // What of a definition runs while modules do, runs before its object has what comes later.
+        let is_late = match stmt {
+            Stmt::FunctionDef(function) => {
+                let ran = program.ran(module);
+                let mut body = function.body.iter();
+                !body.any(|stmt| ran.statement_early(home.syntax.source(), stmt))
+            }
+            stmt => !stmt.is_class_def_stmt(),
+        };
+        if is_late && goes_through_globals(stmt) && !program.is_support(module) {
+            let name = home.name.clone();
             self.listed(&name);
         }
         self.asking.insert(module);

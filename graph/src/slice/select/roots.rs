@@ -27,8 +27,7 @@ impl Search<'_, '_> {
         }
         // Who asks a class for its module may look for that by its name.
         for place in &self.adjustments.homes {
-            let mut modules = self.program().modules.iter();
-            let home = modules.find(|(_, module)| module.path() == place.path);
+            let home = self.program().modules.of_path(&place.path);
             self.selection.registered.extend(home.map(|(_, module)| module.name.clone()));
         }
         for (module, name) in self.adjustments.demands.clone() {
@@ -85,8 +84,7 @@ impl Search<'_, '_> {
     fn fixtures(&self) -> Vec<UnitId> {
         let program = self.program();
         let unit = |fixture: &Fixture| {
-            let mut modules = program.modules.iter();
-            let (id, module) = modules.find(|(_, module)| module.path() == fixture.path)?;
+            let (id, module) = program.modules.of_path(&fixture.path)?;
             let source = module.syntax.source();
             let start = source.line_start(fixture.line);
             let mut body = module.syntax.body().iter();

@@ -114,8 +114,8 @@ impl<'a> Search<'a, '_> {
                         Some(stubs) => stubs.contains(&place),
                         None => true,
                     };
-                    // pytest asks a test class for all of its tests; what is skipped, or fails before
-                    // it is called, is none the less among those of the command.
+                    // What is skipped, or fails before it is called, is none the less among the tests
+                    // of the command.
                     let is_support = self.program().is_support(module);
                     let asked = asked && !(is_support && has_tests(class))
                         || is_support && self.selection.methods.contains(&Name::new(name));
@@ -130,11 +130,11 @@ impl<'a> Search<'a, '_> {
     }
 }
 
-/// Whether a class has tests of its own: who runs tests asks it for them and for little else.
+/// Whether a class has tests of its own: who runs tests asks it for them, and for little else.
 fn has_tests(class: &StmtClassDef) -> bool {
     let is_test =
         |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(one) if one.name.starts_with("test"));
-    class.body.iter().any(is_test) || class.name.starts_with("Test")
+    class.body.iter().any(is_test)
 }
 
 fn is_ellipsis(stmt: &Stmt) -> bool {
