@@ -52,7 +52,7 @@ pub(crate) fn emit(
         };
         let place = Place { path: module.path().to_owned(), line: unit.first_line };
         let home = format!("__module__ = {:?}", module.name);
-        let is_told = adjustments.homes.contains(&place);
+        let is_told = adjustments.homes.contains(&place) || selection.homes.contains(&module.name);
         let renderer = Renderer {
             module,
             edits: edits.get(&unit.module),

@@ -66,6 +66,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) placed: FxHashSet<String>,
     /// Modules all of whose names something goes through.
     pub(crate) listed: FxHashSet<String>,
+    /// Those of them whose definitions are told their module's name: something asks for it.
+    pub(crate) homes: FxHashSet<String>,
     /// Names that may be asked of the object of a module, which is then one of its own.
     pub(crate) asked: FxHashSet<(String, Name)>,
     /// External submodules reached by attributes of a module.
@@ -148,6 +150,7 @@ pub(crate) fn select<'a>(
                 named: objects().collect(),
                 placed: FxHashSet::default(),
                 listed: FxHashSet::default(),
+                homes: FxHashSet::default(),
                 asked: FxHashSet::default(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
@@ -228,6 +231,11 @@ fn named_tests(
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Whether a module is asked for its place under a name: the gist has one of its own.
+fn is_place(name: &Name) -> bool {
+    matches!(name.as_str(), "__file__" | "__path__")
 }
 
 /// The first docstring of a module that is a test and has examples: a gist has one.

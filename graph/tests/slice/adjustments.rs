@@ -679,3 +679,35 @@ fn a_class_of_which_nothing_else_is_left_is_told_its_module_and_no_more() {
 "#,
     );
 }
+
+#[test]
+fn a_package_that_is_asked_for_its_path_is_an_object_with_it() {
+    check(
+        r#"
+--- adjustments
+{"demands": [["pkg", "__path__"]], "register": ["pkg.mod"]}
+--- pkg/__init__.py
+--- pkg/mod.py
++from importlib import import_module
++def load(name):
+*    return import_module(name)
+--- test_a.py
++from pkg.mod import load
++def test_f():
+*    load("pkg.none")
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg.mod"] = sys.modules.get(__name__)
++pkg = sys.modules["pkg"] = types.ModuleType("pkg")
++vars(pkg).update(__file__=__file__.rsplit('/', 1)[0] + '/pkg/__init__.py', __path__=[__file__.rsplit('/', 1)[0] + '/pkg'], __spec__=__import__("importlib.util", fromlist=['_']).spec_from_file_location("pkg", __file__.rsplit('/', 1)[0] + '/pkg/__init__.py', submodule_search_locations=[__file__.rsplit('/', 1)[0] + '/pkg']))
+ from importlib import import_module
+ def load(name):
+     return import_module(name)
+ def test_f():
+     load("pkg.none")
+"#,
+    );
+}

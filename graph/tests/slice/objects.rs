@@ -716,3 +716,55 @@ holds pkg.six version other int
 ",
     );
 }
+
+#[test]
+fn what_a_module_defines_is_told_apart_from_what_it_imports() {
+    check(
+        r#"
+--- trace
+holds pkg.rules Base class pkg.base:Base
+holds pkg.rules Long class pkg.rules:Long
+holds pkg.rules short function pkg.rules:short
+--- pkg/__init__.py
+--- pkg/base.py
++class Base:
+-    pass
+--- pkg/rules.py
++from pkg.base import Base
++class Long(Base):
+-    pass
++def short():
+-    pass
+--- pkg/mod.py
++from pkg import rules
++def own():
+*    found = [value for value in vars(rules).values() if callable(value)]
+*    return [value.__name__ for value in found if value.__module__ == rules.__name__]
+--- test_a.py
++from pkg.mod import own
++def test_f():
+*    assert own() == ['Long', 'short']
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++rules = sys.modules["pkg.rules"] = types.ModuleType("pkg.rules")
+ class Base:
+     pass
+ class Long(Base):
++    __module__ = "pkg.rules"
+     pass
+ def short():
+     pass
++short.__module__ = "pkg.rules"
++vars(rules).update(Base=Base, Long=Long, short=short)
+ def own():
+     found = [value for value in vars(rules).values() if callable(value)]
+     return [value.__name__ for value in found if value.__module__ == rules.__name__]
+ def test_f():
+     assert own() == ['Long', 'short']
+"#,
+    );
+}

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Adjustments, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source};
+use graph::{
+    Adjustments, FileTrace, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source,
+};
 
 use super::{SliceRequest, advise::Attempt, registered::registered};
 use crate::execute::Raised;
@@ -79,6 +81,11 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                     add(&mut adjustments.namespaces, module.clone());
                 }
                 add(&mut adjustments.register, module);
+            } else if let Some(package) =
+                quoted(message, "; ").filter(|name| is_package(name, attempt))
+            {
+                // What has no such module, either, says so with the package's path in hand.
+                add(&mut adjustments.demands, (package, "__path__".to_owned()));
             } else if let Some(name) = name {
                 // Where the package is still there, for the sake of its extensions, it lacks the name.
                 match quoted(message, "' from ").filter(internal) {
@@ -123,6 +130,12 @@ pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) ->
     attempt.trace.files.iter().any(|file| {
         file.path.strip_prefix(missed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
+}
+
+/// Whether a module of the repository has others inside.
+fn is_package(name: &str, attempt: &Attempt<'_>) -> bool {
+    let is_it = |file: &FileTrace| file.modules.iter().any(|module| module == name);
+    attempt.trace.files.iter().any(|file| file.path.ends_with("/__init__.py") && is_it(file))
 }
 
 /// Whether a message says that an object cannot be entered or left, as all versions of Python put it.

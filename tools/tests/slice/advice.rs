@@ -54,13 +54,18 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
         modules: vec!["pkg.mod".to_owned()],
         ..graph::FileTrace::default()
     };
+    let package = graph::FileTrace {
+        path: "pkg/__init__.py".to_owned(),
+        modules: vec!["pkg".to_owned()],
+        ..graph::FileTrace::default()
+    };
     let class = graph::Value::Class("pkg.mod".to_owned(), "OddRow".to_owned());
     let module = ModuleSnapshot {
         names: BTreeMap::from([("OddRow".to_owned(), class)]),
         ..ModuleSnapshot::default()
     };
     let trace = Trace {
-        files: vec![file],
+        files: vec![package, file],
         external: BTreeMap::from([("os.path".to_owned(), String::new())]),
         modules: BTreeMap::from([("pkg.mod".to_owned(), module)]),
         ..Trace::default()
@@ -223,6 +228,11 @@ fn an_error_asks_for_what_it_names() {
         "ModuleNotFoundError: No module named 'pkg.mod'; 'pkg' is not a package",
         r#"register ["pkg.mod"]"#,
     );
+    let path = "ModuleNotFoundError: No module named 'pkg.none'; 'pkg' is not a package";
+    asked(path, r#"demands [["pkg","__path__"]]"#);
+    // A module that is none, either, in the original.
+    let none = "ModuleNotFoundError: No module named 'pkg.mod.none'; 'pkg.mod' is not a package";
+    asked(none, r#"whole [{"line":9,"path":"pkg/mod.py"}]"#);
     asked("KeyError: 'pkg.mod'", r#"namespaces ["pkg.mod"], register ["pkg.mod"]"#);
 }
 

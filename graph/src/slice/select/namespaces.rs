@@ -163,7 +163,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        if ["__file__", "__path__"].iter().any(|name| self.asked_of_values.contains(*name)) {
+        if self.asked_of_values.iter().any(is_place) {
             let modules = self.selection.escaped.iter();
             let modules: Vec<String> =
                 modules.filter(|module| program.modules.find(module).is_some()).cloned().collect();
@@ -173,6 +173,11 @@ impl Search<'_, '_> {
         let contended = holders.into_values().filter(|all| all.iter().any(|one| one.0 != all[0].0));
         let modules: Vec<String> = contended.flatten().map(|(_, module)| module.clone()).collect();
         self.selection.named.extend(modules);
+        if self.asked_of_values.contains("__module__") {
+            let listed = self.selection.listed.clone();
+            self.selection.registered.extend(listed.iter().cloned());
+            self.selection.homes = listed;
+        }
     }
 
     /// Names that kept code asks of a module whose object it holds: strings it mentions.

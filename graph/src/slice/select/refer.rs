@@ -124,6 +124,11 @@ impl Search<'_, '_> {
         let Some(package) = package.filter(|name| program.modules.find(name).is_some()) else {
             return;
         };
+        self.stand_apart(&package);
+    }
+
+    /// A module is an object of its own that whoever knows its name finds, and its place.
+    fn stand_apart(&mut self, module: &str) {
         let selection = &mut self.selection;
         for modules in [
             &mut selection.escaped,
@@ -131,7 +136,7 @@ impl Search<'_, '_> {
             &mut selection.placed,
             &mut selection.registered,
         ] {
-            modules.insert(package.clone());
+            modules.insert(module.to_owned());
         }
     }
 
@@ -175,8 +180,7 @@ impl Search<'_, '_> {
                     self.listed(&current);
                     return;
                 }
-                None if matches!(attribute.as_str(), "__file__" | "__path__") => {
-                    // The gist has a place of its own.
+                None if is_place(attribute) => {
                     self.selection.named.insert(current.clone());
                     self.selection.placed.insert(current.clone());
                     break;
@@ -329,6 +333,7 @@ impl Search<'_, '_> {
                 self.selection.dotted.insert((module.to_owned(), name.clone()));
             }
             Some(Target::External(from, _)) if from == COMPILER => {}
+            None if is_place(name) => self.stand_apart(module),
             Some(Target::External(..)) => {
                 if let Some(home) = self.program().modules.find(module)
                     && let Some((home, name)) = self.program().resolver.home(home, name)
