@@ -18,7 +18,7 @@ use crate::{
         Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
         tells_home, without_aliases,
     },
-    kept::lost,
+    kept::{lost, words},
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
     renamed::Renamed,
@@ -384,7 +384,10 @@ fn compare(
         let count = left.entry(line.key).or_default();
         *count -= 1;
         let is_adjusted = || {
-            line.role == Role::Import && (!strict || gives_same(support, line, &known))
+            line.role == Role::Import
+                && (!strict
+                    || gives_same(support, line, &known)
+                    || fails_alike(support, file, original, line))
                 || line.alias
                     && line.binds.iter().all(|name| imported.contains(name.as_str()))
                     && (!strict || is_another_name(support, file, line, &known))
@@ -439,6 +442,23 @@ fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
             full.iter().all(|full| known.contains(full) || same(full))
         })
     })
+}
+
+/// Whether an import of a gist's helper may stand for one of the repository's that ended with it: the original has it
+/// somewhere, and the helper has one of the repository's and says nothing of what this gives.
+fn fails_alike(support: &Support<'_>, file: &CodeFile, original: &[&Line], line: &Line) -> bool {
+    let full_names = |text: &str| imports(text).into_values().flatten().collect::<FxHashSet<_>>();
+    let text = |line: &Line| &file.text[line.range.0..line.range.1];
+    let is_inside = |full: &String| full.starts_with('.') || (support.is_internal)(full);
+    let (brings, says): (Vec<&Line>, Vec<&Line>) =
+        original.iter().partition(|line| line.role == Role::Import);
+    let is_said =
+        |name: &String| says.iter().any(|line| words(text(line)).any(|(word, _)| word == name));
+    let given = full_names(&support.text[line.range.0..line.range.1]);
+    let has = |file: &CodeFile| given.is_subset(&full_names(&file.text));
+    brings.iter().any(|line| full_names(text(line)).iter().any(is_inside))
+        && !line.binds.iter().any(is_said)
+        && support.codebase.files().iter().any(has)
 }
 
 /// Whether a line of a gist's helper gives a name that the original imports to what that is, to a module, or to the

@@ -430,3 +430,36 @@ fn what_tests_expect_is_read_by_tests() {
         ],
     );
 }
+
+#[test]
+fn a_helper_whose_import_failed_fails_at_what_that_asked_for() {
+    const HELPER: &str = "class TestDouble:\n    def double(self, missing=None):\n        from lib import double\n\n        return double\n";
+    const TEST: &str = "    def test_double(self):\n        assert self.double()(1) == 2\n";
+    let original = Original {
+        files: &[
+            (
+                "lib.py",
+                "import json as js\nimport missing_module\n\n\ndef double(value):\n    return value * 2\n",
+            ),
+            ("tests/__init__.py", ""),
+            ("tests/test_double.py", &format!("{HELPER}\n{TEST}")),
+        ],
+        command: "pytest tests/test_double.py",
+    };
+    let gist =
+        format!("{HELPER}\n{TEST}").replace("from lib import double", "import missing_module");
+    let other = |edits| Case { what: "another import", edits, expected: REFUSED };
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            other(&[("import missing_module", "import decimal\n        import missing_module")]),
+            other(&[(
+                "import missing_module",
+                "import js as missing\n        import missing_module",
+            )]),
+            other(&[("import missing_module", "import missing_module as missing")]),
+        ],
+    );
+}

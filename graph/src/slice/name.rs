@@ -563,12 +563,17 @@ impl Namer<'_, '_> {
         bound
     }
 
+    /// What leads to a thing while something else has its name.
     fn alias_of_winner(&self, name: &Name, thing: &Thing) -> Name {
         let mut flat = self.loser_name(name, thing);
         if &flat == name {
             flat = Name::new(format!("{name}_"));
         }
-        flat
+        // Others that have the name in their time may be called after a module of the same name.
+        let others = self.flat.iter().filter(|((wanted, _), flat)| wanted == name && *flat == name);
+        let before = others.map(|((_, other), _)| other).filter(|other| *other < thing);
+        let same = before.filter(|other| self.loser_name(name, other) == flat).count();
+        Name::new(format!("{flat}{}", "_".repeat(same)))
     }
 
     fn glue(&mut self, moment: Moment, text: String, reason: String) {

@@ -294,37 +294,54 @@ impl<'a> Program<'a> {
             && import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
     }
 
-    /// The import at which the module ended that a function or a class imports: the last thing that it did, which
-    /// brings a module from outside, and nothing is left of it.
+    /// The import at which the module ended that a function or a class imports: the last thing that it, or what that
+    /// imported in turn, did, which brings a module from outside, and nothing is left of it.
     pub(crate) fn failure(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
-        let asked = match stmt {
+        let mut broken = self.broken(module, stmt).filter(|_| self.is_inside(module, stmt))?;
+        for _ in self.modules.iter() {
+            let syntax = &self.modules.get(broken).syntax;
+            let ran = |stmt: &&Stmt| self.ran(broken).statement(syntax.source(), stmt);
+            let last = syntax.body().iter().rposition(|stmt| ran(&stmt))?;
+            if last + 1 == syntax.body().len() {
+                return None;
+            }
+            let last = &syntax.body()[last];
+            let is_outside = match last {
+                Stmt::Import(import) => {
+                    import.names.iter().all(|alias| !self.modules.is_internal(&alias.name))
+                }
+                Stmt::ImportFrom(import) => {
+                    let from = import.module.as_ref().filter(|_| import.level == 0);
+                    from.is_some_and(|from| !self.modules.is_internal(from))
+                }
+                _ => false,
+            };
+            if is_outside {
+                return Some(syntax.source().slice(last));
+            }
+            broken = self.broken(broken, last)?;
+        }
+        None
+    }
+
+    /// The first of the internal modules that an import brings, a package before what is in it, of which nothing is
+    /// left: it could not be loaded.
+    fn broken(&self, module: ModuleId, stmt: &Stmt) -> Option<ModuleId> {
+        let asked: Vec<String> = match stmt {
             Stmt::ImportFrom(import) => {
                 let from = import.module.as_ref().map(|name| name.as_str());
-                self.modules.absolute(module, import.level, from)?
+                let from = self.modules.absolute(module, import.level, from)?;
+                import.names.iter().map(|alias| format!("{from}.{}", alias.name)).collect()
             }
-            Stmt::Import(import) => import.names.last()?.name.to_string(),
+            Stmt::Import(import) => import.names.iter().map(|one| one.name.to_string()).collect(),
             _ => return None,
         };
-        if self.trace.modules.contains_key(&asked) || !self.is_inside(module, stmt) {
-            return None;
-        }
-        let broken = self.modules.find(&asked)?;
-        let syntax = &self.modules.get(broken).syntax;
-        let ran = |stmt: &&Stmt| self.ran(broken).statement(syntax.source(), stmt);
-        let last = syntax.body().iter().rposition(|stmt| ran(&stmt))?;
-        let is_end = last + 1 < syntax.body().len();
-        let last = &syntax.body()[last];
-        let is_outside = match last {
-            Stmt::Import(import) => {
-                import.names.iter().all(|alias| !self.modules.is_internal(&alias.name))
-            }
-            Stmt::ImportFrom(import) => {
-                let from = import.module.as_ref().filter(|_| import.level == 0);
-                from.is_some_and(|from| !self.modules.is_internal(from))
-            }
-            _ => false,
-        };
-        (is_end && is_outside).then(|| syntax.source().slice(last))
+        asked.iter().find_map(|asked| {
+            let ends = asked.match_indices('.').map(|(at, _)| at).chain([asked.len()]);
+            let mut modules = ends.map(|end| &asked[..end]);
+            let lost = modules.find(|name| !self.trace.modules.contains_key(*name))?;
+            self.modules.find(lost)
+        })
     }
 
     /// Whether a statement stands in a function or a class.

@@ -733,3 +733,48 @@ fn a_test_class_takes_over_the_name_of_its_namesake() {
 ",
     );
 }
+
+#[test]
+fn a_module_and_what_it_is_named_for_have_names_of_their_own() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/json.py
++import json
++class Reader:
++    kind = json.JSONDecoder
++class Other:
+-    pass
+--- pkg/mod.py
++class Reader:
++    pass
+--- test_a.py
++from pkg.mod import Reader
++def test_f():
+*    from pkg import json
+*    class Own(json.Reader):
+*        pass
+*    assert Own.kind and Reader
+",
+        "test_a.py::test_f",
+        "
++import types
++json = json_json = types.ModuleType(\"pkg.json\")
+ class Reader:
+     pass
++Reader_mod = Reader
+ def test_f():
+     class Own(json.Reader):
+         pass
+     assert Own.kind and Reader
+~import json as json_json_
+ import json
++json = json_json
+ class Reader:
+~    kind = json_json_.JSONDecoder
++Reader_json = Reader
++Reader = Reader_mod
++vars(json_json).update(Reader=Reader_json)
+",
+    );
+}

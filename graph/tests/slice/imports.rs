@@ -763,3 +763,52 @@ runs pkg/socks.py pkg.socks
 ",
     );
 }
+
+#[test]
+fn an_import_fails_as_what_it_brings_did_in_turn() {
+    let gist = "+import sys\n+choice = one = sys.modules.get(__name__)\n";
+    for (import, stands) in [
+        ("from pkg.choice import pick", ""),
+        ("from pkg import choice", ""),
+        ("import pkg.choice.one", gist),
+    ] {
+        check(
+            &format!(
+                "
+--- pkg/__init__.py
+--- pkg/parts.py
+*import missing
+-from . import other
+-class Part:
+-    pass
+--- pkg/choice/__init__.py
+*import logging
+*from pkg.parts import Part
+-def pick():
+-    return Part()
+--- pkg/choice/one.py
+-ONE = 1
+--- test_a.py
++def test_f():
+!    load()
++def load():
+!    {import}
+-    return 1
+--- trace
+runs pkg/parts.py pkg.parts
+runs pkg/choice/__init__.py pkg.choice
+"
+            ),
+            "test_a.py::test_f",
+            &format!(
+                "
+{stands} def test_f():
+     load()
+ def load():
++    import missing
+     return 1
+"
+            ),
+        );
+    }
+}

@@ -584,8 +584,11 @@ holds pkg.one NAME other str
 
 #[test]
 fn code_that_goes_through_its_globals_finds_all_of_its_module() {
-    check(
-        "
+    for all in ["list(globals().values())", "{**globals()}.values()", "dict(globals()).values()"] {
+        let goes = format!("for one in {all}:\n");
+        let here = goes.replace("globals()", "vars(kinds)");
+        let original = format!(
+            "
 --- trace
 holds pkg.kinds Kind class pkg.kinds:Kind
 holds pkg.kinds Round class pkg.kinds:Round
@@ -603,18 +606,18 @@ holds pkg.other Odd class pkg.other:Odd
 +    letter = None
 +class Round(Kind):
 +    letter = 'R'
-+KNOWN = {}
-+for one in list(globals().values()):
-+    if isinstance(one, type) and one.letter:
++KNOWN = {{}}
++{goes}+    if isinstance(one, type) and one.letter:
 +        KNOWN[one.letter] = one
 --- test_a.py
 +from pkg.other import odd
 +from pkg.kinds import KNOWN
 +def test_f():
 *    assert odd() not in KNOWN and KNOWN['R']
-",
-        "test_a.py::test_f",
-        "
+"
+        );
+        let gist = format!(
+            "
 +import types
 +kinds = types.ModuleType(\"pkg.kinds\")
  class Odd:
@@ -625,16 +628,17 @@ holds pkg.other Odd class pkg.other:Odd
      letter = None
  class Round(Kind):
      letter = 'R'
- KNOWN = {}
+ KNOWN = {{}}
 +vars(kinds).update(KNOWN=KNOWN, Kind=Kind, Round=Round)
-~for one in list(vars(kinds).values()):
-     if isinstance(one, type) and one.letter:
+~{here}     if isinstance(one, type) and one.letter:
          KNOWN[one.letter] = one
 +vars(kinds).update(one=one)
  def test_f():
      assert odd() not in KNOWN and KNOWN['R']
-",
-    );
+"
+        );
+        check(&original, "test_a.py::test_f", &gist);
+    }
 }
 
 #[test]

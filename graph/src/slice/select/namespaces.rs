@@ -269,8 +269,13 @@ impl<'v> Visitor<'v> for Through {
     }
 
     fn visit_expr(&mut self, expr: &'v Expr) {
-        if let Expr::Call(call) = expr {
-            match call.func.as_ref() {
+        match expr {
+            Expr::Starred(all) => self.note(&all.value),
+            Expr::Dict(dict) => {
+                let unpacked = dict.items.iter().filter(|item| item.key.is_none());
+                unpacked.for_each(|item| self.note(&item.value));
+            }
+            Expr::Call(call) => match call.func.as_ref() {
                 Expr::Attribute(method)
                     if matches!(method.attr.as_str(), "copy" | "items" | "keys" | "values") =>
                 {
@@ -280,7 +285,8 @@ impl<'v> Visitor<'v> for Through {
                     call.arguments.args.iter().for_each(|argument| self.note(argument));
                 }
                 _ => {}
-            }
+            },
+            _ => {}
         }
         walk_expr(self, expr);
     }
