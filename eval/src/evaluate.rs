@@ -28,7 +28,7 @@ use crate::{
     gist::Submission,
     helpers::Helpers,
     inject::{Injected, inject},
-    integrity::{Finding, Integrity, Originals, Rule, examine},
+    integrity::{Finding, Integrity, Originals, Rule, examine, full_names},
     observation::Observation,
     reference::{self, Reference, ReferenceSpec},
     scorers::{
@@ -221,7 +221,13 @@ fn judge(
         tests.iter().map(|test| (test.path.clone(), test.block.clone())).collect();
     let blocks: Vec<String> = places.iter().map(|(_, block)| block.clone()).collect();
     let named = named(original.command, reference);
-    let injected = inject(text, &tests);
+    let is_external = |full: &String| !full.starts_with('.') && !internal.is_internal(full);
+    let imports = |statement: &str| {
+        let given = full_names(statement);
+        let mut files = codebase.files().iter();
+        given.iter().all(is_external) && files.any(|file| given.is_subset(&full_names(&file.text)))
+    };
+    let injected = inject(text, &tests, &imports);
 
     evaluation.existence = Some(existence(&outline, &codebase, map));
     evaluation.test = Some(test_score(&outline, &places, &codebase));

@@ -4,6 +4,8 @@
 //! Text is exchanged by byte ranges: decorators, signature and body of the original, its internal imports
 //! made `pass` because a gist has nothing to import them from. Nothing here runs or scores.
 
+use std::borrow::Cow;
+
 use ruff_python_ast::{
     Stmt, StmtClassDef, StmtFunctionDef,
     visitor::{Visitor, walk_stmt},
@@ -11,6 +13,8 @@ use ruff_python_ast::{
 use ruff_source_file::UniversalNewlines;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
+
+use crate::{integrity::imports, kept::words};
 
 /// A test function of the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub struct TestFunction {
     pub text: String,
     /// Width of that indentation, in characters.
     indent: String,
+    /// Where in the text each `pass` stands for an import, and how many statements that are none come before it.
+    taken: Vec<(usize, usize)>,
 }
 
 /// A gist with the original tests in it.
@@ -62,24 +68,34 @@ pub fn find_test(
         let indent = &text[line..start.to_usize()];
         let indent: String = indent.chars().take_while(|c| c.is_whitespace()).collect();
         let whole = TextRange::new(start, def.end());
-        let mut imports = Imports { found: Vec::new(), is_internal };
+        let mut imports = Imports { found: Vec::new(), before: 0, is_internal };
         for stmt in &def.body {
             imports.visit_stmt(stmt);
         }
         let mut out = String::new();
         let mut at = whole.start();
-        for (range, replacement) in imports.found {
+        let mut taken = Vec::new();
+        for (range, replacement, before) in imports.found {
             out.push_str(&text[TextRange::new(at, range.start())]);
+            if replacement == PASS {
+                taken.push((out.len(), before));
+            }
             out.push_str(&replacement);
             at = range.end();
         }
         out.push_str(&text[TextRange::new(at, whole.end())]);
-        Some(TestFunction { block, path: files[file].0.to_owned(), text: out, indent })
+        Some(TestFunction { block, path: files[file].0.to_owned(), text: out, indent, taken })
     })
 }
 
-/// Puts tests in place of a gist's own.
-pub fn inject(gist: &str, tests: &[TestFunction]) -> Injected {
+/// Puts tests in place of a gist's own. Where an import of the gist's own in the place of one of the repository
+/// brings something from outside that `is_imported` by the original as well, it stays: that is what the import failed
+/// at, and it gives the test nothing that it names.
+pub fn inject(
+    gist: &str,
+    tests: &[TestFunction],
+    is_imported: &(dyn Fn(&str) -> bool + Sync),
+) -> Injected {
     graph::with_deep_stack(|| {
         let mut injected =
             Injected { text: gist.to_owned(), replaced: Vec::new(), missing: Vec::new() };
@@ -96,13 +112,53 @@ pub fn inject(gist: &str, tests: &[TestFunction]) -> Injected {
                 .chars()
                 .take_while(|c| c.is_whitespace())
                 .collect();
-            let text = indented(test, &indent);
+            let text = indented(&failing(test, def, &injected.text, is_imported), &indent);
             let range = start.to_usize()..def.end().to_usize();
             injected.text.replace_range(range, &text);
             injected.replaced.push(test.block.clone());
         }
         injected
     })
+}
+
+/// A test with what its imports of the repository failed at, as a gist's own has it.
+fn failing<'a>(
+    test: &'a TestFunction,
+    own: &StmtFunctionDef,
+    gist: &str,
+    is_imported: &(dyn Fn(&str) -> bool + Sync),
+) -> Cow<'a, TestFunction> {
+    let mut brought = Brought::default();
+    own.body.iter().for_each(|stmt| brought.visit_stmt(stmt));
+    let mut test = Cow::Borrowed(test);
+    for (before, stmt) in brought.found.into_iter().rev() {
+        let text = &gist[stmt.range()];
+        let says = |name: &String| words(&test.text).any(|(word, _)| word == name);
+        let is_harmless = !text.contains('\n') && !imports(text).keys().any(says);
+        let place = test.taken.iter().find(|(_, count)| *count == before).map(|(at, _)| *at);
+        if let Some(at) = place.filter(|_| is_harmless && is_imported(text)) {
+            test.to_mut().text.replace_range(at..at + PASS.len(), text);
+        }
+    }
+    test
+}
+
+/// The imports in a test, and how many statements that are none come before each.
+#[derive(Default)]
+struct Brought<'a> {
+    before: usize,
+    found: Vec<(usize, &'a Stmt)>,
+}
+
+impl<'a> Visitor<'a> for Brought<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
+            self.found.push((self.before, stmt));
+        } else {
+            self.before += 1;
+            walk_stmt(self, stmt);
+        }
+    }
 }
 
 /// Finds a function by its classes and its name; the last definition wins, as it does when run.
@@ -205,8 +261,13 @@ fn bases(def: &StmtClassDef) -> Vec<String> {
         .collect()
 }
 
+/// What stands for an import that a test may not make from a gist.
+const PASS: &str = "pass";
+
 struct Imports<'a> {
-    found: Vec<(TextRange, String)>,
+    found: Vec<(TextRange, String, usize)>,
+    /// Statements so far that are no imports.
+    before: usize,
     is_internal: &'a (dyn Fn(Import<'_>) -> bool + Sync),
 }
 
@@ -224,9 +285,10 @@ impl Visitor<'_> for Imports<'_> {
                     })
                     .collect();
                 if external.is_empty() {
-                    self.found.push((node.range(), "pass".to_owned()));
+                    self.found.push((node.range(), PASS.to_owned(), self.before));
                 } else if external.len() < node.names.len() {
-                    self.found.push((node.range(), format!("import {}", external.join(", "))));
+                    let rest = format!("import {}", external.join(", "));
+                    self.found.push((node.range(), rest, self.before));
                 }
             }
             Stmt::ImportFrom(node) => {
@@ -236,10 +298,13 @@ impl Visitor<'_> for Imports<'_> {
                     None => return,
                 };
                 if (self.is_internal)(import) {
-                    self.found.push((node.range(), "pass".to_owned()));
+                    self.found.push((node.range(), PASS.to_owned(), self.before));
                 }
             }
-            _ => walk_stmt(self, stmt),
+            _ => {
+                self.before += 1;
+                walk_stmt(self, stmt);
+            }
         }
     }
 }
@@ -301,7 +366,7 @@ mod tests {
 
     fn check(original: &str, test: &str, gist: &str, expected: &str) {
         let found = find_test(&[("t.py", original)], &names(test), &internal).expect("the test");
-        let injected = inject(gist, &[found]);
+        let injected = inject(gist, &[found], &|text| text == "import missing");
         assert_eq!(injected.text, expected);
         assert_eq!(injected.missing, Vec::<String>::new());
     }
@@ -320,6 +385,22 @@ mod tests {
             "class T:\n  y = 1\n  def test_a(self):\n    pass\n",
             "class T:\n  y = 1\n  def test_a(self):\n      '''a\n    b'''\n      x()\n",
         );
+    }
+
+    #[test]
+    fn what_an_import_of_the_test_failed_at_stays() {
+        let original = "def test_a(missing_too):\n    x = 1\n    if x:\n        from pkg import m\n        from pkg.m import n\n    y()\n";
+        let check = |own: &str, expected: &str| {
+            let gist = format!("def test_a(missing_too):\n    x = 1\n{own}    y()\n");
+            let expected = format!("def test_a(missing_too):\n    x = 1\n{expected}    y()\n");
+            super::tests::check(original, "test_a", &gist, &expected);
+        };
+        let stays = "    if x:\n        import missing\n        pass\n";
+        let goes = "    if x:\n        pass\n        pass\n";
+        check("    if x:\n        import missing\n", stays);
+        check("    import missing\n    if x:\n        pass\n", goes);
+        check("    if x:\n        import missing as y\n", goes);
+        check("    if x:\n        import other\n", goes);
     }
 
     #[test]
@@ -345,7 +426,7 @@ mod tests {
     #[test]
     fn a_gist_without_the_test_is_reported() {
         let test = find_test(&[("t.py", "def test_a(): x()\n")], &names("test_a"), &internal);
-        let injected = inject("def test_b(): pass\n", &[test.unwrap()]);
+        let injected = inject("def test_b(): pass\n", &[test.unwrap()], &|_| true);
         assert_eq!(injected.missing, ["test_a"]);
         assert_eq!(injected.text, "def test_b(): pass\n");
     }

@@ -34,7 +34,7 @@ use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
 use hooks::{changes_hooks, names_hooks, names_plugins};
-pub use mentions::{Mention, Use as Usage, imports, mentions};
+pub use mentions::{Mention, Use as Usage, full_names, imports, mentions};
 pub use modules::{TestModules, replaced};
 pub use originals::Originals;
 use place::places;
@@ -494,11 +494,6 @@ impl Examiner<'_> {
             }
         }
     }
-}
-
-/// The full names that imports give.
-fn full_names(text: &str) -> FxHashSet<String> {
-    imports(text).into_values().flatten().collect()
 }
 
 fn is_return(statement: &str) -> bool {

@@ -15,8 +15,8 @@ use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
-        tells_home, without_aliases,
+        Finding, Originals, Places, Rule, TestModules, full_names, gist_names, idle_hooks, imports,
+        replaced, tells_home, without_aliases,
     },
     kept::{lost, words},
     key::Key,
@@ -302,13 +302,23 @@ fn in_block(
         });
         compared.min_by_key(Vec::len).unwrap_or_default()
     };
+    // What is from outside has another name where a module of the repository has its own: a definition of the package
+    // is compared under the names of both.
+    let outside = LazyCell::new(|| support.under_original_names(Places::NamesAndImports));
+    let is_packages = |lines: &[(usize, &Line)]| {
+        let same = outside.lines.len() == support.gist.lines.len();
+        let lines = lines.iter().filter_map(|(at, _)| Some((*at, outside.lines.get(*at)?)));
+        let lines: Vec<(usize, &Line)> = lines.filter(|_| same).collect();
+        let mut others = candidates.iter().filter(|(file, _)| !support.files.contains(&file.path));
+        same && others.any(|(file, original)| compare(support, file, original, &lines).is_empty())
+    };
     let findings = nearest(lines);
-    // A gist may have both, one after the other.
-    let each = definitions(block, lines);
-    match findings.is_empty() || each.len() < 2 || candidates.len() < 2 {
-        false if each.iter().all(|lines| nearest(lines).is_empty()) => Vec::new(),
-        _ => findings,
+    if findings.is_empty() || candidates.len() < 2 {
+        return findings;
     }
+    // A gist may have both, one after the other.
+    let is_one = |lines: &&[(usize, &Line)]| nearest(lines).is_empty() || is_packages(lines);
+    if definitions(block, lines).iter().all(is_one) { Vec::new() } else { findings }
 }
 
 /// A function whose statements stand in another order than the original's, or in other suites of them.
@@ -447,7 +457,6 @@ fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
 /// Whether an import of a gist's helper may stand for one of the repository's that ended with it: the original has it
 /// somewhere, and the helper has one of the repository's and says nothing of what this gives.
 fn fails_alike(support: &Support<'_>, file: &CodeFile, original: &[&Line], line: &Line) -> bool {
-    let full_names = |text: &str| imports(text).into_values().flatten().collect::<FxHashSet<_>>();
     let text = |line: &Line| &file.text[line.range.0..line.range.1];
     let is_inside = |full: &String| full.starts_with('.') || (support.is_internal)(full);
     let (brings, says): (Vec<&Line>, Vec<&Line>) =

@@ -60,6 +60,11 @@ pub fn imports(text: &str) -> BTreeMap<String, FxHashSet<String>> {
     })
 }
 
+/// The full names that imports give, whatever they are called.
+pub fn full_names(text: &str) -> FxHashSet<String> {
+    imports(text).into_values().flatten().collect()
+}
+
 #[derive(Default)]
 struct Imports(BTreeMap<String, FxHashSet<String>>);
 

@@ -463,3 +463,23 @@ fn a_helper_whose_import_failed_fails_at_what_that_asked_for() {
         ],
     );
 }
+
+#[test]
+fn a_test_whose_own_import_failed_fails_at_what_that_asked_for() {
+    let test = "def test_double():\n    from lib import double\n\n    assert double(1) == 2\n";
+    let original = Original {
+        files: &[
+            ("lib.py", "import missing_module\n\n\ndef double(value):\n    return value * 2\n"),
+            ("test_double.py", test),
+        ],
+        command: "pytest test_double.py",
+    };
+    let gist = test.replace("from lib import double", "import missing_module");
+    check(&original, &gist, &[Case { what: "as it is", edits: &[], expected: HONEST }]);
+    let lost = "fidelity 0, run-time error";
+    check(
+        &original,
+        &gist,
+        &[Case { what: "none", edits: &[("    import missing_module\n\n", "")], expected: lost }],
+    );
+}

@@ -358,3 +358,24 @@ fn a_line_may_call_what_it_imports_by_a_longer_name() {
         ],
     );
 }
+
+#[test]
+fn a_class_of_the_package_is_read_under_its_own_imports() {
+    let library = "import json\n\n\nclass Reader:\n    kind = json.JSONDecoder\n\n    def read(self, text):\n        return json.loads(text)\n";
+    let test = "from pkg import json\n\n\nclass Reader(json.Reader):\n    def read(self, text):\n        return super().read(text + \"]\")\n\n\ndef test_read():\n    assert Reader().read(\"[1\") == [1] and Reader.kind\n";
+    let original = Original {
+        files: &[("pkg/__init__.py", ""), ("pkg/json.py", library), ("test_read.py", test)],
+        command: "pytest test_read.py",
+    };
+    let gist = "import types\njson = types.ModuleType(\"pkg.json\")\nimport json as json_json\nclass Reader:\n    kind = json_json.JSONDecoder\n    def read(self, text):\n        return json_json.loads(text)\nReader_json = Reader\nvars(json).update(Reader=Reader_json)\nclass Reader(json.Reader):\n    def read(self, text):\n        return super().read(text + \"]\")\ndef test_read():\n    assert Reader().read(\"[1\") == [1] and Reader.kind\n";
+    let refused = |what, edits| Case { what, edits, expected: REFUSED };
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            refused("another class of the test", &[("text + \"]\"", "text + \" ]\"")]),
+            refused("another class of the package", &[("= json_json.JSONDecoder", "= 1")]),
+        ],
+    );
+}

@@ -14,6 +14,7 @@ mod drawn;
 mod dynamic;
 mod early;
 mod effects;
+mod failed;
 mod functions;
 mod getattr;
 mod harness;
