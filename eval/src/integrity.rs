@@ -341,6 +341,7 @@ impl Examiner<'_> {
                 && !is_place
                 && !self.excused(line, name)
                 && !(usage == Use::Imported && self.imports_alike(statement))
+                && !full.as_deref().is_some_and(|full| self.has_alike(line, full))
             {
                 self.add(line, rule, full.as_deref().unwrap_or(name));
             }
@@ -352,6 +353,20 @@ impl Examiner<'_> {
     fn imports_alike(&self, statement: &str) -> bool {
         let own = full_names(statement);
         !own.is_empty() && own.is_subset(&self.imported)
+    }
+
+    /// Whether the original's block has something from outside under whatever name it has in its file.
+    fn has_alike(&self, line: &Line, full: &str) -> bool {
+        let blocks = self.codebase.block(&line.block).into_iter();
+        let mut blocks = blocks.filter(|_| !line.block.is_empty());
+        blocks.any(|(file, lines)| {
+            let given = imports(&file.text).into_iter();
+            let mut names = given.filter(|(_, all)| all.len() == 1 && all.contains(full));
+            names.any(|(name, _)| {
+                let mut texts = lines.iter().map(|line| &file.text[line.range.0..line.range.1]);
+                texts.any(|text| words(text).contains(&name.as_str()))
+            })
+        })
     }
 
     /// What a line asks of the gist's own file, of the environment and of pytest's fixtures.

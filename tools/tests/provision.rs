@@ -385,10 +385,14 @@ fn says_which_interpreter_is_needed() {
     assert!(error.contains("python >=3.99, at most 3.13 is needed"), "{error}");
     let repository = setting.repository(&[
         ("src/own/_c.cpython-399-x86_64-linux-gnu.so", "\x7fELF"),
+        ("tests/data/_d.cpython-398-x86_64-linux-gnu.so", "\x7fELF"),
         ("pyproject.toml", ""),
     ]);
     let error = setting.provision(&repository, None, Some(&lock)).unwrap_err().to_string();
-    assert!(error.contains("for compiled modules .cpython-399-x86_64-linux-gnu.so"), "{error}");
+    assert!(
+        error.contains("for compiled modules .cpython-399-x86_64-linux-gnu.so is needed"),
+        "{error}"
+    );
     let error = setting.provision(&repository, None, Some(Path::new("/no/lock"))).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -142,16 +142,19 @@ fn holds_packages(directory: &Path) -> bool {
 
 /// What pytest itself adds to the path, for commands that are not pytest's.
 fn pytest_entries(root: &Path, pyproject: &Table) -> Vec<String> {
-    let value = at(pyproject, &["tool", "pytest", "ini_options", "pythonpath"]);
-    let mut found: Vec<String> =
-        strings(value).flat_map(str::split_whitespace).filter_map(normal).collect();
+    pytest_values(root, pyproject, "pythonpath").iter().filter_map(|entry| normal(entry)).collect()
+}
+
+/// The words of a setting of pytest's, wherever it may stand.
+pub(super) fn pytest_values(root: &Path, pyproject: &Table, key: &str) -> Vec<String> {
+    let value = at(pyproject, &["tool", "pytest", "ini_options", key]);
+    let mut found: Vec<String> = strings(value).map(str::to_owned).collect();
     for (file, section) in
         [("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")]
     {
-        let lines = ini_values(&read(&root.join(file)), section, "pythonpath");
-        found.extend(lines.iter().flat_map(|line| line.split_whitespace()).filter_map(normal));
+        found.extend(ini_values(&read(&root.join(file)), section, key));
     }
-    found
+    found.iter().flat_map(|line| line.split_whitespace()).map(str::to_owned).collect()
 }
 
 /// A relative path within the root, without `.` and trailing slashes.

@@ -512,7 +512,7 @@ fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentE
 }
 
 /// How the compiled modules of a repository end, each once: those that say for which interpreter
-/// they are, and that can be loaded. Tests of tools have empty ones as data.
+/// they are, and that can be loaded. Tests of tools have empty ones as data, or such as nothing imports.
 fn extension_suffixes(root: &Path) -> Vec<String> {
     let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
     let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
@@ -521,7 +521,9 @@ fn extension_suffixes(root: &Path) -> Vec<String> {
             let name = entry.path.file_name()?.to_str()?;
             let (_, suffix) = name.split_once('.')?;
             let own = suffix.starts_with("cpython-") && suffix.ends_with(".so");
-            (own && is_shared_object(&root.join(&entry.path))).then(|| format!(".{suffix}"))
+            let is_data = entry.path.iter().any(|part| part == "test" || part == "tests");
+            (own && !is_data && is_shared_object(&root.join(&entry.path)))
+                .then(|| format!(".{suffix}"))
         })
         .collect();
     found.sort();
