@@ -361,7 +361,7 @@ impl Examiner<'_> {
         let mut blocks = blocks.filter(|_| !line.block.is_empty());
         blocks.any(|(file, lines)| {
             let given = imports(&file.text).into_iter();
-            let mut names = given.filter(|(_, all)| all.len() == 1 && all.contains(full));
+            let mut names = given.filter(|(_, all)| all.contains(full));
             names.any(|(name, _)| {
                 let mut texts = lines.iter().map(|line| &file.text[line.range.0..line.range.1]);
                 texts.any(|text| words(text).contains(&name.as_str()))

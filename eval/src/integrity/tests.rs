@@ -53,7 +53,7 @@ fn lines_of_the_original_are_never_held_against_a_gist() {
 #[test]
 fn imports_of_the_original_may_have_other_names() {
     let check = |gist: &str, is_fine: bool| {
-        let first = "from socket import AF_INET, inet_pton as pton\n";
+        let first = "try:\n    from socket import AF_INET, inet_pton as pton\nexcept ImportError:\n    from other import inet_pton as pton\n";
         let first = format!("{first}def g(a):\n    return pton(AF_INET, a)\n");
         let second = "def f():\n    import ctypes\n    from _pytest import pathlib\n";
         let codebase = Codebase::of_texts([("m.py", first.as_str()), ("n.py", second)]);
