@@ -169,7 +169,7 @@ impl Session {
         }
         let kept = self.traces.clone().and_then(|directory| {
             // Without their state nothing is kept.
-            Some((self.trace_key(), TraceStore::files(&self.repository.root).ok()?, directory))
+            Some((self.trace_key(), TraceStore::files(&self.repository).ok()?, directory))
         });
         if let Some((key, files, directory)) = &kept {
             let (reuse, found) = TraceStore::new(directory).get(key, files);

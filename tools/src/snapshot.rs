@@ -5,6 +5,7 @@
 //! out and reported. No link is followed and no pipe or device is opened.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     fs::{self, File, Metadata},
     io::{self, Read},
@@ -120,6 +121,15 @@ impl Snapshot {
         }
         snapshot.entries.sort_by(|a, b| a.path.cmp(&b.path));
         snapshot.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(snapshot)
+    }
+
+    /// The same, without what lies apart.
+    pub(crate) fn without(root: &Path, apart: &BTreeSet<PathBuf>) -> Result<Snapshot, PathError> {
+        let mut snapshot = Snapshot::of(root)?;
+        let is_apart = |path: &Path| apart.iter().any(|one| path.starts_with(one));
+        snapshot.entries.retain(|entry| !is_apart(&entry.path));
+        snapshot.skipped.retain(|skipped| !is_apart(&skipped.path));
         Ok(snapshot)
     }
 

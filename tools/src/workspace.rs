@@ -118,7 +118,9 @@ impl Workspace {
     /// When something cannot be read or written; the error names it. Nothing of the copy is left.
     pub fn copy(&self, repository: &Repository) -> Result<PathBuf, WorkspaceError> {
         let into = self.directory("copy")?;
-        copy_tree(&repository.root, &into).map_err(|(path, source)| {
+        let copied = repository.snapshot();
+        let copied = copied.and_then(|snapshot| copy_snapshot(&snapshot, &repository.root, &into));
+        copied.map_err(|(path, source)| {
             remove_tree(&into);
             let (from, to) = (repository.root.clone(), into.clone());
             WorkspaceError::Copy { from, to, path, source }
@@ -153,7 +155,10 @@ impl Drop for Workspace {
 /// Copies what a run sees of `from` into the empty directory `to`. Everything can be written, and
 /// files keep their time of change.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), PathError> {
-    let snapshot = Snapshot::of(from)?;
+    copy_snapshot(&Snapshot::of(from)?, from, to)
+}
+
+fn copy_snapshot(snapshot: &Snapshot, from: &Path, to: &Path) -> Result<(), PathError> {
     for entry in &snapshot.entries {
         if matches!(entry.kind, Kind::Directory) {
             let path = to.join(&entry.path);

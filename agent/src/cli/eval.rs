@@ -42,7 +42,7 @@ impl Eval {
         let source_map =
             self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, around.sandbox()?, &progress)?;
+        let opened = self.target.open(around, around.sandbox()?, &progress, &[&self.gist])?;
         let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
         progress.say("judge");
         let judged = Judged {

@@ -53,7 +53,7 @@ impl Mcp {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let sandbox = around.sandbox()?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, sandbox.clone(), &progress)?;
+        let opened = self.target.open(around, sandbox.clone(), &progress, &[])?;
         progress.clear();
         let scratch = around.scratch()?;
         let context = opened.context(around, &scratch);

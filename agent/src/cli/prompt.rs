@@ -34,7 +34,7 @@ impl Prompt {
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, sandbox, &progress)?;
+        let opened = self.target.open(around, sandbox, &progress, &[])?;
         let scratch = around.scratch()?;
         let context = opened.context(around, &scratch);
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;

@@ -64,7 +64,13 @@ impl Run {
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, sandbox, &progress)?;
+        // What lies in the repository of this making is no part of it.
+        let own: Vec<&Path> = [Some(output), self.run_dir.as_ref(), self.resume.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect();
+        let opened = self.target.open(around, sandbox, &progress, &own)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
@@ -187,7 +193,13 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
 fn writable(output: &Path, force: bool) -> Result<(), Failure> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some((parent, Err(error))) = parent.map(|parent| (parent, std::fs::metadata(parent))) {
-        let message = format!("write {} into {}: {error}", output.display(), parent.display());
+        let (output, parent) = (output.display(), parent.display());
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                format!("write {output}: there is no directory {parent} (make it first)")
+            }
+            _ => format!("write {output} into {parent}: {error}"),
+        };
         return Err(Failure::new(Exit::Input, message));
     }
     match output.symlink_metadata() {

@@ -294,7 +294,7 @@ impl Surroundings {
     }
 }
 
-fn of_repository(error: RepositoryError) -> Failure {
+pub fn of_repository(error: RepositoryError) -> Failure {
     let exit = match &error {
         RepositoryError::Interrupted | RepositoryError::Cache(CacheError::Interrupted { .. }) => {
             Exit::Interrupted

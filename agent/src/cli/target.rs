@@ -16,7 +16,12 @@ use tools::{
     default_interpreter, find_interpreters,
 };
 
-use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings};
+use super::{
+    Exit, Failure, OrExit,
+    flags::Flags,
+    progress::Progress,
+    surroundings::{Surroundings, of_repository},
+};
 
 /// A repository and a command to run in it.
 #[derive(Debug, Args)]
@@ -79,7 +84,8 @@ impl Target {
         flags
     }
 
-    /// Finds the repository and its environment, and understands the command.
+    /// Finds the repository and its environment, and understands the command. What lies `apart` in the repository is
+    /// none of it, as a gist of it is not.
     ///
     /// # Errors
     /// Either cannot be had, or the command is none.
@@ -88,6 +94,7 @@ impl Target {
         around: &Surroundings,
         sandbox: Arc<dyn Sandbox>,
         progress: &Progress,
+        apart: &[&Path],
     ) -> Result<Opened, Failure> {
         // A command in one word was quoted as a whole.
         let command = match self.command.as_slice() {
@@ -102,6 +109,7 @@ impl Target {
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, progress)?;
+        let repository = repository.without(apart).map_err(of_repository)?;
         let release = self.repository.starts_with("pypi:");
         let wanted = around.settings.environment.python.as_str();
         let environment = environment(&repository, release, wanted, around, &*sandbox, progress)?;

@@ -34,7 +34,7 @@ impl Trace {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, around.sandbox()?, &progress)?;
+        let opened = self.target.open(around, around.sandbox()?, &progress, &[])?;
         let context = opened.context(around, &opened.scratch);
         let mut session =
             session(&context, &around.settings, opened.sandbox.clone(), around.graphs())

@@ -140,7 +140,7 @@ fn an_output_that_cannot_be_written() {
     let user = User::new();
     user.repository("small", SMALL);
     let args = ["run", "small", "--python", "PYTHON", "-o", "no/such/x.py", "--", TEST[0], TEST[1]];
-    check(&user, &args, 3, &["no/such", "No such file or directory"]);
+    check(&user, &args, 3, &["no/such", "there is no directory"]);
 }
 
 #[test]

@@ -505,3 +505,23 @@ fn quiet_says_nothing_and_force_replaces() {
     assert!(!ran.out.contains('\x1b'), "colours off a terminal: {:?}", ran.out);
     assert_ne!(read(&user.here().join("concise.py")), "old");
 }
+
+#[test]
+fn a_gist_that_lies_in_the_repository_is_none_of_it() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let test = ["--", TEST[0], TEST[1]];
+    let output = ["--output", "small/concise.py", "--force", "--python", &python];
+    for told in [false, true] {
+        let ran = user.gistify(&[&["run", "small"][..], &output, &test].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert_eq!(ran.out.contains("the earlier one: nothing changed"), told, "{}", ran.out);
+    }
+    let gist = read(&user.here().join("small/concise.py"));
+    fs::write(user.here().join("small/other.py"), format!("{gist}\nexec('pass')\n")).unwrap();
+    let judge = ["eval", "small", "--gist", "small/other.py", "--python", &python];
+    let ran = user.gistify(&[&judge[..], &test].concat());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("exec('pass')"), "{}", ran.out);
+}

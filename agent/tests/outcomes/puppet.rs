@@ -75,6 +75,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
             label: "a repository".to_owned(),
             fingerprint: "0".to_owned(),
             skipped: Vec::new(),
+            apart: std::collections::BTreeSet::new(),
         },
         environment: Environment {
             python: PathBuf::from("/nowhere/python"),

@@ -512,7 +512,7 @@ fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentE
 }
 
 /// How the compiled modules of a repository end, each once: those that say for which interpreter
-/// they are, and that can be loaded. Tests of tools have empty ones as data, or such as nothing imports.
+/// they are, and that can be loaded. Those in directories of tests are data: of tests of tools, say.
 fn extension_suffixes(root: &Path) -> Vec<String> {
     let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
     let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));

@@ -1,8 +1,8 @@
 //! What is installed for a repository: what it needs itself, what its tests need, and pytest.
 //!
 //! Which lists are for tests is decided by their names, which are the same everywhere: extras,
-//! groups and files called `test` and the like; where there is none, those called `dev`. Plugins of pytest are needed
-//! as well whose options its settings name, as it does not start without them.
+//! groups and files called `test` and the like; where there is none, those called `dev`. Plugins that pytest's settings
+//! require are needed as well, as it does not start without them.
 
 use std::{
     collections::BTreeSet,
@@ -16,22 +16,6 @@ use super::{
     layout::{ini_values, pytest_values, read, read_toml},
     metadata::Metadata,
 };
-
-/// What options begin with that plugins of pytest add, and the plugin.
-const PLUGINS: [(&str, &str); 12] = [
-    ("--asyncio-mode", "pytest-asyncio"),
-    ("--benchmark-", "pytest-benchmark"),
-    ("--cov", "pytest-cov"),
-    ("--dist", "pytest-xdist"),
-    ("--doctest-plus", "pytest-doctestplus"),
-    ("--mpl", "pytest-mpl"),
-    ("--mypy", "pytest-mypy"),
-    ("--numprocesses", "pytest-xdist"),
-    ("--random-order", "pytest-random-order"),
-    ("--randomly-", "pytest-randomly"),
-    ("--reruns", "pytest-rerunfailures"),
-    ("--timeout", "pytest-timeout"),
-];
 
 /// Lines for an installer, for an interpreter with these markers; each once, in order.
 pub(super) fn requirements(
@@ -57,13 +41,8 @@ pub(super) fn requirements(
     }
     resolving.line("pytest", None);
     let settings = read_toml(&root.join("pyproject.toml"));
-    for option in pytest_values(root, &settings, "addopts") {
-        let is_its = |(start, _): &&(&str, &str)| option.starts_with(start);
-        if option.starts_with("-n") {
-            resolving.line("pytest-xdist", None);
-        } else if let Some((_, plugin)) = PLUGINS.iter().find(is_its) {
-            resolving.line(plugin, None);
-        }
+    for plugin in pytest_values(root, &settings, "required_plugins") {
+        resolving.line(&plugin, None);
     }
     resolving.found
 }
@@ -308,11 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn plugins_are_needed_whose_options_are_set() {
-        let settings = "[tool.pytest.ini_options]\naddopts = '-v --cov=a --cov-report term'\n";
-        check(&[("pyproject.toml", settings)], &["pytest", "pytest-cov"]);
-        let settings = "[pytest]\naddopts =\n    -n auto --color=yes\n    --timeout=3\n";
-        check(&[("pytest.ini", settings)], &["pytest", "pytest-xdist", "pytest-timeout"]);
+    fn plugins_are_needed_that_settings_require() {
+        let settings = "[tool.pytest.ini_options]\nrequired_plugins = 'pytest-a>=2 pytest-b'\n";
+        check(&[("pyproject.toml", settings)], &["pytest", "pytest-a>=2", "pytest-b"]);
+        let settings = "[pytest]\nrequired_plugins =\n    pytest-a\n    pytest-b\n";
+        check(&[("pytest.ini", settings)], &["pytest", "pytest-a", "pytest-b"]);
         check(&[("setup.cfg", "[tool:pytest]\naddopts = --strict-markers\n")], &["pytest"]);
     }
 

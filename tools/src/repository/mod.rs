@@ -10,6 +10,7 @@ mod release;
 mod spec;
 
 use std::{
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
 };
@@ -38,6 +39,8 @@ pub struct Repository {
     pub fingerprint: String,
     /// What runs do not see of it.
     pub skipped: Vec<Skipped>,
+    /// What is no part of it though it lies there, relative to the root: a gist, or records of its making.
+    pub apart: BTreeSet<PathBuf>,
 }
 
 /// What opening a repository may use.
@@ -244,7 +247,43 @@ impl Repository {
         if !root.is_dir() {
             return Err(RepositoryError::NotADirectory { path });
         }
-        let snapshot = Snapshot::of(&root).map_err(read)?;
+        Self::of_root(root, path, BTreeSet::new())
+    }
+
+    /// The repository without files and directories that are none of its own, wherever they are.
+    ///
+    /// # Errors
+    /// When nothing is left, or what is left cannot be read.
+    pub fn without(self, others: &[&Path]) -> Result<Repository, RepositoryError> {
+        // One that does not exist yet is where its directory is.
+        let by_parent = |path: &Path| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(parent.join(path.file_name()?))
+        };
+        let places = others.iter().flat_map(|path| [path.canonicalize().ok(), by_parent(path)]);
+        let inside = places
+            .flatten()
+            .filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_owned()));
+        let apart: BTreeSet<PathBuf> = inside.filter(|path| !path.as_os_str().is_empty()).collect();
+        if apart.is_empty() {
+            return Ok(self);
+        }
+        let label = self.label;
+        Ok(Repository { label, ..Self::of_root(self.root.clone(), self.root, apart)? })
+    }
+
+    /// What a run sees of it.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, PathError> {
+        Snapshot::without(&self.root, &self.apart)
+    }
+
+    fn of_root(
+        root: PathBuf,
+        path: PathBuf,
+        apart: BTreeSet<PathBuf>,
+    ) -> Result<Repository, RepositoryError> {
+        let snapshot = Snapshot::without(&root, &apart).map_err(read)?;
         if snapshot.entries.is_empty() {
             return Err(RepositoryError::Empty { path });
         }
@@ -255,8 +294,8 @@ impl Repository {
             return Err(RepositoryError::NotPython { path });
         }
         let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
-        let label = directory.display().to_string();
-        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped })
+        let label = path.display().to_string();
+        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
     }
 }
 

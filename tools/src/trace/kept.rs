@@ -13,7 +13,7 @@ use std::{
 use graph::{TRACE_VERSION, Trace};
 use serde::{Deserialize, Serialize};
 
-use crate::{execute::Execution, snapshot::Snapshot};
+use crate::{execute::Execution, repository::Repository};
 
 /// Version of the kept form; any other is ignored and replaced.
 const VERSION: u32 = 4;
@@ -56,10 +56,10 @@ impl<'s> TraceStore<'s> {
         Self { directory }
     }
 
-    /// Hashes of the files of a directory.
-    pub(crate) fn files(root: &Path) -> io::Result<Files> {
-        let snapshot = Snapshot::of(root).map_err(|(_, error)| error)?;
-        let hashes = snapshot.hashes(root).map_err(|(_, error)| error)?;
+    /// Hashes of the files of a repository.
+    pub(crate) fn files(repository: &Repository) -> io::Result<Files> {
+        let snapshot = repository.snapshot().map_err(|(_, error)| error)?;
+        let hashes = snapshot.hashes(&repository.root).map_err(|(_, error)| error)?;
         let path = |path: &Path| path.to_string_lossy().into_owned();
         Ok(snapshot.entries.iter().map(|entry| path(&entry.path)).zip(hashes).collect())
     }
@@ -162,19 +162,20 @@ mod tests {
             ..Trace::default()
         };
         let original = run();
+        let repository = || Repository::of_directory(root.path()).unwrap();
         let traces = TraceStore::new(store.path());
-        traces.put("key", TraceStore::files(root.path()).unwrap(), &original, &trace);
+        traces.put("key", TraceStore::files(&repository()).unwrap(), &original, &trace);
         for (name, content) in changes {
             match *content {
                 "" => fs::remove_file(root.path().join(name)).unwrap(),
                 content => fs::write(root.path().join(name), content).unwrap(),
             }
         }
-        let (reuse, kept) = traces.get("key", &TraceStore::files(root.path()).unwrap());
+        let (reuse, kept) = traces.get("key", &TraceStore::files(&repository()).unwrap());
         assert_eq!(kept.is_some(), matches!(reuse, Reuse::Held(_)));
         assert!(kept.is_none_or(|kept| kept == (original, trace)));
         assert_eq!(reuse, expected);
-        let files = TraceStore::files(root.path()).unwrap();
+        let files = TraceStore::files(&repository()).unwrap();
         assert_eq!(traces.get("other", &files).0, Reuse::None);
     }
 

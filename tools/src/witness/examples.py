@@ -51,18 +51,21 @@ def _overridden(item):
     return pairs
 
 
-class _Ran:
-    """Counts each example that is executed, by whomever Python's own doctest was asked to."""
+def _counting(library, place):
+    """Two functions: the first counts each example that is executed, by whomever Python's own doctest was asked to,
+    and tells whether it could; the second says how often each was. Nothing else holds the counts."""
+    own, counts, digest, get = library + "doctest.py", {}, _digest, _get
 
-    def __init__(self, library, place):
-        self.file, self.place, self.counts = library + "doctest.py", place, {}
-
-    def executed(self, code, frame):
-        """Whether it can be counted, if it is one."""
-        if frame is None or code.co_filename[:9] != "<doctest " or self.place(frame.f_code.co_filename) != self.file:
+    def executed(code, frame):
+        if frame is None or code.co_filename[:9] != "<doctest " or place(frame.f_code.co_filename) != own:
             return True
         example = frame.f_locals.get("example")
         if example is not None:
-            digest = _digest(_text(repr((example.source, example.want))))
-            self.counts[digest] = _get(self.counts, digest, 0) + 1
-        return len(self.counts) <= _MOST_EXAMPLES
+            key = digest(_text(repr((example.source, example.want))))
+            counts[key] = get(counts, key, 0) + 1
+        return len(counts) <= _MOST_EXAMPLES
+
+    def told():
+        return {**counts}
+
+    return executed, told
