@@ -7,14 +7,15 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     thread,
 };
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
+    integrity::loaded,
     key::Key,
     tokens,
 };
@@ -30,6 +31,8 @@ pub struct Codebase {
     numbers: FxHashMap<String, u32>,
     /// Block, then key, to the places where such a line stands.
     index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
+    /// What files import, once that was asked for.
+    imported: OnceLock<FxHashSet<String>>,
     /// Files that could not be read, with the reason.
     pub skipped: Vec<(String, String)>,
 }
@@ -131,12 +134,21 @@ impl Codebase {
         self.index.contains_key(block)
     }
 
+    /// Whether files import, somewhere, all that a statement does, be it under another name.
+    pub fn imports(&self, statement: &str) -> bool {
+        let all = self
+            .imported
+            .get_or_init(|| self.files.iter().flat_map(|file| loaded(&file.text)).collect());
+        let given = loaded(statement);
+        !given.is_empty() && given.is_subset(all)
+    }
+
     /// Whether the text of a block of this name holds some word.
     pub fn block_mentions(&self, block: &str, word: &str) -> bool {
         let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
         places.copied().any(|place| {
             let (file, line) = (&self.files[place.file as usize], self.line(place));
-            file.text[line.range.0..line.range.1].contains(word)
+            says(&file.text[line.range.0..line.range.1], word, true)
         })
     }
 
@@ -285,4 +297,14 @@ fn collect(root: &Path, paths: &mut Vec<PathBuf>, skipped: &mut Vec<(String, Str
 
 fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+/// Whether a text says a word, or several with dots between, and no longer one: behind a dot or not.
+pub(crate) fn says(text: &str, word: &str, behind_dot: bool) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        !before.is_some_and(|c| is_word(c) || c == '.' && !behind_dot)
+            && !text[at + word.len()..].starts_with(is_word)
+    })
 }

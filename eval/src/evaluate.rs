@@ -28,7 +28,7 @@ use crate::{
     gist::Submission,
     helpers::Helpers,
     inject::{Injected, inject},
-    integrity::{Finding, Integrity, Originals, Rule, examine, full_names},
+    integrity::{Finding, Integrity, Originals, Rule, examine},
     observation::Observation,
     reference::{self, Reference, ReferenceSpec},
     scorers::{
@@ -216,18 +216,13 @@ fn judge(
     let empty = SourceMap::default();
     let map = spec.source_map.unwrap_or(&empty);
 
-    let (tests, unknown) = tests(original.command, reference, &codebase, &internal);
+    let failed = reference.failed(&codebase);
+    let (tests, unknown) = tests(original.command, reference, &codebase, &internal, &failed);
     let places: Vec<(String, String)> =
         tests.iter().map(|test| (test.path.clone(), test.block.clone())).collect();
     let blocks: Vec<String> = places.iter().map(|(_, block)| block.clone()).collect();
     let named = named(original.command, reference);
-    let is_external = |full: &String| !full.starts_with('.') && !internal.is_internal(full);
-    let imports = |statement: &str| {
-        let given = full_names(statement);
-        let mut files = codebase.files().iter();
-        given.iter().all(is_external) && files.any(|file| given.is_subset(&full_names(&file.text)))
-    };
-    let injected = inject(text, &tests, &imports);
+    let injected = inject(text, &tests);
 
     evaluation.existence = Some(existence(&outline, &codebase, map));
     evaluation.test = Some(test_score(&outline, &places, &codebase));
@@ -244,6 +239,7 @@ fn judge(
         tests: &blocks,
         places: &places,
         named: &named,
+        failed: &failed,
         is_internal: &is_internal,
         originals: &originals,
     }));

@@ -20,7 +20,7 @@ pub fn untold(gist: &str, command: &Command, codebase: &Codebase) -> Option<Stri
     Some(format!("the examples of {name} are not the original's"))
 }
 
-/// The docstrings with examples of a file, by block; its own has none.
+/// The docstrings with examples of a file, by block; the block of its own is empty.
 fn examples(text: &str) -> BTreeMap<String, String> {
     let all = graph::documented(graph::Source::new("file", text)).into_iter();
     let told = all.filter_map(|one| Some((one.names, one.examples?)));

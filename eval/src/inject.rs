@@ -2,10 +2,9 @@
 //! that no test can be weakened.
 //!
 //! Text is exchanged by byte ranges: decorators, signature and body of the original, its internal imports
-//! made `pass` because a gist has nothing to import them from. Nothing here runs or scores.
+//! made `pass` because a gist has nothing to import them from, or what they failed at. Nothing here runs or scores.
 
-use std::borrow::Cow;
-
+use graph::FailedImport;
 use ruff_python_ast::{
     Stmt, StmtClassDef, StmtFunctionDef,
     visitor::{Visitor, walk_stmt},
@@ -14,8 +13,6 @@ use ruff_source_file::UniversalNewlines;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-use crate::{integrity::imports, kept::words};
-
 /// A test function of the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestFunction {
@@ -23,12 +20,11 @@ pub struct TestFunction {
     pub block: String,
     /// Path of the file that defines it.
     pub path: String,
-    /// Its text from the first decorator on, internal imports made `pass`, as indented in the original.
+    /// Its text from the first decorator on, internal imports made `pass` or what they failed at, as indented in the
+    /// original.
     pub text: String,
     /// Width of that indentation, in characters.
     indent: String,
-    /// Where in the text each `pass` stands for an import, and how many statements that are none come before it.
-    taken: Vec<(usize, usize)>,
 }
 
 /// A gist with the original tests in it.
@@ -52,10 +48,12 @@ pub enum Import<'a> {
 }
 
 /// Finds a test in the sources of the original. `names` are its classes and its function; `files` are
-/// (path, text), the test's own file first: an inherited test is found in its base class by name.
+/// (path, text), the test's own file first: an inherited test is found in its base class by name. `failed` are the
+/// original's imports that failed.
 pub fn find_test(
     files: &[(&str, &str)],
     names: &[String],
+    failed: &[FailedImport],
     is_internal: &(dyn Fn(Import<'_>) -> bool + Sync),
 ) -> Option<TestFunction> {
     graph::with_deep_stack(|| {
@@ -68,34 +66,32 @@ pub fn find_test(
         let indent = &text[line..start.to_usize()];
         let indent: String = indent.chars().take_while(|c| c.is_whitespace()).collect();
         let whole = TextRange::new(start, def.end());
-        let mut imports = Imports { found: Vec::new(), before: 0, is_internal };
+        let mut imports = Imports { found: Vec::new(), is_internal };
         for stmt in &def.body {
             imports.visit_stmt(stmt);
         }
+        let path = files[file].0;
+        for (range, replacement) in &mut imports.found {
+            let place = (path, syntax[file].source().line(range.start()));
+            let is_it = |one: &&FailedImport| (&*one.place.path, one.place.line) == place;
+            if let Some(one) = failed.iter().find(is_it) {
+                replacement.clone_from(&one.text);
+            }
+        }
         let mut out = String::new();
         let mut at = whole.start();
-        let mut taken = Vec::new();
-        for (range, replacement, before) in imports.found {
+        for (range, replacement) in imports.found {
             out.push_str(&text[TextRange::new(at, range.start())]);
-            if replacement == PASS {
-                taken.push((out.len(), before));
-            }
             out.push_str(&replacement);
             at = range.end();
         }
         out.push_str(&text[TextRange::new(at, whole.end())]);
-        Some(TestFunction { block, path: files[file].0.to_owned(), text: out, indent, taken })
+        Some(TestFunction { block, path: path.to_owned(), text: out, indent })
     })
 }
 
-/// Puts tests in place of a gist's own. Where an import of the gist's own in the place of one of the repository
-/// brings something from outside that `is_imported` by the original as well, it stays: that is what the import failed
-/// at, and it gives the test nothing that it names.
-pub fn inject(
-    gist: &str,
-    tests: &[TestFunction],
-    is_imported: &(dyn Fn(&str) -> bool + Sync),
-) -> Injected {
+/// Puts tests in place of a gist's own.
+pub fn inject(gist: &str, tests: &[TestFunction]) -> Injected {
     graph::with_deep_stack(|| {
         let mut injected =
             Injected { text: gist.to_owned(), replaced: Vec::new(), missing: Vec::new() };
@@ -112,53 +108,13 @@ pub fn inject(
                 .chars()
                 .take_while(|c| c.is_whitespace())
                 .collect();
-            let text = indented(&failing(test, def, &injected.text, is_imported), &indent);
+            let text = indented(test, &indent);
             let range = start.to_usize()..def.end().to_usize();
             injected.text.replace_range(range, &text);
             injected.replaced.push(test.block.clone());
         }
         injected
     })
-}
-
-/// A test with what its imports of the repository failed at, as a gist's own has it.
-fn failing<'a>(
-    test: &'a TestFunction,
-    own: &StmtFunctionDef,
-    gist: &str,
-    is_imported: &(dyn Fn(&str) -> bool + Sync),
-) -> Cow<'a, TestFunction> {
-    let mut brought = Brought::default();
-    own.body.iter().for_each(|stmt| brought.visit_stmt(stmt));
-    let mut test = Cow::Borrowed(test);
-    for (before, stmt) in brought.found.into_iter().rev() {
-        let text = &gist[stmt.range()];
-        let says = |name: &String| words(&test.text).any(|(word, _)| word == name);
-        let is_harmless = !text.contains('\n') && !imports(text).keys().any(says);
-        let place = test.taken.iter().find(|(_, count)| *count == before).map(|(at, _)| *at);
-        if let Some(at) = place.filter(|_| is_harmless && is_imported(text)) {
-            test.to_mut().text.replace_range(at..at + PASS.len(), text);
-        }
-    }
-    test
-}
-
-/// The imports in a test, and how many statements that are none come before each.
-#[derive(Default)]
-struct Brought<'a> {
-    before: usize,
-    found: Vec<(usize, &'a Stmt)>,
-}
-
-impl<'a> Visitor<'a> for Brought<'a> {
-    fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        if matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
-            self.found.push((self.before, stmt));
-        } else {
-            self.before += 1;
-            walk_stmt(self, stmt);
-        }
-    }
 }
 
 /// Finds a function by its classes and its name; the last definition wins, as it does when run.
@@ -261,13 +217,8 @@ fn bases(def: &StmtClassDef) -> Vec<String> {
         .collect()
 }
 
-/// What stands for an import that a test may not make from a gist.
-const PASS: &str = "pass";
-
 struct Imports<'a> {
-    found: Vec<(TextRange, String, usize)>,
-    /// Statements so far that are no imports.
-    before: usize,
+    found: Vec<(TextRange, String)>,
     is_internal: &'a (dyn Fn(Import<'_>) -> bool + Sync),
 }
 
@@ -285,10 +236,9 @@ impl Visitor<'_> for Imports<'_> {
                     })
                     .collect();
                 if external.is_empty() {
-                    self.found.push((node.range(), PASS.to_owned(), self.before));
+                    self.found.push((node.range(), "pass".to_owned()));
                 } else if external.len() < node.names.len() {
-                    let rest = format!("import {}", external.join(", "));
-                    self.found.push((node.range(), rest, self.before));
+                    self.found.push((node.range(), format!("import {}", external.join(", "))));
                 }
             }
             Stmt::ImportFrom(node) => {
@@ -298,13 +248,10 @@ impl Visitor<'_> for Imports<'_> {
                     None => return,
                 };
                 if (self.is_internal)(import) {
-                    self.found.push((node.range(), PASS.to_owned(), self.before));
+                    self.found.push((node.range(), "pass".to_owned()));
                 }
             }
-            _ => {
-                self.before += 1;
-                walk_stmt(self, stmt);
-            }
+            _ => walk_stmt(self, stmt),
         }
     }
 }
@@ -365,8 +312,11 @@ mod tests {
     }
 
     fn check(original: &str, test: &str, gist: &str, expected: &str) {
-        let found = find_test(&[("t.py", original)], &names(test), &internal).expect("the test");
-        let injected = inject(gist, &[found], &|text| text == "import missing");
+        let place = graph::Place { path: "t.py".to_owned(), line: 22 };
+        let failed = [FailedImport { place, text: "import missing".to_owned() }];
+        let found =
+            find_test(&[("t.py", original)], &names(test), &failed, &internal).expect("the test");
+        let injected = inject(gist, &[found]);
         assert_eq!(injected.text, expected);
         assert_eq!(injected.missing, Vec::<String>::new());
     }
@@ -388,19 +338,16 @@ mod tests {
     }
 
     #[test]
-    fn what_an_import_of_the_test_failed_at_stays() {
-        let original = "def test_a(missing_too):\n    x = 1\n    if x:\n        from pkg import m\n        from pkg.m import n\n    y()\n";
-        let check = |own: &str, expected: &str| {
-            let gist = format!("def test_a(missing_too):\n    x = 1\n{own}    y()\n");
-            let expected = format!("def test_a(missing_too):\n    x = 1\n{expected}    y()\n");
-            super::tests::check(original, "test_a", &gist, &expected);
-        };
-        let stays = "    if x:\n        import missing\n        pass\n";
-        let goes = "    if x:\n        pass\n        pass\n";
-        check("    if x:\n        import missing\n", stays);
-        check("    import missing\n    if x:\n        pass\n", goes);
-        check("    if x:\n        import missing as y\n", goes);
-        check("    if x:\n        import other\n", goes);
+    fn an_import_that_failed_fails_at_what_it_asked_for() {
+        let before = "\n".repeat(20);
+        check(
+            &format!(
+                "{before}def test_a():\n    from pkg import (a,\n        b)\n    import pkg\n"
+            ),
+            "test_a",
+            "def test_a():\n    pass\n",
+            "def test_a():\n    import missing\n    pass\n",
+        );
     }
 
     #[test]
@@ -425,8 +372,8 @@ mod tests {
 
     #[test]
     fn a_gist_without_the_test_is_reported() {
-        let test = find_test(&[("t.py", "def test_a(): x()\n")], &names("test_a"), &internal);
-        let injected = inject("def test_b(): pass\n", &[test.unwrap()], &|_| true);
+        let test = find_test(&[("t.py", "def test_a(): x()\n")], &names("test_a"), &[], &internal);
+        let injected = inject("def test_b(): pass\n", &[test.unwrap()]);
         assert_eq!(injected.missing, ["test_a"]);
         assert_eq!(injected.text, "def test_b(): pass\n");
     }

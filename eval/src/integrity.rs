@@ -4,6 +4,7 @@
 //! against a gist, whatever they do. Rules that need runs are not here.
 
 mod aliases;
+mod alike;
 mod bindings;
 mod endings;
 mod fold;
@@ -21,7 +22,7 @@ mod told;
 mod words;
 mod writes;
 
-use std::cell::LazyCell;
+use std::{cell::LazyCell, collections::BTreeMap};
 
 use graph::Syntax;
 use ruff_python_ast::token::TokenKind;
@@ -34,7 +35,7 @@ use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
 use hooks::{changes_hooks, names_hooks, names_plugins};
-pub use mentions::{Mention, Use as Usage, full_names, imports, mentions};
+pub use mentions::{Mention, Use as Usage, imports, loaded, mentions};
 pub use modules::{TestModules, replaced};
 pub use originals::Originals;
 use place::places;
@@ -137,9 +138,7 @@ pub fn examine(
         let is_plugins = |line: &Line| line.binds.iter().any(|name| name == "pytest_plugins");
         let mut examiner = Examiner {
             has_hooks: gist.lines.iter().any(is_plugins),
-            imported: LazyCell::new(Box::new(|| {
-                codebase.files().iter().flat_map(|file| full_names(&file.text)).collect()
-            })),
+            given: imports(text),
             syntax: &syntax,
             bindings: &bindings,
             codebase,
@@ -200,9 +199,6 @@ pub fn examine(
     })
 }
 
-/// Names that are gathered once one is asked for.
-type Names<'a> = LazyCell<FxHashSet<String>, Box<dyn FnOnce() -> FxHashSet<String> + 'a>>;
-
 struct Examiner<'a> {
     syntax: &'a Syntax,
     bindings: &'a Bindings<'a>,
@@ -214,8 +210,8 @@ struct Examiner<'a> {
     told: Vec<Told>,
     /// Whether the gist names plugins, which the original's test does not.
     has_hooks: bool,
-    /// The full names that files of the original import.
-    imported: Names<'a>,
+    /// What each name is that an import gives, at the top level or elsewhere.
+    given: BTreeMap<String, FxHashSet<String>>,
     /// Bytes of encoded literals so far.
     encoded: usize,
     found: Integrity,
@@ -337,36 +333,20 @@ impl Examiner<'_> {
             if is_own && is_inside(name) || !called && self.is_told(line, name, statement) {
                 continue;
             }
+            // What has another name here than where it is from is judged by what it is.
+            let is_alias = full.as_deref().is_some_and(|full| {
+                !full.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            });
             if let Some(rule) = judge(full.as_deref(), name, usage)
                 && !is_place
-                && !self.excused(line, name)
-                && !(usage == Use::Imported && self.imports_alike(statement))
+                && (is_alias || !self.excused(line, name))
+                // What it is used for is judged where it is.
+                && !(usage == Use::Imported && self.imports_alike(line, statement))
                 && !full.as_deref().is_some_and(|full| self.has_alike(line, full))
             {
                 self.add(line, rule, full.as_deref().unwrap_or(name));
             }
         }
-    }
-
-    /// Whether the original imports, somewhere, all that a statement does, be it under another name: what that is used
-    /// for is judged where it is.
-    fn imports_alike(&self, statement: &str) -> bool {
-        let own = full_names(statement);
-        !own.is_empty() && own.is_subset(&self.imported)
-    }
-
-    /// Whether the original's block has something from outside under whatever name it has in its file.
-    fn has_alike(&self, line: &Line, full: &str) -> bool {
-        let blocks = self.codebase.block(&line.block).into_iter();
-        let mut blocks = blocks.filter(|_| !line.block.is_empty());
-        blocks.any(|(file, lines)| {
-            let given = imports(&file.text).into_iter();
-            let mut names = given.filter(|(_, all)| all.contains(full));
-            names.any(|(name, _)| {
-                let mut texts = lines.iter().map(|line| &file.text[line.range.0..line.range.1]);
-                texts.any(|text| words(text).contains(&name.as_str()))
-            })
-        })
     }
 
     /// What a line asks of the gist's own file, of the environment and of pytest's fixtures.

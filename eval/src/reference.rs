@@ -131,6 +131,13 @@ impl Reference {
     pub fn internal(&self, original: &Path, command: &Command) -> Result<Internal, EvalError> {
         Ok(Internal::of(&self.trace, original, command)?)
     }
+
+    /// The imports of the original, of functions and classes, that failed.
+    pub fn failed(&self, codebase: &Codebase) -> Vec<graph::FailedImport> {
+        let files = codebase.files().iter().filter(|file| self.trace.file(&file.path).is_some());
+        let sources = || files.map(|file| graph::Source::new(&*file.path, &*file.text)).collect();
+        graph::failed_imports(&self.trace, &self.tests, sources)
+    }
 }
 
 /// Whether the original does what is expected of it in several more traced runs: where it does not,
@@ -244,7 +251,7 @@ fn account(
     codebase: &Codebase,
     internal: &Internal,
 ) -> Result<Result<Account, String>, EvalError> {
-    let (tests, _) = tests(spec.command, reference, codebase, internal);
+    let (tests, _) = tests(spec.command, reference, codebase, internal, &[]);
     let places = tests.iter().map(|test| (test.path.as_str(), test.block.as_str()));
     let stands = stands(places, codebase);
     let blocks: Vec<String> = stands.iter().map(|stand| stand.block.clone()).collect();

@@ -16,18 +16,24 @@ pub struct Renamed<'a> {
     attributes: OnceCell<Outline>,
     parts: OnceCell<Vec<Part>>,
     under_parts: OnceCell<Outline>,
+    imports: OnceCell<Outline>,
 }
 
 impl<'a> Renamed<'a> {
     /// Those of a gist.
     pub fn of(support: &'a Support<'a>) -> Self {
-        let (attributes, parts, under_parts) = Default::default();
-        Self { support, attributes, parts, under_parts }
+        let (attributes, parts, under_parts, imports) = Default::default();
+        Self { support, attributes, parts, under_parts, imports }
     }
 
     /// A line of the gist.
     pub fn line(&self, at: usize) -> Option<&Line> {
         self.under(Places::NamesAndAttributes, &self.attributes, at)
+    }
+
+    /// A line of the gist where also modules from outside have their own names.
+    pub fn under_imports(&self, at: usize) -> Option<&Line> {
+        self.under(Places::NamesAndImports, &self.imports, at)
     }
 
     /// Whether a line is one of the original's.

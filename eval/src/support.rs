@@ -9,16 +9,17 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use graph::FailedImport;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
     integrity::{
-        Finding, Originals, Places, Rule, TestModules, full_names, gist_names, idle_hooks, imports,
-        replaced, tells_home, without_aliases,
+        Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
+        tells_home, without_aliases,
     },
-    kept::{lost, words},
+    kept::lost,
     key::Key,
     pruning::{Pairing, Tree, is_hook, was_hit},
     renamed::Renamed,
@@ -46,6 +47,8 @@ pub struct Support<'a> {
     pub places: &'a [(String, String)],
     /// Functions and classes at the top of their files that the command names, with these.
     pub named: &'a BTreeSet<(String, String)>,
+    /// Imports of the original that failed.
+    pub failed: &'a [FailedImport],
     /// Whether a module is the repository's own.
     pub is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// What the original's names stand for.
@@ -84,13 +87,14 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
             blocks.entry(&line.block).or_default().push((at, line));
         }
     }
+    let names = Renamed::of(support);
     let mut plain: Option<Outline> = None;
     let mut findings = Vec::new();
     for (block, lines) in blocks {
         let suspects = if block.is_empty() {
             top_level(support, &bound, &lines)
         } else {
-            in_block(support, block, &lines, support.gist)
+            in_block(support, block, &lines, support.gist, &names)
         };
         if suspects.is_empty() {
             continue;
@@ -104,7 +108,7 @@ pub fn changed_support(support: &Support<'_>) -> Vec<Finding> {
         } else if block.is_empty() {
             top_level(support, &bound, &renamed)
         } else {
-            in_block(support, block, &renamed, plain)
+            in_block(support, block, &renamed, plain, &names)
         };
         findings.extend(suspects);
     }
@@ -280,6 +284,7 @@ fn in_block(
     block: &str,
     lines: &[(usize, &Line)],
     own: &Outline,
+    renamed: &Renamed<'_>,
 ) -> Vec<Finding> {
     let originals = support.codebase.block(block);
     if !originals.iter().any(|(file, _)| support.files.contains(&file.path)) {
@@ -304,21 +309,23 @@ fn in_block(
     };
     // What is from outside has another name where a module of the repository has its own: a definition of the package
     // is compared under the names of both.
-    let outside = LazyCell::new(|| support.under_original_names(Places::NamesAndImports));
     let is_packages = |lines: &[(usize, &Line)]| {
-        let same = outside.lines.len() == support.gist.lines.len();
-        let lines = lines.iter().filter_map(|(at, _)| Some((*at, outside.lines.get(*at)?)));
-        let lines: Vec<(usize, &Line)> = lines.filter(|_| same).collect();
+        let lines = lines.iter().map(|(at, _)| Some((*at, renamed.under_imports(*at)?)));
+        let Some(lines) = lines.collect::<Option<Vec<_>>>() else { return false };
         let mut others = candidates.iter().filter(|(file, _)| !support.files.contains(&file.path));
-        same && others.any(|(file, original)| compare(support, file, original, &lines).is_empty())
+        others.any(|(file, original)| compare(support, file, original, &lines).is_empty())
     };
     let findings = nearest(lines);
     if findings.is_empty() || candidates.len() < 2 {
         return findings;
     }
     // A gist may have both, one after the other.
-    let is_one = |lines: &&[(usize, &Line)]| nearest(lines).is_empty() || is_packages(lines);
-    if definitions(block, lines).iter().all(is_one) { Vec::new() } else { findings }
+    let each = definitions(block, lines);
+    let is_nearest = |one: &[(usize, &Line)]| each.len() > 1 && nearest(one).is_empty();
+    match each.iter().all(|one| is_nearest(one) || is_packages(one)) {
+        true => Vec::new(),
+        false => findings,
+    }
 }
 
 /// A function whose statements stand in another order than the original's, or in other suites of them.
@@ -386,6 +393,14 @@ fn compare(
     for line in original {
         *left.entry(line.key).or_default() += 1;
     }
+    // What an import failed at may stand in its place.
+    for one in support.failed.iter().filter(|one| one.place.path == file.path) {
+        if original.iter().any(|line| line.role == Role::Import && line.first == one.place.line) {
+            for line in Outline::of(&one.text).lines {
+                *left.entry(line.key).or_default() += 1;
+            }
+        }
+    }
     let mut findings = Vec::new();
     let mut kept: FxHashMap<Key, i64> = FxHashMap::default();
     let known = if strict { imports(&file.text) } else { BTreeMap::new() };
@@ -394,10 +409,7 @@ fn compare(
         let count = left.entry(line.key).or_default();
         *count -= 1;
         let is_adjusted = || {
-            line.role == Role::Import
-                && (!strict
-                    || gives_same(support, line, &known)
-                    || fails_alike(support, file, original, line))
+            line.role == Role::Import && (!strict || gives_same(support, line, &known))
                 || line.alias
                     && line.binds.iter().all(|name| imported.contains(name.as_str()))
                     && (!strict || is_another_name(support, file, line, &known))
@@ -452,22 +464,6 @@ fn gives_same(support: &Support<'_>, line: &Line, known: &Imported) -> bool {
             full.iter().all(|full| known.contains(full) || same(full))
         })
     })
-}
-
-/// Whether an import of a gist's helper may stand for one of the repository's that ended with it: the original has it
-/// somewhere, and the helper has one of the repository's and says nothing of what this gives.
-fn fails_alike(support: &Support<'_>, file: &CodeFile, original: &[&Line], line: &Line) -> bool {
-    let text = |line: &Line| &file.text[line.range.0..line.range.1];
-    let is_inside = |full: &String| full.starts_with('.') || (support.is_internal)(full);
-    let (brings, says): (Vec<&Line>, Vec<&Line>) =
-        original.iter().partition(|line| line.role == Role::Import);
-    let is_said =
-        |name: &String| says.iter().any(|line| words(text(line)).any(|(word, _)| word == name));
-    let given = full_names(&support.text[line.range.0..line.range.1]);
-    let has = |file: &CodeFile| given.is_subset(&full_names(&file.text));
-    brings.iter().any(|line| full_names(text(line)).iter().any(is_inside))
-        && !line.binds.iter().any(is_said)
-        && support.codebase.files().iter().any(has)
 }
 
 /// Whether a line of a gist's helper gives a name that the original imports to what that is, to a module, or to the
@@ -561,6 +557,7 @@ mod tests {
                 tests: &[],
                 places: &[],
                 named: &BTreeSet::new(),
+                failed: &[],
                 is_internal: &is_internal,
                 originals: &Originals::new(&codebase, &executed, &is_internal),
             });

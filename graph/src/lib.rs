@@ -60,8 +60,8 @@ pub use render::{Drawn, dot, page};
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use scope::is_builtin;
 pub use slice::{
-    Adjustments, Executed, Gist, GistLine, Kept, Origin, Place, Plan, Reason, Reduction,
-    SliceError, Sliceable, decides, ran_hooks,
+    Adjustments, Executed, FailedImport, Gist, GistLine, Kept, Origin, Place, Plan, Reason,
+    Reduction, SliceError, Sliceable, decides, failed_imports, ran_hooks,
 };
 pub use source::{Source, SourceError};
 pub use syntax::{Syntax, with_deep_stack};

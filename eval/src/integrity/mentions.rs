@@ -60,9 +60,28 @@ pub fn imports(text: &str) -> BTreeMap<String, FxHashSet<String>> {
     })
 }
 
-/// The full names that imports give, whatever they are called.
-pub fn full_names(text: &str) -> FxHashSet<String> {
-    imports(text).into_values().flatten().collect()
+/// What imports load, whatever it is called: modules, and what is taken out of them.
+pub fn loaded(text: &str) -> FxHashSet<String> {
+    graph::with_deep_stack(|| {
+        let syntax = Syntax::parse(graph::Source::new("gist", text));
+        let mut found = Loaded::default();
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        found.0
+    })
+}
+
+#[derive(Default)]
+struct Loaded(FxHashSet<String>);
+
+impl<'a> Visitor<'a> for Loaded {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            // `import a.b` gives `a`, and loads both.
+            Stmt::Import(node) => self.0.extend(node.names.iter().map(|one| one.name.to_string())),
+            _ => self.0.extend(imported(stmt).into_iter().map(|(_, _, full, _)| full)),
+        }
+        walk_stmt(self, stmt);
+    }
 }
 
 #[derive(Default)]

@@ -52,7 +52,8 @@ pub(crate) fn emit(
         };
         let place = Place { path: module.path().to_owned(), line: unit.first_line };
         let home = format!("__module__ = {:?}", module.name);
-        let is_told = adjustments.homes.contains(&place) || selection.homes.contains(&module.name);
+        let is_told = adjustments.homes.contains(&place)
+            || selection.homes.contains(&module.name) && program.is_of_itself(id);
         let renderer = Renderer {
             module,
             edits: edits.get(&unit.module),

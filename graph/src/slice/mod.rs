@@ -9,6 +9,7 @@ mod by_name;
 mod changes;
 mod drawn;
 mod emit;
+mod failed;
 mod hooks;
 mod inner;
 mod loggers;
@@ -38,6 +39,7 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
     trace::Trace,
 };
+pub use failed::{FailedImport, failed_imports};
 pub use hooks::ran_hooks;
 pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
 use program::{Program, module_name};

@@ -572,8 +572,10 @@ impl Namer<'_, '_> {
         // Others that have the name in their time may be called after a module of the same name.
         let others = self.flat.iter().filter(|((wanted, _), flat)| wanted == name && *flat == name);
         let before = others.map(|((_, other), _)| other).filter(|other| *other < thing);
-        let same = before.filter(|other| self.loser_name(name, other) == flat).count();
-        Name::new(format!("{flat}{}", "_".repeat(same)))
+        match before.filter(|other| self.loser_name(name, other) == flat).count() {
+            0 => flat,
+            same => self.unclaimed(&format!("{flat}{}", "_".repeat(same)), &BTreeSet::new()),
+        }
     }
 
     fn glue(&mut self, moment: Moment, text: String, reason: String) {

@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Adjustments,
     changes::{CallKind, Changes},
+    failed::Failures,
     prune::{Node, Pruner, Whole, is_overload},
     purity::{self, Purity},
     ran::Ran,
@@ -23,7 +24,7 @@ use crate::{
     module::{ModuleId, Modules},
     resolve::{BindingKind, Resolver, Target},
     scope,
-    trace::{FileTrace, Trace},
+    trace::{FileTrace, Trace, Value},
 };
 
 /// What answers for names that a module, or an object, does not have.
@@ -151,6 +152,17 @@ impl<'a> Program<'a> {
         let held = self.trace.modules.get(&self.modules.get(module).name);
         held.is_some_and(|held| held.names.contains_key(name.as_str()))
             && self.binders(module, name).is_empty()
+    }
+
+    /// Whether what a module had under the name of a definition in the end is of that module.
+    pub(crate) fn is_of_itself(&self, unit: UnitId) -> bool {
+        let unit = self.get(unit);
+        let home = &self.modules.get(unit.module).name;
+        let held = self.trace.modules.get(home);
+        let mut held = unit.binds.iter().filter_map(|name| held?.names.get(name.as_str()));
+        held.any(
+            |value| matches!(value, Value::Class(of, _) | Value::Function(of, _) if of == home),
+        )
     }
 
     /// Whether a module helps the tests without being one of theirs.
@@ -294,54 +306,10 @@ impl<'a> Program<'a> {
             && import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
     }
 
-    /// The import at which the module ended that a function or a class imports: the last thing that it, or what that
-    /// imported in turn, did, which brings a module from outside, and nothing is left of it.
+    /// What the import of a function or a class [failed at](Failures).
     pub(crate) fn failure(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
-        let mut broken = self.broken(module, stmt).filter(|_| self.is_inside(module, stmt))?;
-        for _ in self.modules.iter() {
-            let syntax = &self.modules.get(broken).syntax;
-            let ran = |stmt: &&Stmt| self.ran(broken).statement(syntax.source(), stmt);
-            let last = syntax.body().iter().rposition(|stmt| ran(&stmt))?;
-            if last + 1 == syntax.body().len() {
-                return None;
-            }
-            let last = &syntax.body()[last];
-            let is_outside = match last {
-                Stmt::Import(import) => {
-                    import.names.iter().all(|alias| !self.modules.is_internal(&alias.name))
-                }
-                Stmt::ImportFrom(import) => {
-                    let from = import.module.as_ref().filter(|_| import.level == 0);
-                    from.is_some_and(|from| !self.modules.is_internal(from))
-                }
-                _ => false,
-            };
-            if is_outside {
-                return Some(syntax.source().slice(last));
-            }
-            broken = self.broken(broken, last)?;
-        }
-        None
-    }
-
-    /// The first of the internal modules that an import brings, a package before what is in it, of which nothing is
-    /// left: it could not be loaded.
-    fn broken(&self, module: ModuleId, stmt: &Stmt) -> Option<ModuleId> {
-        let asked: Vec<String> = match stmt {
-            Stmt::ImportFrom(import) => {
-                let from = import.module.as_ref().map(|name| name.as_str());
-                let from = self.modules.absolute(module, import.level, from)?;
-                import.names.iter().map(|alias| format!("{from}.{}", alias.name)).collect()
-            }
-            Stmt::Import(import) => import.names.iter().map(|one| one.name.to_string()).collect(),
-            _ => return None,
-        };
-        asked.iter().find_map(|asked| {
-            let ends = asked.match_indices('.').map(|(at, _)| at).chain([asked.len()]);
-            let mut modules = ends.map(|end| &asked[..end]);
-            let lost = modules.find(|name| !self.trace.modules.contains_key(*name))?;
-            self.modules.find(lost)
-        })
+        let failures = Failures { modules: self.modules, ran: self.ran, trace: self.trace };
+        failures.of(module, stmt).filter(|_| self.is_inside(module, stmt))
     }
 
     /// Whether a statement stands in a function or a class.

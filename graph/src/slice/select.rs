@@ -177,6 +177,7 @@ pub(crate) fn select<'a>(
             asking: FxHashSet::default(),
             exports_shown: false,
             modules_shown: false,
+            lists_modules: false,
             imports_by_name,
         };
         search.roots(&named, &examples);
@@ -308,6 +309,8 @@ struct Search<'a, 's> {
     exports_shown: bool,
     /// Whether code that goes through the names of a module asks which of them are modules, too.
     modules_shown: bool,
+    /// Whether kept code goes through the names of an object that may be any module, for what has come from it.
+    lists_modules: bool,
     /// Whether something imports modules by strings.
     imports_by_name: bool,
 }

@@ -91,10 +91,7 @@ fn an_import_fails_as_what_it_brings_did_in_turn() {
 -class Part:
 -    pass
 --- pkg/choice/__init__.py
-*import logging
 *from pkg.parts import Part
--def pick():
--    return Part()
 --- pkg/choice/one.py
 -ONE = 1
 --- test_a.py

@@ -17,6 +17,7 @@ mod effects;
 mod failed;
 mod functions;
 mod getattr;
+mod globals;
 mod harness;
 mod hooks;
 mod imports;

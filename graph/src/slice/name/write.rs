@@ -1,7 +1,7 @@
 //! Writes what the names of a gist need: aliases, restores, imports under their names, and the objects that
 //! stand for modules.
 
-use super::*;
+use super::{super::failed::on_one_line, *};
 use crate::trace::Value;
 
 impl Namer<'_, '_> {
@@ -356,7 +356,7 @@ impl Namer<'_, '_> {
                 reason.clone(),
             );
             let stops = self.listings(module);
-            let mut filled: BTreeMap<usize, (Moment, Vec<String>)> = BTreeMap::new();
+            let mut filled: BTreeMap<usize, (Moment, Vec<(Moment, String)>)> = BTreeMap::new();
             for (name, thing) in names {
                 let value = match thing {
                     Thing::Own(_, own) => self.flat(own, thing).to_string(),
@@ -379,9 +379,14 @@ impl Namer<'_, '_> {
                 let before = stops.partition_point(|stop| *stop <= bound);
                 let (end, pairs) = filled.entry(before).or_insert((Moment::START, Vec::new()));
                 *end = bound.max(*end);
-                pairs.push(format!("{name}={value}"));
+                pairs.push((bound, format!("{name}={value}")));
             }
-            for (end, pairs) in filled.into_values() {
+            let in_order = self.selection.listed.contains(module);
+            for (end, mut pairs) in filled.into_values() {
+                if in_order {
+                    pairs.sort_by_key(|(bound, _)| *bound);
+                }
+                let pairs: Vec<String> = pairs.into_iter().map(|(_, pair)| pair).collect();
                 let text = format!("vars({flat}).update({})", pairs.join(", "));
                 self.glue(end.after(4), text, reason.clone());
             }
@@ -394,8 +399,8 @@ impl Namer<'_, '_> {
         let home = program.modules.find(module);
         let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
         let mut stops: Vec<Moment> = chosen
-            .filter(|unit| Some(unit.module) == home && !is_definition(unit.stmt))
-            .filter(|unit| goes_through_globals(unit.stmt))
+            .filter(|unit| Some(unit.module) == home)
+            .filter(|unit| goes_through_globals(std::slice::from_ref(unit.stmt)))
             .map(|unit| unit.moment)
             .collect();
         stops.sort_unstable();
@@ -435,11 +440,4 @@ impl Namer<'_, '_> {
             }
         }
     }
-}
-
-/// An import without its ends of lines and comments: it holds no string literals.
-fn on_one_line(import: &str) -> String {
-    let lines = import.split(['\n', '\r']).map(|line| line.split('#').next().unwrap_or_default());
-    let words = lines.flat_map(|line| line.trim().trim_end_matches('\\').split_whitespace());
-    words.collect::<Vec<_>>().join(" ").replace("( ", "(")
 }

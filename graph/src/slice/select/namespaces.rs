@@ -23,16 +23,17 @@ impl Search<'_, '_> {
         let program = self.program();
         let (stmt, module) = (program.get(id).stmt, program.get(id).module);
         let home = program.modules.get(module);
-        // What of a definition runs while modules do, runs before its object has what comes later.
-        let is_late = match stmt {
-            Stmt::FunctionDef(function) => {
-                let ran = program.ran(module);
-                let mut body = function.body.iter();
-                !body.any(|stmt| ran.statement_early(home.syntax.source(), stmt))
-            }
-            stmt => !stmt.is_class_def_stmt(),
-        };
-        if is_late && goes_through_globals(stmt) && !program.is_support(module) {
+        let (source, ran) = (home.syntax.source(), program.ran(module));
+        let mut goes =
+            !stmt.is_class_def_stmt() && goes_through_globals(std::slice::from_ref(stmt));
+        scope::for_each_function(std::slice::from_ref(stmt), &mut |_, function| {
+            let mut body = function.body.iter();
+            // What runs while modules do, runs before its object has what comes later.
+            goes |= goes_through_globals(&function.body)
+                && body.clone().any(|stmt| ran.statement(source, stmt))
+                && !body.any(|stmt| ran.statement_early(source, stmt));
+        });
+        if goes && !program.is_support(module) {
             let name = home.name.clone();
             self.listed(&name);
         }
@@ -46,6 +47,9 @@ impl Search<'_, '_> {
             scan.attributes.contains(name) || references.any(|one| one.name == name)
         };
         self.modules_shown |= says("ModuleType") || says("ismodule");
+        // What is a module's own is said to have come from what has the module's name.
+        let asks = |name: &str| scan.asked_of_values.contains(name);
+        self.lists_modules |= asks("__module__") && asks("__name__");
         let leads = says("__import__");
         if !leads && !says("import_module") {
             return;
@@ -163,16 +167,20 @@ impl Search<'_, '_> {
                 }
             }
         }
+        let modules = self.selection.escaped.iter();
+        let modules: Vec<String> =
+            modules.filter(|module| program.modules.find(module).is_some()).cloned().collect();
         if self.asked_of_values.iter().any(is_place) {
-            let modules = self.selection.escaped.iter();
-            let modules: Vec<String> =
-                modules.filter(|module| program.modules.find(module).is_some()).cloned().collect();
             self.selection.named.extend(modules.iter().cloned());
-            self.selection.placed.extend(modules);
+            self.selection.placed.extend(modules.iter().cloned());
         }
         let contended = holders.into_values().filter(|all| all.iter().any(|one| one.0 != all[0].0));
-        let modules: Vec<String> = contended.flatten().map(|(_, module)| module.clone()).collect();
-        self.selection.named.extend(modules);
+        let contended: Vec<String> =
+            contended.flatten().map(|(_, module)| module.clone()).collect();
+        self.selection.named.extend(contended);
+        if self.lists_modules {
+            modules.iter().for_each(|module| self.listed(module));
+        }
         if self.asked_of_values.contains("__module__") {
             let listed = self.selection.listed.clone();
             self.selection.registered.extend(listed.iter().cloned());
@@ -224,10 +232,10 @@ impl Search<'_, '_> {
     }
 }
 
-/// Whether code goes through all globals of its module.
-pub(crate) fn goes_through_globals(stmt: &Stmt) -> bool {
+/// Whether code goes through all globals of its module, but for functions and classes in it.
+pub(crate) fn goes_through_globals(body: &[Stmt]) -> bool {
     let mut finder = Through(false);
-    finder.visit_stmt(stmt);
+    finder.visit_body(body);
     finder.0
 }
 
@@ -257,8 +265,10 @@ impl Through {
 
 impl<'v> Visitor<'v> for Through {
     fn visit_stmt(&mut self, stmt: &'v Stmt) {
-        if let Stmt::For(node) = stmt {
-            self.note(&node.iter);
+        match stmt {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            Stmt::For(node) => self.note(&node.iter),
+            _ => {}
         }
         walk_stmt(self, stmt);
     }

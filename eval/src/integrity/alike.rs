@@ -1,0 +1,39 @@
+//! What a gist has from outside under another name than the original has: it is judged by what it is.
+
+use super::{Examiner, mentions::imports};
+use crate::{
+    blocks::{Line, Role},
+    codebase::says,
+};
+
+impl Examiner<'_> {
+    /// Whether the original imports, somewhere, all that a statement does, and the names that this gives are nothing
+    /// else.
+    pub(super) fn imports_alike(&self, line: &Line, statement: &str) -> bool {
+        let is_one = |name: &String| {
+            self.bindings.is_only_imported(name)
+                && self.given.get(name).is_some_and(|all| all.len() == 1)
+        };
+        line.binds.iter().all(is_one) && self.codebase.imports(statement)
+    }
+
+    /// Whether the original's block has something from outside under the name that it has there.
+    pub(super) fn has_alike(&self, line: &Line, full: &str) -> bool {
+        let blocks = self.codebase.block(&line.block).into_iter();
+        let mut blocks = blocks.filter(|_| !line.block.is_empty());
+        blocks.any(|(file, lines)| {
+            let text = |line: &Line| &file.text[line.range.0..line.range.1];
+            let is_near = |block: &str| block.is_empty() || block == line.block;
+            let near = file.outline.lines.iter().filter(|line| line.role == Role::Import);
+            let near =
+                near.filter(|line| is_near(&line.block)).flat_map(|line| imports(text(line)));
+            let mut named = near.flat_map(|(name, all)| {
+                let rest =
+                    all.into_iter().filter_map(|one| Some(full.strip_prefix(&one)?.to_owned()));
+                let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('.'));
+                rest.map(|rest| format!("{name}{rest}")).collect::<Vec<_>>()
+            });
+            named.any(|name| lines.iter().any(|line| says(text(line), &name, false)))
+        })
+    }
+}

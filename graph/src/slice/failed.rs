@@ -1,0 +1,157 @@
+//! Imports of the repository's modules that failed, and what they failed at: what the last of the modules that they
+//! bring, one after the other, asked for from outside.
+
+use std::iter;
+
+use ruff_python_ast::{
+    Stmt,
+    visitor::{Visitor, walk_stmt},
+};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
+
+use super::{Place, Sliceable, ran::Ran};
+use crate::{
+    module::{ModuleId, Modules},
+    source::Source,
+    trace::Trace,
+};
+
+/// An import of a function or a class that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedImport {
+    /// Where it stands.
+    pub place: Place,
+    /// The import that it failed at, on one line.
+    pub text: String,
+}
+
+/// Those of a run, as far as statements ran. The sources are those of the files that it has; they are asked for
+/// where a module that ran was gone in the end.
+pub fn failed_imports(
+    trace: &Trace,
+    tests: &[(String, Vec<String>)],
+    sources: impl FnOnce() -> Vec<Source>,
+) -> Vec<FailedImport> {
+    let is_gone = |name: &String| !trace.modules.contains_key(name);
+    if !trace.files.iter().any(|file| file.modules.iter().any(is_gone)) {
+        return Vec::new();
+    }
+    // What cannot be sliced has no gist to compare with.
+    let parsed = Sliceable::parse(trace, sources(), tests, &Default::default());
+    parsed.map(|all| all.failed_imports(trace)).unwrap_or_default()
+}
+
+impl Sliceable {
+    fn failed_imports(&self, trace: &Trace) -> Vec<FailedImport> {
+        let modules = &self.modules;
+        let ran: Vec<Ran> =
+            modules.iter().map(|(id, module)| self.ran(trace, false, id, module)).collect();
+        let failures = Failures { modules, ran: &ran, trace };
+        let mut found = Vec::new();
+        for (id, module) in modules.iter() {
+            let source = module.syntax.source();
+            let mut imports = Inner::default();
+            module.syntax.body().iter().for_each(|stmt| imports.visit_stmt(stmt));
+            for stmt in imports.found {
+                if ran[id.0 as usize].statement(source, stmt)
+                    && let Some(text) = failures.of(id, stmt)
+                {
+                    let line = source.line(stmt.start());
+                    let place = Place { path: module.path().to_owned(), line };
+                    found.push(FailedImport { place, text: on_one_line(text) });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The imports inside functions and classes.
+#[derive(Default)]
+struct Inner<'a> {
+    depth: usize,
+    found: Vec<&'a Stmt>,
+}
+
+impl<'a> Visitor<'a> for Inner<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let is_import = matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_));
+        self.found.extend(Some(stmt).filter(|_| is_import && self.depth > 0));
+        let opens = matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+        self.depth += usize::from(opens);
+        walk_stmt(self, stmt);
+        self.depth -= usize::from(opens);
+    }
+}
+
+/// What tells whether an import failed.
+pub(super) struct Failures<'a> {
+    pub(super) modules: &'a Modules,
+    pub(super) ran: &'a [Ran],
+    pub(super) trace: &'a Trace,
+}
+
+impl<'a> Failures<'a> {
+    /// The import at which the module ended that a statement imports: the last thing that it, or what that imported in
+    /// turn, did, which brings a module from outside, and nothing is left of it.
+    pub(super) fn of(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
+        let step = |module, stmt: &Stmt| {
+            let next = self.broken(module, stmt)?;
+            Some((next, self.last(next)?))
+        };
+        let mut seen = FxHashSet::default();
+        let chain = iter::successors(step(module, stmt), |(module, stmt)| step(*module, stmt));
+        let (module, last) = chain.take_while(|(module, _)| seen.insert(*module)).last()?;
+        let module = self.modules.get(module);
+        let is_end = module.syntax.body().last().is_some_and(|end| end.start() == last.start());
+        let outside = self.outside(last)?;
+        // Where all of the module ran, it may have been taken away since.
+        (!is_end || outside.iter().any(|name| !self.trace.external.contains_key(*name)))
+            .then(|| module.syntax.source().slice(last))
+    }
+
+    /// The last statement of a module that ran.
+    fn last(&self, module: ModuleId) -> Option<&'a Stmt> {
+        let syntax = &self.modules.get(module).syntax;
+        let ran = &self.ran[module.0 as usize];
+        syntax.body().iter().rfind(|stmt| ran.statement(syntax.source(), stmt))
+    }
+
+    /// The modules that an import brings, where all are from outside.
+    fn outside<'s>(&self, stmt: &'s Stmt) -> Option<Vec<&'s str>> {
+        let names: Vec<&str> = match stmt {
+            Stmt::Import(import) => import.names.iter().map(|alias| alias.name.as_str()).collect(),
+            Stmt::ImportFrom(import) if import.level == 0 => vec![import.module.as_deref()?],
+            _ => return None,
+        };
+        (!names.iter().any(|name| self.modules.is_internal(name))).then_some(names)
+    }
+
+    /// The first of the internal modules that an import brings, a package before what is in it, of which nothing is
+    /// left: it could not be loaded.
+    fn broken(&self, module: ModuleId, stmt: &Stmt) -> Option<ModuleId> {
+        let asked: Vec<String> = match stmt {
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let from = self.modules.absolute(module, import.level, from)?;
+                import.names.iter().map(|alias| format!("{from}.{}", alias.name)).collect()
+            }
+            Stmt::Import(import) => import.names.iter().map(|one| one.name.to_string()).collect(),
+            _ => return None,
+        };
+        asked.iter().find_map(|asked| {
+            let ends = asked.match_indices('.').map(|(at, _)| at).chain([asked.len()]);
+            let mut modules = ends.map(|end| &asked[..end]);
+            let lost = modules.find(|name| !self.trace.modules.contains_key(*name))?;
+            self.modules.find(lost)
+        })
+    }
+}
+
+/// An import without its ends of lines and comments: it holds no string literals.
+pub(super) fn on_one_line(import: &str) -> String {
+    let lines = import.split(['\n', '\r']).map(|line| line.split('#').next().unwrap_or_default());
+    let words = lines.flat_map(|line| line.trim().trim_end_matches('\\').split_whitespace());
+    words.collect::<Vec<_>>().join(" ").replace("( ", "(")
+}

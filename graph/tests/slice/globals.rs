@@ -1,0 +1,250 @@
+//! Code that goes through all names of a module finds those that the module has, and no others.
+
+use super::check;
+
+#[test]
+fn code_that_goes_through_its_globals_finds_all_of_its_module() {
+    for all in ["list(globals().values())", "{**globals()}.values()", "dict(globals()).values()"] {
+        let goes = format!("for one in {all}:\n");
+        let here = goes.replace("globals()", "vars(kinds)");
+        let original = format!(
+            "
+--- trace
+holds pkg.kinds Kind class pkg.kinds:Kind
+holds pkg.kinds Round class pkg.kinds:Round
+holds pkg.kinds KNOWN other dict
+holds pkg.kinds one class pkg.kinds:Round
+holds pkg.other Odd class pkg.other:Odd
+--- pkg/__init__.py
+--- pkg/other.py
++class Odd:
++    letter = 'O'
++def odd():
+*    return Odd.letter
+--- pkg/kinds.py
++class Kind:
++    letter = None
++class Round(Kind):
++    letter = 'R'
++KNOWN = {{}}
++{goes}+    if isinstance(one, type) and one.letter:
++        KNOWN[one.letter] = one
+--- test_a.py
++from pkg.other import odd
++from pkg.kinds import KNOWN
++def test_f():
+*    assert odd() not in KNOWN and KNOWN['R']
+"
+        );
+        let gist = format!(
+            "
++import types
++kinds = types.ModuleType(\"pkg.kinds\")
+ class Odd:
+     letter = 'O'
+ def odd():
+     return Odd.letter
+ class Kind:
+     letter = None
+ class Round(Kind):
+     letter = 'R'
+ KNOWN = {{}}
++vars(kinds).update(Kind=Kind, Round=Round, KNOWN=KNOWN)
+~{here}     if isinstance(one, type) and one.letter:
+         KNOWN[one.letter] = one
++vars(kinds).update(one=one)
+ def test_f():
+     assert odd() not in KNOWN and KNOWN['R']
+"
+        );
+        check(&original, "test_a.py::test_f", &gist);
+    }
+}
+
+#[test]
+fn a_function_that_goes_through_globals_while_its_module_runs_finds_the_gist_s() {
+    check(
+        "
+--- trace
+holds pkg.kinds Round class pkg.kinds:Round
+holds pkg.kinds KNOWN other list
+--- pkg/__init__.py
+--- pkg/kinds.py
++class Round:
++    letter = 'R'
++def collect():
++    return [name for name in globals() if name == 'Round']
++KNOWN = collect()
+--- test_a.py
++from pkg.kinds import KNOWN, Round
++def test_f():
+*    assert KNOWN == [Round.__name__]
+",
+        "test_a.py::test_f",
+        "
+ class Round:
+     letter = 'R'
+ def collect():
+     return [name for name in globals() if name == 'Round']
+ KNOWN = collect()
+ def test_f():
+     assert KNOWN == [Round.__name__]
+",
+    );
+}
+
+#[test]
+fn what_a_module_defines_is_told_apart_from_what_it_imports() {
+    check(
+        r#"
+--- trace
+holds pkg.rules Base class pkg.base:Base
+holds pkg.rules Long class pkg.rules:Long
+holds pkg.rules short function pkg.rules:short
+holds pkg.rules NAME other str
+--- pkg/__init__.py
+--- pkg/base.py
++class Base:
+-    pass
+--- pkg/rules.py
++from pkg.base import Base
++class Long(Base):
+-    pass
++def short():
+-    pass
++@str
++def NAME():
+-    pass
+--- pkg/mod.py
++from pkg import rules
++def own():
+*    found = [value for value in vars(rules).values() if callable(value)]
+*    return [value.__name__ for value in found if value.__module__ == rules.__name__]
+--- test_a.py
++from pkg.mod import own
++def test_f():
+*    assert own() == ['Long', 'short']
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++rules = sys.modules["pkg.rules"] = types.ModuleType("pkg.rules")
+ class Base:
+     pass
+ class Long(Base):
++    __module__ = "pkg.rules"
+     pass
+ def short():
+     pass
++short.__module__ = "pkg.rules"
+ @str
+ def NAME():
+     pass
++vars(rules).update(Base=Base, Long=Long, short=short, NAME=NAME)
+ def own():
+     found = [value for value in vars(rules).values() if callable(value)]
+     return [value.__name__ for value in found if value.__module__ == rules.__name__]
+ def test_f():
+     assert own() == ['Long', 'short']
+"#,
+    );
+}
+
+#[test]
+fn so_it_is_where_a_module_is_told_which_one_to_go_through() {
+    check(
+        r#"
+--- trace
+holds pkg.rules Base class pkg.base:Base
+holds pkg.rules Long class pkg.rules:Long
+holds pkg.rules short function pkg.rules:short
+holds pkg.rules NAME other str
+--- pkg/__init__.py
+--- pkg/base.py
++class Base:
+-    pass
+--- pkg/rules.py
++from pkg.base import Base
++class Long(Base):
+-    pass
++def short():
+-    pass
++@str
++def NAME():
+-    pass
+--- pkg/mod.py
++def own(module):
+*    found = [value for value in vars(module).values() if callable(value)]
+*    return [value.__name__ for value in found if value.__module__ == module.__name__]
+--- test_a.py
++from pkg import rules
++from pkg.mod import own
++def test_f():
+*    assert own(rules) == ['Long', 'short']
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++import types
++sys.modules["pkg"] = sys.modules.get(__name__)
++rules = sys.modules["pkg.rules"] = types.ModuleType("pkg.rules")
+ class Base:
+     pass
+ class Long(Base):
++    __module__ = "pkg.rules"
+     pass
+ def short():
+     pass
++short.__module__ = "pkg.rules"
+ @str
+ def NAME():
+     pass
++vars(rules).update(Base=Base, Long=Long, short=short, NAME=NAME)
+ def own(module):
+     found = [value for value in vars(module).values() if callable(value)]
+     return [value.__name__ for value in found if value.__module__ == module.__name__]
+ def test_f():
+     assert own(rules) == ['Long', 'short']
+"#,
+    );
+}
+
+#[test]
+fn a_method_that_goes_through_globals_finds_its_module_s() {
+    check(
+        "
+--- trace
+holds pkg.kinds Round class pkg.kinds:Round
+--- pkg/__init__.py
+--- pkg/other.py
++class Odd:
++    pass
+--- pkg/kinds.py
++class Round:
++    @classmethod
++    def all(cls):
+*        return [name for name in globals() if name[0].isupper()]
+--- test_a.py
++from pkg.other import Odd
++from pkg.kinds import Round
++def test_f():
+*    assert Odd and Round.all() == ['Round']
+",
+        "test_a.py::test_f",
+        "
++import types
++kinds = types.ModuleType(\"pkg.kinds\")
+ class Odd:
+     pass
+ class Round:
+     @classmethod
+     def all(cls):
+~        return [name for name in vars(kinds) if name[0].isupper()]
++vars(kinds).update(Round=Round)
+ def test_f():
+     assert Odd and Round.all() == ['Round']
+",
+    );
+}
