@@ -167,9 +167,16 @@ fn found(spec: &CollectSpec<'_>, collected: &mut Collected) -> Result<Vec<String
         (spec.progress)(CollectEvent::Dropped(&dropped));
         collected.dropped.push(dropped);
     }
+    for check in &run.checks {
+        let reason = "neither a function nor an example: a plugin's check".to_owned();
+        let dropped = Dropped { test: check.clone(), reason };
+        (spec.progress)(CollectEvent::Dropped(&dropped));
+        collected.dropped.push(dropped);
+    }
     let mut tests: Vec<String> = run
         .collected
         .iter()
+        .filter(|id| !run.checks.contains(id))
         .map(|id| TestId { param: None, ..TestId::parse(id) }.to_string())
         .collect();
     tests.sort();

@@ -228,6 +228,34 @@ fn tests_inside_the_only_package_go_with_it_and_extensions_stay() {
 }
 
 #[test]
+fn a_package_that_keeps_its_tests_inside_is_no_tree_of_tests_beside_another() {
+    check(&Case {
+        command: "pytest pkg/tests/test_a.py::test_x",
+        files: &[
+            "other/__init__.py",
+            "pkg/__init__.py=import other",
+            "pkg/core.py",
+            "pkg/tests/__init__.py",
+            "pkg/tests/near.py",
+            "pkg/tests/test_a.py",
+            "pkg/words.txt",
+        ],
+        roots: &[""],
+        ran: &[
+            ("other/__init__.py", "other"),
+            ("pkg/__init__.py", "pkg"),
+            ("pkg/core.py", "pkg.core"),
+            ("pkg/tests/__init__.py", "pkg.tests"),
+            ("pkg/tests/near.py", "pkg.tests.near"),
+            ("pkg/tests/test_a.py", "pkg.tests.test_a"),
+        ],
+        expected: &["pkg/tests/concise.py", "pkg/words.txt"],
+        support: Some(&["pkg/tests/__init__.py", "pkg/tests/near.py", "pkg/tests/test_a.py"]),
+        ..Case::default()
+    });
+}
+
+#[test]
 fn single_modules_and_scripts() {
     check(&Case {
         command: "pytest test_a.py::test_x",

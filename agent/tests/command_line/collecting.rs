@@ -7,6 +7,16 @@ use super::{User, python, read};
 /// One test that is a task, and one of each kind that is none.
 pub const MIXED: &str = "\
 #- conftest.py
+import pytest
+class Style(pytest.Item):
+    def runtest(self):
+        pass
+class Checked(pytest.File):
+    def collect(self):
+        return [Style.from_parent(self, name='style')]
+def pytest_collect_file(file_path, parent):
+    if file_path.name == 'calc.py':
+        return Checked.from_parent(parent, path=file_path)
 #- calc.py
 def double(value):
     return value * 2
@@ -66,6 +76,7 @@ fn a_suite_is_collected_and_benched() {
     let dropped: Vec<(String, String)> =
         texts("dropped", "test").into_iter().zip(texts("dropped", "reason")).collect();
     for (test, reason) in [
+        ("calc.py::style", "neither a function nor an example"),
         ("tests/test_broken.py", "cannot be collected: ModuleNotFoundError"),
         ("tests/test_networked.py::test_networked", "networked: "),
         ("tests/test_placed.py::test_placed", "bound to its file: "),
@@ -75,7 +86,7 @@ fn a_suite_is_collected_and_benched() {
         assert!(found.is_some_and(|(_, told)| told.starts_with(reason)), "{test}: {dropped:?}");
         assert!(ran.out.contains(&format!("dropped {test}: {reason}")), "{}", ran.out);
     }
-    assert_eq!(dropped.len(), 4, "{dropped:?}");
+    assert_eq!(dropped.len(), 5, "{dropped:?}");
 
     // What exists stays, and the same draw is the same bytes but for what is measured by a clock.
     let again = user.gistify(&args);

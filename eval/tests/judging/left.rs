@@ -476,11 +476,14 @@ fn a_test_whose_own_import_failed_fails_at_what_that_asked_for() {
     };
     let gist = test.replace("from lib import double", "import missing_module");
     check(&original, &gist, &[Case { what: "as it is", edits: &[], expected: HONEST }]);
-    let lost = "fidelity 0, run-time error";
     check(
         &original,
         &gist,
-        &[Case { what: "none", edits: &[("    import missing_module\n\n", "")], expected: lost }],
+        &[Case {
+            what: "none",
+            edits: &[("    import missing_module\n\n", "")],
+            expected: REFUSED,
+        }],
     );
 }
 
@@ -489,7 +492,7 @@ fn an_import_that_did_not_fail_does_not_fail_in_a_gist() {
     const LIBRARY: &str = "try:\n    import missing_module\nexcept ImportError:\n    missing_module = None\n\n\ndef double(value):\n    return value * 2\n\n\ndef judge(left, right):\n    assert left == right\n";
     const ASKS: &str = "    strict = True\n    try:\n        from lib import judge\n    except ImportError:\n        strict = False\n    if strict:\n        judge(";
     let tests = format!(
-        "def same(left, right):\n{ASKS}left, right)\n\n\ndef test_own():\n{ASKS}double(1), 2)\n\n\ndef test_helped():\n    same(double(1), 2)\n"
+        "def same(left, right):\n{ASKS}left, right)\n\n\ndef test_double():\n    same(double(1), 2)\n"
     );
     let original = Original {
         files: &[
@@ -499,13 +502,13 @@ fn an_import_that_did_not_fail_does_not_fail_in_a_gist() {
         command: "pytest test_double.py",
     };
     let gist = format!("{LIBRARY}\n\n{tests}").replace("from lib import judge", "pass");
-    let failing = |function: &str| {
-        let (before, after) = gist.split_once(function).expect("a function");
-        let after = after.replacen("        pass\n", "        import missing_module\n", 1);
-        format!("{before}{function}{after}")
-    };
-    let case = |what, expected| Case { what, edits: &[], expected };
-    check(&original, &gist, &[case("as it is", HONEST)]);
-    check(&original, &failing("def same"), &[case("a helper", REFUSED)]);
-    check(&original, &failing("def test_own"), &[case("a test", REFUSED)]);
+    let cases = [
+        Case { what: "as it is", edits: &[], expected: HONEST },
+        Case {
+            what: "a helper",
+            edits: &[("        pass\n", "        import missing_module\n")],
+            expected: REFUSED,
+        },
+    ];
+    check(&original, &gist, &cases);
 }

@@ -102,8 +102,17 @@ impl Internal {
                     && !top.contains(&other.path)
             })
         };
-        let (trees, libraries): (Vec<&Top>, Vec<&Top>) =
-            tops.iter().partition(|top| !top.is_file && holds_test(top) && others(top));
+        // A package that keeps its tests in a directory of its own is none of them, whatever lies beside it.
+        let keeps = |top: &Top| {
+            let is_inside = |path: &&str| {
+                let below = path.strip_prefix(&top.path).and_then(|below| below.rsplit_once('/'));
+                below.is_some_and(|(directory, _)| is_for_tests(directory))
+            };
+            let mut held = test_files.iter().filter(|path| top.contains(path));
+            !is_for_tests(&top.name) && held.all(is_inside)
+        };
+        let is_tree = |top: &Top| !top.is_file && holds_test(top) && others(top) && !keeps(top);
+        let (trees, libraries): (Vec<&Top>, Vec<&Top>) = tops.iter().partition(|top| is_tree(top));
         for top in &libraries {
             if top.is_file {
                 if !is_test(&top.path) {

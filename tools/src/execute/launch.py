@@ -45,6 +45,12 @@ def _text(value):
     return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
 
 
+def _is_python(item):
+    """Whether a case is a function or the examples of a text, nothing that a plugin makes of a file."""
+    kinds = [(kind.__module__, kind.__name__) for kind in type(item).__mro__]
+    return ("_pytest.python", "Function") in kinds or ("_pytest.doctest", "DoctestItem") in kinds
+
+
 def _message(exception):
     try:
         return _text(_failed_examples(exception) or str(exception))
@@ -198,7 +204,8 @@ class _Recorder:
         self._session = session
 
     def pytest_collection_finish(self, session):
-        _record("collected", ids=[_text(item.nodeid) for item in session.items])
+        checks = [_text(item.nodeid) for item in session.items if not _is_python(item)]
+        _record("collected", ids=[_text(item.nodeid) for item in session.items], checks=checks)
 
     def pytest_runtestloop(self, session):
         if self._tracer is not None:

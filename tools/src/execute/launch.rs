@@ -64,6 +64,7 @@ pub(crate) fn run<T: Serialize>(
     Ok(Execution {
         status: finished.status,
         collected: records.collected,
+        checks: records.checks,
         collection_errors: records.collection_errors,
         cases: records.cases,
         complete: records.complete,

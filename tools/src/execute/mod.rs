@@ -118,6 +118,9 @@ pub struct Execution {
     pub status: Status,
     /// Node ids that pytest collected, in order; empty for other commands.
     pub collected: Vec<String>,
+    /// Those of them that a plugin makes of something else than functions and examples: a linter's, say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// Errors of collection: (node id, exception).
     pub collection_errors: Vec<(String, Raised)>,
     /// What each case did, in order of start.
@@ -161,6 +164,7 @@ impl Execution {
         Some(Execution {
             status: Status::Exited(1),
             collected: Vec::new(),
+            checks: Vec::new(),
             collection_errors: Vec::new(),
             cases: Vec::new(),
             complete: false,

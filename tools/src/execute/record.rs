@@ -19,6 +19,7 @@ pub(super) struct Records {
     pub(super) complete: bool,
     pub(super) missing: Option<String>,
     pub(super) collected: Vec<String>,
+    pub(super) checks: Vec<String>,
     pub(super) collection_errors: Vec<(String, Raised)>,
     pub(super) cases: Vec<CaseReport>,
     pub(super) raised: Option<Raised>,
@@ -31,6 +32,8 @@ enum Record {
     Begin,
     Collected {
         ids: Vec<String>,
+        #[serde(default)]
+        checks: Vec<String>,
     },
     CollectionError {
         id: String,
@@ -108,7 +111,10 @@ impl Records {
     fn add(&mut self, record: Record) {
         match record {
             Record::Begin => {}
-            Record::Collected { ids } => self.collected = ids,
+            Record::Collected { ids, checks } => {
+                self.collected = ids;
+                self.checks = checks;
+            }
             Record::CollectionError { id, raised } => self.collection_errors.push((id, raised)),
             Record::Case { id } => self.cases.push(CaseReport { id, phases: Vec::new() }),
             Record::Phase { id, report } => {

@@ -133,6 +133,7 @@ mod tests {
         Execution {
             status: Status::Exited(0),
             collected: vec!["a.py::test".to_owned()],
+            checks: Vec::new(),
             collection_errors: Vec::new(),
             cases: Vec::new(),
             complete: true,

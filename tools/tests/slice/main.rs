@@ -249,6 +249,7 @@ mod differences {
         let mut execution = Execution {
             status: Status::Exited(0),
             collected: Vec::new(),
+            checks: Vec::new(),
             collection_errors: Vec::new(),
             cases: Vec::new(),
             complete: true,
