@@ -167,8 +167,11 @@ fn found(spec: &CollectSpec<'_>, collected: &mut Collected) -> Result<Vec<String
         (spec.progress)(CollectEvent::Dropped(&dropped));
         collected.dropped.push(dropped);
     }
-    for check in &run.checks {
-        let reason = "neither a function nor an example: a plugin's check".to_owned();
+    // A linter has one for each file, or more: one line tells of all.
+    if let [check, others @ ..] = &run.checks[..] {
+        let more =
+            if others.is_empty() { String::new() } else { format!(", as {} more", others.len()) };
+        let reason = format!("a plugin's check, neither a function nor an example{more}");
         let dropped = Dropped { test: check.clone(), reason };
         (spec.progress)(CollectEvent::Dropped(&dropped));
         collected.dropped.push(dropped);

@@ -13,7 +13,7 @@ class Style(pytest.Item):
         pass
 class Checked(pytest.File):
     def collect(self):
-        return [Style.from_parent(self, name='style')]
+        return [Style.from_parent(self, name=name) for name in ('spelling', 'style')]
 def pytest_collect_file(file_path, parent):
     if file_path.name == 'calc.py':
         return Checked.from_parent(parent, path=file_path)
@@ -76,7 +76,7 @@ fn a_suite_is_collected_and_benched() {
     let dropped: Vec<(String, String)> =
         texts("dropped", "test").into_iter().zip(texts("dropped", "reason")).collect();
     for (test, reason) in [
-        ("calc.py::style", "neither a function nor an example"),
+        ("calc.py::spelling", "a plugin's check, neither a function nor an example, as 1 more"),
         ("tests/test_broken.py", "cannot be collected: ModuleNotFoundError"),
         ("tests/test_networked.py::test_networked", "networked: "),
         ("tests/test_placed.py::test_placed", "bound to its file: "),
