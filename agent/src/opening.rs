@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use graph::{
-    ContextOptions, Graph, History, Lookup, Queries, RankOptions, Texts, WalkOptions, count_tokens,
-    rank,
+    ContextOptions, Graph, History, Lookup, Queries, RankOptions, Texts, count_tokens, rank,
 };
 use serde_json::json;
 use tools::{Session, ToolError};
@@ -110,8 +109,7 @@ async fn told(
     ranking: &mut Ranking,
 ) -> Result<String, OpeningError> {
     let budget = writer.opening_tokens;
-    let root = session.repository.root.clone();
-    let texts = Texts::new(&root, WalkOptions::default());
+    let texts = session.repository.texts();
     Ok(match writer.opening {
         Opening::None => String::new(),
         Opening::Modules => {
@@ -158,7 +156,7 @@ async fn told(
 /// RepoMaster's four blocks (section 3.2.2).
 fn by_rank(session: &mut Session, budget: usize) -> String {
     let graph = session.graph();
-    let texts = Texts::new(&session.repository.root, WalkOptions::default());
+    let texts = session.repository.texts();
     let ranking = rank(&graph, &History::default(), &RankOptions::default());
     let options = ContextOptions { budget, ..ContextOptions::default() };
     graph::context(&graph, &ranking, &texts, &texts.readme(), &BTreeMap::new(), &options).text
@@ -186,7 +184,7 @@ fn fitting(parts: impl Iterator<Item = String>, budget: usize) -> String {
 /// The source of the tests that the command names.
 fn test_bodies(session: &mut Session) -> String {
     let graph = session.graph();
-    let texts = Texts::new(&session.repository.root, WalkOptions::default());
+    let texts = session.repository.texts();
     let tests = session.command.tests();
     let bodies = tests.iter().filter_map(|test| body(&graph, &texts, &test.path, &test.names));
     let mut bodies: Vec<String> = bodies.collect();

@@ -138,17 +138,23 @@ impl Codebase {
     pub fn imports(&self, statement: &str) -> bool {
         let all = self
             .imported
-            .get_or_init(|| self.files.iter().flat_map(|file| loaded(&file.text)).collect());
-        let given = loaded(statement);
+            .get_or_init(|| self.files.iter().flat_map(|file| loaded(&file.text, true)).collect());
+        let given = loaded(statement, false);
         !given.is_empty() && given.is_subset(all)
     }
 
     /// Whether the text of a block of this name holds some word.
-    pub fn block_mentions(&self, block: &str, word: &str) -> bool {
+    pub fn block_mentions(
+        &self,
+        block: &str,
+        word: &str,
+        behind: &dyn Fn(&CodeFile, &str) -> bool,
+    ) -> bool {
         let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
         places.copied().any(|place| {
             let (file, line) = (&self.files[place.file as usize], self.line(place));
-            says(&file.text[line.range.0..line.range.1], word, true)
+            let behind = |owner: Option<&str>| owner.is_none_or(|owner| behind(file, owner));
+            says(&file.text[line.range.0..line.range.1], word, behind)
         })
     }
 
@@ -299,12 +305,17 @@ fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// Whether a text says a word, or several with dots between, and no longer one: behind a dot or not.
-pub(crate) fn says(text: &str, word: &str, behind_dot: bool) -> bool {
+/// Whether a text says a word, or several with dots between, and no longer one. `behind` tells after what it may stand:
+/// nothing, or the first name of those before its dot.
+pub(crate) fn says(text: &str, word: &str, behind: impl Fn(Option<&str>) -> bool) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (begins, ends) = (word.starts_with(is_word), word.ends_with(is_word));
     text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        !before.is_some_and(|c| is_word(c) || c == '.' && !behind_dot)
-            && !text[at + word.len()..].starts_with(is_word)
+        let before = &text[..at];
+        let chain = before.trim_end_matches(|c| is_word(c) || c == '.').len();
+        let owner = before.ends_with('.').then(|| before[chain..].split('.').next()).flatten();
+        let goes_on = begins && before.ends_with(is_word)
+            || ends && text[at + word.len()..].starts_with(is_word);
+        !goes_on && behind(owner)
     })
 }

@@ -51,7 +51,7 @@ use writes::writes;
 
 use crate::{
     blocks::{Line, Outline, Role},
-    codebase::Codebase,
+    codebase::{CodeFile, Codebase},
 };
 
 /// What was found.
@@ -234,7 +234,10 @@ impl Examiner<'_> {
             let full = self.bindings.resolve(module)?;
             Some(format!("{}.{rest}", full.rsplit('.').next()?))
         };
-        let does = |word: &str| self.codebase.block_mentions(&line.block, word);
+        let is_given = self.given.contains_key(word.split('.').next().unwrap_or(word));
+        // What has the name of an import here is something else behind a dot, but in a module.
+        let behind = |file: &CodeFile, owner: &str| !is_given || self.is_module_in(file, owner);
+        let does = |word: &str| self.codebase.block_mentions(&line.block, word, &behind);
         !line.block.is_empty() && (does(word) || of_module().is_some_and(|word| does(&word)))
     }
 
@@ -334,9 +337,12 @@ impl Examiner<'_> {
                 continue;
             }
             // What has another name here than where it is from is judged by what it is.
-            let is_alias = full.as_deref().is_some_and(|full| {
-                !full.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            });
+            let first = name.split('.').next().unwrap_or(name);
+            let is_alias = self.given.contains_key(first)
+                && full.as_deref().is_some_and(|full| {
+                    let before = full.strip_suffix(name);
+                    !before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+                });
             if let Some(rule) = judge(full.as_deref(), name, usage)
                 && !is_place
                 && (is_alias || !self.excused(line, name))

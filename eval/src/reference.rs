@@ -93,7 +93,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 23;
+    const VERSION: u32 = 24;
 }
 
 impl Reference {

@@ -106,7 +106,12 @@ impl Plan {
     /// # Errors
     /// It is no such directory.
     pub fn read(directory: &Path) -> Result<Self, StoreError> {
-        read(&directory.join(PLAN))
+        match read(&directory.join(PLAN)) {
+            Err(StoreError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::NoBench { path: directory.to_path_buf(), name: PLAN })
+            }
+            read => read,
+        }
     }
 
     /// Takes a fresh directory and leaves the plan there.
@@ -125,7 +130,7 @@ impl Plan {
     /// Nothing was begun there, something else was, or somebody is at work in it.
     pub fn resume(&self, directory: &Path) -> Result<Hold, ResumeError> {
         // The plan comes first: nothing is made in a directory that is none of ours.
-        let begun: Plan = read(&directory.join(PLAN))?;
+        let begun = Plan::read(directory)?;
         let hold = hold(directory)?;
         let differences = begun.differences(self);
         match differences.is_empty() {

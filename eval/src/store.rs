@@ -21,6 +21,14 @@ pub enum StoreError {
         /// The cause.
         source: io::Error,
     },
+    /// The directory has no such file.
+    #[error("{path} is no directory of a bench: it has no {name}")]
+    NoBench {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing.
+        name: &'static str,
+    },
     /// The file cannot be written.
     #[error("write {path}: {source}")]
     Write {

@@ -77,6 +77,11 @@ impl Texts {
         &self.root
     }
 
+    /// Whether a path leads to what is no part of the repository.
+    pub fn is_apart(&self, path: &str) -> bool {
+        self.options.is_apart(path)
+    }
+
     /// The decoded text of a file; empty where it can no longer be read.
     pub fn of(&self, path: &str) -> String {
         let Ok(bytes) = read(&self.root, path, &self.options) else { return String::new() };

@@ -4,8 +4,9 @@
 //! pipes, devices, links that leave the repository, files that nobody may read.
 
 use std::{
+    collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Mutex,
     time::UNIX_EPOCH,
 };
@@ -25,11 +26,29 @@ pub struct WalkOptions {
     pub obey_ignore_files: bool,
     /// Whether names that start with a dot are entered.
     pub hidden: bool,
+    /// What is no part of the repository though it lies there, relative to the root.
+    pub apart: BTreeSet<PathBuf>,
 }
 
 impl Default for WalkOptions {
     fn default() -> Self {
-        Self { largest: 64 << 20, obey_ignore_files: true, hidden: false }
+        let apart = BTreeSet::new();
+        Self { largest: 64 << 20, obey_ignore_files: true, hidden: false, apart }
+    }
+}
+
+impl WalkOptions {
+    /// Whether a relative path leads to what lies apart.
+    pub fn is_apart(&self, path: &str) -> bool {
+        let mut plain = PathBuf::new();
+        for part in Path::new(path).components() {
+            match part {
+                Component::Normal(name) => plain.push(name),
+                Component::ParentDir => drop(plain.pop()),
+                _ => {}
+            }
+        }
+        self.apart.iter().any(|one| plain.starts_with(one))
     }
 }
 
@@ -111,6 +130,8 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
     });
     let (mut files, mut skipped) =
         found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    files.retain(|file: &FoundFile| !options.is_apart(&file.path));
+    skipped.retain(|file: &Skipped| !options.is_apart(&file.path));
     files.sort_unstable_by(|left: &FoundFile, right| left.path.cmp(&right.path));
     skipped.sort_unstable();
     let sources: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
@@ -127,6 +148,9 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
 pub(crate) fn read(root: &Path, path: &str, options: &WalkOptions) -> Result<Vec<u8>, SkipReason> {
     use std::io::Read;
     let unreadable = |error: std::io::Error| SkipReason::Unreadable(error.to_string());
+    if options.is_apart(path) {
+        return Err(SkipReason::Unreadable("no part of the repository".to_owned()));
+    }
     let file = open_beneath(root, Path::new(path)).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {

@@ -3,7 +3,7 @@
 //! Reads the files that the graph knows, in the order of their paths. Nothing runs, and nothing outside
 //! the repository is read.
 
-use graph::{Document, Graph, Kind, OutlineError, Texts, WalkOptions, numbered};
+use graph::{Document, Graph, Kind, OutlineError, Texts, numbered};
 use regex::RegexBuilder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -195,7 +195,7 @@ impl Tool for SearchTool {
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
         let graph = session.graph();
-        let texts = Texts::new(&session.repository.root, WalkOptions::default());
+        let texts = session.repository.texts();
         let limit = asked.limit.unwrap_or(50).min(500);
         let found = search(&graph, &texts, asked.kind, &asked.pattern, &asked.under, limit)
             .map_err(|error| Problem::BadArguments.because(error))?;
@@ -205,6 +205,8 @@ impl Tool for SearchTool {
 
 #[cfg(test)]
 mod tests {
+    use graph::WalkOptions;
+
     use super::*;
 
     fn searched(kind: SearchKind, pattern: &str, limit: usize) -> Result<Searched, SearchError> {

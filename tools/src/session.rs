@@ -150,7 +150,7 @@ impl Session {
     /// The repository as graphs; they are built once, since the repository never changes.
     pub fn graph(&mut self) -> Arc<Graph> {
         let root = &self.repository.root;
-        let options = BuildOptions::default();
+        let options = BuildOptions { walk: self.repository.walk(), ..BuildOptions::default() };
         let build = || match &self.graphs {
             // Whether it could be kept is no matter of the session's.
             Some(directory) => GraphCache::new(directory).build(root, &options).0,

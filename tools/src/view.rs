@@ -5,9 +5,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use graph::{
-    Graph, Kind, Level, Queries, Texts, TreeNode, WalkOptions, module_tree, numbered, open_beneath,
-};
+use graph::{Graph, Kind, Level, Queries, Texts, TreeNode, module_tree, numbered, open_beneath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,9 +66,8 @@ impl Tool for ViewTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
-        let root = session.repository.root.clone();
         let graph = session.graph();
-        let texts = Texts::new(&root, WalkOptions::default());
+        let texts = session.repository.texts();
         Reply::of(&view(&graph, &texts, &asked)?)
     }
 }
@@ -78,7 +75,7 @@ impl Tool for ViewTool {
 fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolError> {
     let root = texts.root();
     let target = asked.target.trim_end_matches('/').trim_start_matches("./");
-    if let Some(file) = inside(root, target) {
+    if let Some(file) = inside(root, target).filter(|_| !texts.is_apart(target)) {
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(bounded(target, directory(graph, texts, target)));
         }
@@ -203,6 +200,8 @@ fn cut(mut line: String) -> String {
 mod tests {
     use std::fs;
 
+    use graph::WalkOptions;
+
     use super::*;
 
     fn check(target: &str, outline: bool, expected: &str) {
@@ -213,10 +212,16 @@ mod tests {
         let text = "'''Doc.'''\nclass A:\n    def f(self):\n        return 1\n";
         fs::write(root.join("a.py"), text).unwrap();
         fs::write(root.join("notes.txt"), "hello\n").unwrap();
+        fs::write(root.join("gist.py"), "def made(): pass\n").unwrap();
+        fs::create_dir(root.join("record")).unwrap();
+        fs::write(root.join("record/steps.jsonl"), "{}\n").unwrap();
         std::os::unix::fs::symlink("../secret.txt", root.join("linked.txt")).unwrap();
         std::os::unix::fs::symlink(outer.path(), root.join("away")).unwrap();
-        let graph = Graph::build(&root, &graph::BuildOptions::default());
-        let texts = Texts::new(&root, WalkOptions::default());
+        let apart = ["gist.py", "record"].map(Into::into).into();
+        let walk = WalkOptions { apart, ..WalkOptions::default() };
+        let build = graph::BuildOptions { walk: walk.clone(), ..graph::BuildOptions::default() };
+        let graph = Graph::build(&root, &build);
+        let texts = Texts::new(&root, walk);
         let asked = Arguments { target: target.to_owned(), outline, ..Arguments::default() };
         let shown = match view(&graph, &texts, &asked) {
             Ok(view) => view.text,
@@ -265,11 +270,19 @@ mod tests {
         assert!(error.contains("line 3 is past the end (a.py has 2 lines)"), "{error}");
     }
 
+    fn refused(target: &str) -> String {
+        format!("nothing is named {target} (names are dotted; search for symbols to find one)")
+    }
+
+    #[test]
+    fn what_lies_apart_is_not_there() {
+        for target in ["gist.py", "made", "record/../gist.py", "record/steps.jsonl"] {
+            check(target, false, &refused(target));
+        }
+    }
+
     #[test]
     fn s17_paths_do_not_lead_out() {
-        let refused = |target: &str| {
-            format!("nothing is named {target} (names are dotted; search for symbols to find one)")
-        };
         for target in ["../secret.txt", "/etc/passwd", "linked.txt", "away/secret.txt"] {
             check(target, false, &refused(target));
         }

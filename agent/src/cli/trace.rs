@@ -1,6 +1,6 @@
 //! `gistify trace`: what a command touches in a repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use graph::{FileTrace, Trace as Traced};
@@ -34,7 +34,8 @@ impl Trace {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, around.sandbox()?, &progress, &[])?;
+        let apart: Vec<&Path> = self.output.as_deref().into_iter().collect();
+        let opened = self.target.open(around, around.sandbox()?, &progress, &apart)?;
         let context = opened.context(around, &opened.scratch);
         let mut session =
             session(&context, &around.settings, opened.sandbox.clone(), around.graphs())

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use graph::Syntax;
 use ruff_python_ast::{
-    Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprContext, Parameters, Pattern,
-    Stmt,
+    Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprCall, ExprContext, Parameters,
+    Pattern, Stmt,
     visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange};
@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::{
     bindings::{Bindings, captured},
     originals::Originals,
-    tables::is_itself,
+    tables::{is_itself, is_made},
 };
 
 /// Where aliases are changed back.
@@ -24,7 +24,8 @@ use super::{
 pub enum Places {
     /// Where they are names of their own.
     Names,
-    /// The same, and where a module from outside has another name than its own.
+    /// The same, and where a module from outside has another name than its own, or code goes by the object of its
+    /// module to what are its globals.
     NamesAndImports,
     /// Where they are names of their own, and where a part of a module [has a longer one](Part).
     NamesAndParts,
@@ -60,7 +61,9 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<
             aliases.extend(modules.map(|(name, original)| (*name, *original)));
         }
         let (local, found) = (Vec::new(), Vec::new());
-        let mut finder = Finder { aliases, gists, parts, originals, places, local, found };
+        let bindings = &bindings;
+        let mut finder =
+            Finder { bindings, aliases, gists, parts, originals, places, local, found };
         syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
         let mut found = finder.found;
         found.sort_unstable_by_key(|(range, _)| range.start());
@@ -172,6 +175,7 @@ fn parts<'a>(
 }
 
 struct Finder<'a> {
+    bindings: &'a Bindings<'a>,
     aliases: BTreeMap<&'a str, &'a str>,
     /// Names of the gist itself.
     gists: FxHashSet<&'a str>,
@@ -234,6 +238,16 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Whether a call gives the names of an object that stands for a module.
+    fn are_globals(&self, call: &ExprCall) -> bool {
+        let is_vars = call.func.as_name_expr().is_some_and(|name| &name.id == "vars");
+        let [object] = &*call.arguments.args else { return false };
+        self.places == Places::NamesAndImports
+            && is_vars
+            && call.arguments.keywords.is_empty()
+            && is_made(object, self.bindings)
+    }
+
     fn inside(&mut self, local: &Locals<'a>, walk: impl FnOnce(&mut Self)) {
         self.local.push(local.names());
         walk(self);
@@ -274,6 +288,10 @@ impl<'a> Visitor<'a> for Finder<'a> {
         match expr {
             Expr::Name(name) => self.replace(name.range(), &name.id, true),
             Expr::Attribute(node) => self.attribute(node),
+            Expr::Call(call) if self.are_globals(call) => {
+                self.found.push((call.range(), "globals()"));
+                return;
+            }
             Expr::Lambda(node) => {
                 node.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let local = Locals::of(node.parameters.as_deref());

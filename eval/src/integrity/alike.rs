@@ -3,7 +3,7 @@
 use super::{Examiner, mentions::imports};
 use crate::{
     blocks::{Line, Role},
-    codebase::says,
+    codebase::{CodeFile, says},
 };
 
 impl Examiner<'_> {
@@ -33,7 +33,20 @@ impl Examiner<'_> {
                 let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('.'));
                 rest.map(|rest| format!("{name}{rest}")).collect::<Vec<_>>()
             });
-            named.any(|name| lines.iter().any(|line| says(text(line), &name, false)))
+            let is_in_module =
+                |owner: Option<&str>| owner.is_some_and(|owner| self.is_module_in(file, owner));
+            named.any(|name| lines.iter().any(|line| says(text(line), &name, |it| it.is_none())))
+                || lines.iter().any(|line| says(text(line), full, is_in_module))
+        })
+    }
+
+    /// Whether a file of the original has a module of the repository, or what is in one, under a name.
+    pub(super) fn is_module_in(&self, file: &CodeFile, name: &str) -> bool {
+        let text = |line: &Line| &file.text[line.range.0..line.range.1];
+        let lines = file.outline.lines.iter().filter(|line| line.role == Role::Import);
+        lines.flat_map(|line| imports(text(line))).any(|(given, all)| {
+            given == name
+                && all.iter().any(|full| full.starts_with('.') || (self.is_internal)(full))
         })
     }
 }

@@ -60,25 +60,35 @@ pub fn imports(text: &str) -> BTreeMap<String, FxHashSet<String>> {
     })
 }
 
-/// What imports load, whatever it is called: modules, and what is taken out of them.
-pub fn loaded(text: &str) -> FxHashSet<String> {
+/// What imports load, whatever it is called: modules, with their packages where it says so, and what is taken out of
+/// them.
+pub fn loaded(text: &str, with_packages: bool) -> FxHashSet<String> {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
-        let mut found = Loaded::default();
+        let mut found = Loaded { with_packages, found: FxHashSet::default() };
         syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
-        found.0
+        found.found
     })
 }
 
-#[derive(Default)]
-struct Loaded(FxHashSet<String>);
+struct Loaded {
+    with_packages: bool,
+    found: FxHashSet<String>,
+}
 
 impl<'a> Visitor<'a> for Loaded {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             // `import a.b` gives `a`, and loads both.
-            Stmt::Import(node) => self.0.extend(node.names.iter().map(|one| one.name.to_string())),
-            _ => self.0.extend(imported(stmt).into_iter().map(|(_, _, full, _)| full)),
+            Stmt::Import(node) => {
+                for name in node.names.iter().map(|one| one.name.as_str()) {
+                    let dots = name.match_indices('.').map(|(at, _)| at);
+                    let packages = dots.filter(|_| self.with_packages);
+                    let ends = packages.chain([name.len()]);
+                    self.found.extend(ends.map(|end| name[..end].to_owned()));
+                }
+            }
+            _ => self.found.extend(imported(stmt).into_iter().map(|(_, _, full, _)| full)),
         }
         walk_stmt(self, stmt);
     }

@@ -87,6 +87,81 @@ fn imports_of_the_original_may_have_other_names() {
 }
 
 #[test]
+fn code_hands_on_the_names_of_its_module_as_the_original_does() {
+    let check = |gist: &str, is_fine: bool| {
+        let text = "from kit import fill\nfill(globals(), locals())\n";
+        let codebase = Codebase::of_texts([("pkg/m.py", text)]);
+        let gist = format!("import types\nm = types.ModuleType('pkg.m')\n{gist}\n");
+        let found = examine(&gist, &Outline::of(&gist), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), is_fine, "{gist}: {found:?}");
+    };
+    check("fill(vars(m), locals())", true);
+    check("fill(vars(m), globals())", false);
+    check("fill(vars(types), locals())", false);
+    check("def f():\n    fill(vars(m), locals())", false);
+}
+
+/// Two modules of a repository and what a gist may say of the second.
+fn check_names(second: &str, rows: &[(&str, bool)]) {
+    let first = "import sys\n\nimport ctypes.util\nimport socket\n";
+    let codebase = Codebase::of_texts([("pkg/first.py", first), ("pkg/second.py", second)]);
+    for (gist, is_fine) in rows {
+        let found = examine(gist, &Outline::of(gist), &codebase, &|name| name.starts_with("pkg"));
+        assert_eq!(found.violations.is_empty(), *is_fine, "{gist}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_called_otherwise_than_in_the_original_is_what_it_was_there() {
+    check_names(
+        "import sys\ndef show(a, out=None):\n    if out is None:\n        out = sys.stdout\n    out.write(mark(a))\n",
+        &[
+            (
+                "import sys\ndef show(a, out=None):\n    if out is None:\n        out = sys.stdout\n    out.write(mark_other(a))\n",
+                true,
+            ),
+            (
+                "import sys\ndef other(a, out=None):\n    out = sys.stdout\n    out.write(a)\n",
+                false,
+            ),
+        ],
+    );
+    check_names(
+        "def shown(a):\n    return {k: v for k, v in vars(a).items() if sep not in k}\n",
+        &[
+            (
+                "def shown(a):\n    return {k: v for k, v in vars(a).items() if sep_os not in k}\n",
+                true,
+            ),
+            (
+                "def other(a):\n    return {k: v for k, v in vars(a).items() if sep_os not in k}\n",
+                false,
+            ),
+        ],
+    );
+    check_names(
+        "def f():\n    pass\n",
+        &[("import ctypes as c\n", true), ("import socket.x as s\n", false)],
+    );
+}
+
+#[test]
+fn what_stands_behind_a_dot_is_no_import_but_that_of_a_module() {
+    check_names(
+        "from pkg import first\ndef f(a):\n    return first.socket.socket(a)\ndef g(a):\n    return a.socket.socket(a)\n",
+        &[
+            ("import socket\ndef f(a):\n    return socket.socket(a)\n", true),
+            ("import socket as socket_first\ndef f(a):\n    return socket_first.socket(a)\n", true),
+            ("import socket\ndef g(a):\n    return socket.socket(a)\n", false),
+            (
+                "import socket as socket_first\ndef g(a):\n    return socket_first.socket(a)\n",
+                false,
+            ),
+        ],
+    );
+}
+
+#[test]
 fn a_name_alone_is_no_offence() {
     for line in [
         "import json as pluggy",

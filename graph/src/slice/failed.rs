@@ -14,6 +14,7 @@ use super::{Place, Sliceable, ran::Ran};
 use crate::{
     module::{ModuleId, Modules},
     source::Source,
+    syntax::with_deep_stack,
     trace::Trace,
 };
 
@@ -37,9 +38,12 @@ pub fn failed_imports(
     if !trace.files.iter().any(|file| file.modules.iter().any(is_gone)) {
         return Vec::new();
     }
-    // What cannot be sliced has no gist to compare with.
-    let parsed = Sliceable::parse(trace, sources(), tests, &Default::default());
-    parsed.map(|all| all.failed_imports(trace)).unwrap_or_default()
+    let sources = sources();
+    with_deep_stack(|| {
+        // Where nothing can be sliced, nothing is known to have failed.
+        let parsed = Sliceable::parse(trace, sources, tests, &Default::default());
+        parsed.map(|all| all.failed_imports(trace)).unwrap_or_default()
+    })
 }
 
 impl Sliceable {
@@ -135,7 +139,11 @@ impl<'a> Failures<'a> {
             Stmt::ImportFrom(import) => {
                 let from = import.module.as_ref().map(|name| name.as_str());
                 let from = self.modules.absolute(module, import.level, from)?;
-                import.names.iter().map(|alias| format!("{from}.{}", alias.name)).collect()
+                // What the module has under the name is given, whatever became of a module of that name.
+                let has = self.trace.modules.get(&from).map(|module| &module.names);
+                let has = |name: &str| has.is_some_and(|names| names.contains_key(name));
+                let names = import.names.iter().filter(|alias| !has(&alias.name));
+                names.map(|alias| format!("{from}.{}", alias.name)).collect()
             }
             Stmt::Import(import) => import.names.iter().map(|one| one.name.to_string()).collect(),
             _ => return None,

@@ -108,8 +108,9 @@ impl Internal {
                 let below = path.strip_prefix(&top.path).and_then(|below| below.rsplit_once('/'));
                 below.is_some_and(|(directory, _)| is_for_tests(directory))
             };
-            let mut held = test_files.iter().filter(|path| top.contains(path));
-            !is_for_tests(&top.name) && held.all(is_inside)
+            let is_test = |path: &&&str| top.contains(path) && name(path) != "conftest.py";
+            let mut held = test_files.iter().filter(is_test);
+            !top.name.split('_').any(is_for_tests) && held.all(is_inside)
         };
         let is_tree = |top: &Top| !top.is_file && holds_test(top) && others(top) && !keeps(top);
         let (trees, libraries): (Vec<&Top>, Vec<&Top>) = tops.iter().partition(|top| is_tree(top));

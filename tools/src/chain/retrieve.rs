@@ -1,7 +1,7 @@
 //! The tool of the stage RETRIEVE: one class, function or file, by its place in the syntax, or else the
 //! one whose name comes closest.
 
-use graph::{EntityId, Graph, Kind, Queries, Texts, WalkOptions};
+use graph::{EntityId, Graph, Kind, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +64,7 @@ impl Tool for RetrieveTool {
         let (id, exact) = find(&graph, &asked)?;
         let entity = graph.entity(id);
         let path = &graph.module(entity.module).path;
-        let texts = Texts::new(&session.repository.root, WalkOptions::default());
+        let texts = session.repository.texts();
         let text = texts.of(path);
         let (first, last) = match entity.kind {
             Kind::Module => (1, u32::MAX),

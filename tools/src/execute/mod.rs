@@ -74,7 +74,7 @@ pub enum ExecuteError {
         python: PathBuf,
     },
     /// A console script that is not beside the interpreter, or is no Python.
-    #[error("command {name} is no Python program beside {python} (or of the repository)")]
+    #[error("{name} is no Python program beside {python} (or of the repository)")]
     NoProgram {
         /// The first word of the command.
         name: String,

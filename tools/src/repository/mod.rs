@@ -15,6 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use graph::{Texts, WalkOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -271,6 +272,16 @@ impl Repository {
         }
         let label = self.label;
         Ok(Repository { label, ..Self::of_root(self.root.clone(), self.root, apart)? })
+    }
+
+    /// How its files are read.
+    pub fn walk(&self) -> WalkOptions {
+        WalkOptions { apart: self.apart.clone(), ..WalkOptions::default() }
+    }
+
+    /// The texts of its files.
+    pub fn texts(&self) -> Texts {
+        Texts::new(&self.root, self.walk())
     }
 
     /// What a run sees of it.
