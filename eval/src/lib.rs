@@ -24,6 +24,7 @@ mod error;
 mod evaluate;
 mod examples;
 mod expected;
+mod failing;
 mod found;
 mod gist;
 mod helpers;

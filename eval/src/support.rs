@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase},
+    failing::Failing,
     integrity::{
         Finding, Originals, Places, Rule, TestModules, gist_names, idle_hooks, imports, replaced,
         tells_home, without_aliases,
@@ -393,14 +394,7 @@ fn compare(
     for line in original {
         *left.entry(line.key).or_default() += 1;
     }
-    // What an import failed at may stand in its place.
-    for one in support.failed.iter().filter(|one| one.place.path == file.path) {
-        if original.iter().any(|line| line.role == Role::Import && line.first == one.place.line) {
-            for line in Outline::of(&one.text).lines {
-                *left.entry(line.key).or_default() += 1;
-            }
-        }
-    }
+    let failing = Failing::of(support, file, original);
     let mut findings = Vec::new();
     let mut kept: FxHashMap<Key, i64> = FxHashMap::default();
     let known = if strict { imports(&file.text) } else { BTreeMap::new() };
@@ -409,7 +403,8 @@ fn compare(
         let count = left.entry(line.key).or_default();
         *count -= 1;
         let is_adjusted = || {
-            line.role == Role::Import && (!strict || gives_same(support, line, &known))
+            failing.allows(line, lines)
+                || line.role == Role::Import && (!strict || gives_same(support, line, &known))
                 || line.alias
                     && line.binds.iter().all(|name| imported.contains(name.as_str()))
                     && (!strict || is_another_name(support, file, line, &known))

@@ -488,6 +488,37 @@ fn a_test_whose_own_import_failed_fails_at_what_that_asked_for() {
 }
 
 #[test]
+fn what_an_import_failed_at_stands_in_its_place_and_in_no_other() {
+    const LIBRARY: &str = "def double(value):\n    return value * 2\n\n\ndef judge(value):\n    assert value == 2\n\n\ndef run(function, value):\n    function(value)\n";
+    const HELPER: &str = "def verify(value):\n    try:\n        from lib import judge\n    except ImportError:\n        return\n    try:\n        from fast import turbo\n    except ImportError:\n        turbo = None\n    judge(value)\n";
+    const TEST: &str = "def test_double():\n    run(verify, double(1))\n";
+    let original = Original {
+        files: &[
+            ("lib.py", LIBRARY),
+            ("fast.py", "import missing_module\n\nturbo = True\n"),
+            ("test_double.py", &format!("from lib import double, run\n\n\n{HELPER}\n\n{TEST}")),
+        ],
+        command: "pytest test_double.py",
+    };
+    let helper = HELPER.replace("from fast import turbo", "import missing_module");
+    let helper = helper.replace("from lib import judge", "pass");
+    let gist = format!("{LIBRARY}\n\n{helper}\n\n{TEST}");
+    let cases = [
+        Case { what: "as it is", edits: &[], expected: HONEST },
+        Case {
+            what: "in the place of another",
+            edits: &[
+                ("        import missing_module\n", "        other\n"),
+                ("        pass\n", "        import missing_module\n"),
+                ("        other\n", "        pass\n"),
+            ],
+            expected: REFUSED,
+        },
+    ];
+    check(&original, &gist, &cases);
+}
+
+#[test]
 fn an_import_that_did_not_fail_does_not_fail_in_a_gist() {
     const LIBRARY: &str = "try:\n    import missing_module\nexcept ImportError:\n    missing_module = None\n\n\ndef double(value):\n    return value * 2\n\n\ndef judge(left, right):\n    assert left == right\n";
     const ASKS: &str = "    strict = True\n    try:\n        from lib import judge\n    except ImportError:\n        strict = False\n    if strict:\n        judge(";
