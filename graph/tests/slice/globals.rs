@@ -95,8 +95,14 @@ holds pkg.kinds KNOWN other list
 
 #[test]
 fn what_a_module_defines_is_told_apart_from_what_it_imports() {
-    check(
-        r#"
+    // The code knows the module that it goes through, or is given it.
+    for (imports, of_tests, parameter, argument) in [
+        ("+from pkg import rules\n", "", "", ""),
+        ("", "+from pkg import rules\n", "module", "rules"),
+    ] {
+        let module = if parameter.is_empty() { "rules" } else { parameter };
+        let original = format!(
+            r#"
 --- trace
 holds pkg.rules Base class pkg.base:Base
 holds pkg.rules Long class pkg.rules:Long
@@ -116,17 +122,17 @@ holds pkg.rules NAME other str
 +def NAME():
 -    pass
 --- pkg/mod.py
-+from pkg import rules
-+def own():
-*    found = [value for value in vars(rules).values() if callable(value)]
-*    return [value.__name__ for value in found if value.__module__ == rules.__name__]
+{imports}+def own({parameter}):
+*    found = [value for value in vars({module}).values() if callable(value)]
+*    return [value.__name__ for value in found if value.__module__ == {module}.__name__]
 --- test_a.py
-+from pkg.mod import own
+{of_tests}+from pkg.mod import own
 +def test_f():
-*    assert own() == ['Long', 'short']
-"#,
-        "test_a.py::test_f",
-        r#"
+*    assert own({argument}) == ['Long', 'short']
+"#
+        );
+        let gist = format!(
+            r#"
 +import sys
 +import types
 +sys.modules["pkg"] = sys.modules.get(__name__)
@@ -143,72 +149,15 @@ holds pkg.rules NAME other str
  def NAME():
      pass
 +vars(rules).update(Base=Base, Long=Long, short=short, NAME=NAME)
- def own():
-     found = [value for value in vars(rules).values() if callable(value)]
-     return [value.__name__ for value in found if value.__module__ == rules.__name__]
+ def own({parameter}):
+     found = [value for value in vars({module}).values() if callable(value)]
+     return [value.__name__ for value in found if value.__module__ == {module}.__name__]
  def test_f():
-     assert own() == ['Long', 'short']
-"#,
-    );
-}
-
-#[test]
-fn so_it_is_where_a_module_is_told_which_one_to_go_through() {
-    check(
-        r#"
---- trace
-holds pkg.rules Base class pkg.base:Base
-holds pkg.rules Long class pkg.rules:Long
-holds pkg.rules short function pkg.rules:short
-holds pkg.rules NAME other str
---- pkg/__init__.py
---- pkg/base.py
-+class Base:
--    pass
---- pkg/rules.py
-+from pkg.base import Base
-+class Long(Base):
--    pass
-+def short():
--    pass
-+@str
-+def NAME():
--    pass
---- pkg/mod.py
-+def own(module):
-*    found = [value for value in vars(module).values() if callable(value)]
-*    return [value.__name__ for value in found if value.__module__ == module.__name__]
---- test_a.py
-+from pkg import rules
-+from pkg.mod import own
-+def test_f():
-*    assert own(rules) == ['Long', 'short']
-"#,
-        "test_a.py::test_f",
-        r#"
-+import sys
-+import types
-+sys.modules["pkg"] = sys.modules.get(__name__)
-+rules = sys.modules["pkg.rules"] = types.ModuleType("pkg.rules")
- class Base:
-     pass
- class Long(Base):
-+    __module__ = "pkg.rules"
-     pass
- def short():
-     pass
-+short.__module__ = "pkg.rules"
- @str
- def NAME():
-     pass
-+vars(rules).update(Base=Base, Long=Long, short=short, NAME=NAME)
- def own(module):
-     found = [value for value in vars(module).values() if callable(value)]
-     return [value.__name__ for value in found if value.__module__ == module.__name__]
- def test_f():
-     assert own(rules) == ['Long', 'short']
-"#,
-    );
+     assert own({argument}) == ['Long', 'short']
+"#
+        );
+        check(&original, "test_a.py::test_f", &gist);
+    }
 }
 
 #[test]
