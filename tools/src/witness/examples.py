@@ -53,7 +53,7 @@ def _overridden(item):
 
 def _counting(library, place):
     """Two functions: the first counts each example that is executed, by whomever Python's own doctest was asked to,
-    and tells whether it could; the second says how often each was. Nothing else holds the counts."""
+    and tells whether it could; the second says how often each was. The counts have no name."""
     own, counts, digest, get = library + "doctest.py", {}, _digest, _get
 
     def executed(code, frame):

@@ -3,8 +3,9 @@ of a tracer.
 
 Cases are run by a protocol of its own: fixtures are pytest's, but how a phase ended is what this file saw
 at the test function itself, which reports, hooks and exit codes cannot change. What is seen is told over a
-descriptor that leads out of the sandbox, one signed line at a time: what was told cannot be taken back. Examples of docstrings alone are counted, and
-told at the end.
+descriptor that leads out of the sandbox, one signed line at a time: what was told cannot be taken back.
+Examples of docstrings alone are counted, and told at the end.
+
 It watches, in the order in which it can: audited events that the repository's own code causes, machinery
 (pytest, builtins, unittest) whose parts are replaced, the lines of the test functions, and the types of
 the values that they are given. It judges nothing.
@@ -55,7 +56,7 @@ class _Witness:
             os.close(descriptor)
         self.own_stdout, self.own_stderr = sys.stdout, sys.stderr
         self.send = _Channel(key, channel).send
-        self.ran = _counting(self.library, self.place)
+        self.count, self.counted = _counting(self.library, self.place)
         self.seen, self.rows = set(), {}
         self.parts = None
         self.looked = 0
@@ -81,7 +82,7 @@ class _Witness:
                 return
             self.look(at_end=True)
             if is_whole() and not self.faulty:
-                counts = self.ran[1]()
+                counts = self.counted()
                 if counts:
                     send("examples", counts=counts)
                 send("end")
@@ -93,7 +94,7 @@ class _Witness:
         program that finds it is made to end the account."""
         kind, held = type(self), self.__dict__
         attributes = _attributes(kind)
-        names = ("root", "library", "send", "watched", "helpers", "seen", "places", "ran")
+        names = ("root", "library", "send", "watched", "helpers", "seen", "places", "count", "counted")
         parts, own = dict(attributes), {name: held[name] for name in names}
         broken = []
 
@@ -218,7 +219,7 @@ class _Witness:
     def code(self, event, args, frame):
         if event == "exec":
             code = args[0]
-            self.faulty |= not self.ran[0](code, frame)
+            self.faulty |= not self.count(code, frame)
             name = self.place(code.co_filename)
             if code.co_name == "<module>" and name[:1] == "<" and not name.startswith("<frozen "):
                 module = frame.f_globals.get("__name__") if frame is not None else None
