@@ -90,6 +90,7 @@ impl CachedSupply<'_> {
             interrupt: self.interrupt,
             artifact: Some(&artifact),
             python: Some(python),
+            apart: &[],
             refresh: false,
             progress: &|progress| (self.progress)(progress),
         };

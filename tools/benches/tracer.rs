@@ -97,6 +97,7 @@ fn measure(suite: &Path, tests: &str, python: (u8, u8), rounds: usize) -> Result
             interrupt: &interrupt,
             artifact: Some(&artifact),
             python: Some(python),
+            apart: &[],
             refresh: false,
             progress: &|_| {},
         },

@@ -94,6 +94,11 @@ pub(crate) type PathError = (PathBuf, io::Error);
 impl Snapshot {
     /// Looks at everything below `root`.
     pub(crate) fn of(root: &Path) -> Result<Snapshot, PathError> {
+        Self::without(root, &BTreeSet::new())
+    }
+
+    /// The same, but for what lies apart, and directories that hold nothing else.
+    pub(crate) fn without(root: &Path, apart: &BTreeSet<PathBuf>) -> Result<Snapshot, PathError> {
         let mut snapshot = Snapshot { entries: Vec::new(), skipped: Vec::new() };
         let mut pending = vec![PathBuf::new()];
         while let Some(directory) = pending.pop() {
@@ -112,6 +117,9 @@ impl Snapshot {
             }
             for name in children {
                 let path = directory.join(name);
+                if apart.contains(&path) {
+                    continue;
+                }
                 match classify(root, &path) {
                     Ok(Kind::Directory) => pending.push(path),
                     Ok(kind) => snapshot.entries.push(Entry { path, kind }),
@@ -119,17 +127,15 @@ impl Snapshot {
                 }
             }
         }
+        // Their own directories may have been made for them.
+        for directory in apart.iter().flat_map(|path| path.ancestors().skip(1)) {
+            let is_beneath = |entry: &Entry| entry.path.starts_with(directory);
+            if snapshot.entries.iter().filter(|entry| is_beneath(entry)).count() == 1 {
+                snapshot.entries.retain(|entry| entry.path != directory);
+            }
+        }
         snapshot.entries.sort_by(|a, b| a.path.cmp(&b.path));
         snapshot.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(snapshot)
-    }
-
-    /// The same, without what lies apart.
-    pub(crate) fn without(root: &Path, apart: &BTreeSet<PathBuf>) -> Result<Snapshot, PathError> {
-        let mut snapshot = Snapshot::of(root)?;
-        let is_apart = |path: &Path| apart.iter().any(|one| path.starts_with(one));
-        snapshot.entries.retain(|entry| !is_apart(&entry.path));
-        snapshot.skipped.retain(|skipped| !is_apart(&skipped.path));
         Ok(snapshot)
     }
 

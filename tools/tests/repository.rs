@@ -62,6 +62,7 @@ impl Setting {
                 interrupt: &self.interrupt,
                 artifact: self.artifact.as_ref(),
                 python: Some((3, 11)),
+                apart: &[],
                 refresh: self.refresh,
                 progress: &|_| {},
             },

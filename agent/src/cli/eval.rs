@@ -1,6 +1,6 @@
 //! `gistify eval`: the verdict on a gist that exists, whoever wrote it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::eval::{Submission, Writer, read_gist};
 use clap::Args;
@@ -42,7 +42,9 @@ impl Eval {
         let source_map =
             self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
         let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, around.sandbox()?, &progress, &[&self.gist])?;
+        let own = [Some(&self.gist), self.output.as_ref(), self.source_map.as_ref()];
+        let own: Vec<&Path> = own.into_iter().flatten().map(PathBuf::as_path).collect();
+        let opened = self.target.open(around, around.sandbox()?, &progress, &own)?;
         let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
         progress.say("judge");
         let judged = Judged {

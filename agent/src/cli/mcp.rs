@@ -155,7 +155,7 @@ fn call(
 
 fn map(session: &mut Session) -> String {
     let graph = session.graph();
-    let texts = graph::Texts::new(&session.repository.root, graph::WalkOptions::default());
+    let texts = session.repository.texts();
     let ranking = graph::rank(&graph, &graph::History::default(), &graph::RankOptions::default());
     graph::map(&graph, &ranking, &texts, MAP).text
 }

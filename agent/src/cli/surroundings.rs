@@ -187,8 +187,23 @@ impl Surroundings {
         sandbox: &dyn Sandbox,
         progress: &Progress,
     ) -> Result<Repository, Failure> {
+        self.repository_without(named, sandbox, progress, &[])
+    }
+
+    /// The same, but for what lies `apart` in a directory.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn repository_without(
+        &self,
+        named: &str,
+        sandbox: &dyn Sandbox,
+        progress: &Progress,
+        apart: &[&Path],
+    ) -> Result<Repository, Failure> {
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);
-        Repository::open(named, &self.opening(sandbox, &sign)?).map_err(of_repository)
+        let options = OpenOptions { apart, ..self.opening(sandbox, &sign)? };
+        Repository::open(named, &options).map_err(of_repository)
     }
 
     /// The file that stands for a release that was opened.
@@ -214,6 +229,7 @@ impl Surroundings {
             interrupt: &self.interrupt,
             artifact: None,
             python: target::version(&self.settings.environment.python),
+            apart: &[],
             refresh: false,
             progress,
         })
@@ -294,7 +310,7 @@ impl Surroundings {
     }
 }
 
-pub fn of_repository(error: RepositoryError) -> Failure {
+fn of_repository(error: RepositoryError) -> Failure {
     let exit = match &error {
         RepositoryError::Interrupted | RepositoryError::Cache(CacheError::Interrupted { .. }) => {
             Exit::Interrupted

@@ -16,12 +16,7 @@ use tools::{
     default_interpreter, find_interpreters,
 };
 
-use super::{
-    Exit, Failure, OrExit,
-    flags::Flags,
-    progress::Progress,
-    surroundings::{Surroundings, of_repository},
-};
+use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings};
 
 /// A repository and a command to run in it.
 #[derive(Debug, Args)]
@@ -108,8 +103,7 @@ impl Target {
         }
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
-        let repository = around.repository(&self.repository, &*sandbox, progress)?;
-        let repository = repository.without(apart).map_err(of_repository)?;
+        let repository = around.repository_without(&self.repository, &*sandbox, progress, apart)?;
         let release = self.repository.starts_with("pypi:");
         let wanted = around.settings.environment.python.as_str();
         let environment = environment(&repository, release, wanted, around, &*sandbox, progress)?;

@@ -521,7 +521,25 @@ fn a_gist_that_lies_in_the_repository_is_none_of_it() {
     let gist = read(&user.here().join("small/concise.py"));
     fs::write(user.here().join("small/other.py"), format!("{gist}\nexec('pass')\n")).unwrap();
     let judge = ["eval", "small", "--gist", "small/other.py", "--python", &python];
-    let ran = user.gistify(&[&judge[..], &test].concat());
-    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("exec('pass')"), "{}", ran.out);
+    let scores = ["--output", "small/scores/other.json"];
+    fs::create_dir(user.here().join("small/scores")).unwrap();
+    for _ in 0..2 {
+        let ran = user.gistify(&[&judge[..], &scores, &test].concat());
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("exec('pass')"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_record_below_a_directory_made_for_it_is_none_of_the_repository() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let record = "small/records/1";
+    // What is resumed is a run of the same repository, which the record did not change.
+    for way in ["--run-dir", "--resume"] {
+        let begin = ["run", "small", "--force", "--python", &python, way, record];
+        let ran = user.gistify(&[&begin[..], &["--", TEST[0], TEST[1]]].concat());
+        assert_eq!(ran.code, 0, "{way}: {}{}", ran.out, ran.err);
+    }
 }

@@ -59,6 +59,8 @@ pub struct OpenOptions<'a> {
     pub artifact: Option<&'a Artifact>,
     /// For a release with wheels of several Python versions: the version that will be used.
     pub python: Option<(u8, u8)>,
+    /// For a directory: what is none of the repository though it lies there, a gist of it say.
+    pub apart: &'a [&'a Path],
     /// Ask the index again although the answer is in the cache.
     pub refresh: bool,
     /// Hears how it goes.
@@ -213,7 +215,7 @@ impl Repository {
     /// When there is no such thing, it cannot be had, or it is no Python repository.
     pub fn open(spec: &str, options: &OpenOptions<'_>) -> Result<Repository, RepositoryError> {
         let root = match spec::parse(spec)? {
-            Spec::Directory(path) => return Repository::of_directory(&path),
+            Spec::Directory(path) => return Repository::without(&path, options.apart),
             Spec::Git { origin, revision } => git::checked_out(&origin, &revision, options)?,
             Spec::Release { project, version } => {
                 release::unpacked(&project, version.as_ref(), options)?
@@ -243,35 +245,32 @@ impl Repository {
     /// # Errors
     /// When it is missing, unreadable, empty or has no Python file.
     pub fn of_directory(directory: &Path) -> Result<Repository, RepositoryError> {
+        Self::without(directory, &[])
+    }
+
+    /// The same, but for what is none of it.
+    fn without(directory: &Path, others: &[&Path]) -> Result<Repository, RepositoryError> {
         let path = directory.to_path_buf();
         let root = directory.canonicalize().map_err(|source| read((path.clone(), source)))?;
         if !root.is_dir() {
             return Err(RepositoryError::NotADirectory { path });
         }
-        Self::of_root(root, path, BTreeSet::new())
-    }
-
-    /// The repository without files and directories that are none of its own, wherever they are.
-    ///
-    /// # Errors
-    /// When nothing is left, or what is left cannot be read.
-    pub fn without(self, others: &[&Path]) -> Result<Repository, RepositoryError> {
-        // One that does not exist yet is where its directory is.
-        let by_parent = |path: &Path| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
-            Some(parent.join(path.file_name()?))
-        };
-        let places = others.iter().flat_map(|path| [path.canonicalize().ok(), by_parent(path)]);
-        let inside = places
-            .flatten()
-            .filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_owned()));
+        let places = others.iter().flat_map(|path| places(path));
+        let inside = places.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned()));
         let apart: BTreeSet<PathBuf> = inside.filter(|path| !path.as_os_str().is_empty()).collect();
-        if apart.is_empty() {
-            return Ok(self);
+        let snapshot = Snapshot::without(&root, &apart).map_err(read)?;
+        if snapshot.entries.is_empty() {
+            return Err(RepositoryError::Empty { path });
         }
-        let label = self.label;
-        Ok(Repository { label, ..Self::of_root(self.root.clone(), self.root, apart)? })
+        let is_python = |path: &Path| path.extension().is_some_and(|extension| extension == "py");
+        let mut files =
+            snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
+        if !files.any(|entry| is_python(&entry.path)) {
+            return Err(RepositoryError::NotPython { path });
+        }
+        let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
+        let label = path.display().to_string();
+        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
     }
 
     /// How its files are read.
@@ -288,26 +287,16 @@ impl Repository {
     pub(crate) fn snapshot(&self) -> Result<Snapshot, PathError> {
         Snapshot::without(&self.root, &self.apart)
     }
+}
 
-    fn of_root(
-        root: PathBuf,
-        path: PathBuf,
-        apart: BTreeSet<PathBuf>,
-    ) -> Result<Repository, RepositoryError> {
-        let snapshot = Snapshot::without(&root, &apart).map_err(read)?;
-        if snapshot.entries.is_empty() {
-            return Err(RepositoryError::Empty { path });
-        }
-        let is_python = |path: &Path| path.extension().is_some_and(|extension| extension == "py");
-        let mut files =
-            snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
-        if !files.any(|entry| is_python(&entry.path)) {
-            return Err(RepositoryError::NotPython { path });
-        }
-        let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
-        let label = path.display().to_string();
-        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
-    }
+/// Where a path leads, and where it stands, though it be a link or nothing be there yet.
+fn places(path: &Path) -> Vec<PathBuf> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let standing = path.ancestors().skip(1).find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    path.canonicalize().ok().into_iter().chain(standing).collect()
 }
 
 fn read((path, source): PathError) -> RepositoryError {
