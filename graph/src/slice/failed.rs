@@ -4,11 +4,12 @@
 use std::iter;
 
 use ruff_python_ast::{
-    Stmt,
+    Expr, Stmt,
     visitor::{Visitor, walk_stmt},
 };
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use super::{Place, Sliceable, ran::Ran};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// An import of a function or a class that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedImport {
     /// Where it stands.
     pub place: Place,
@@ -55,9 +56,7 @@ impl Sliceable {
         let mut found = Vec::new();
         for (id, module) in modules.iter() {
             let source = module.syntax.source();
-            let mut imports = Inner::default();
-            module.syntax.body().iter().for_each(|stmt| imports.visit_stmt(stmt));
-            for stmt in imports.found {
+            for stmt in inner_imports(module.syntax.body()) {
                 if ran[id.0 as usize].statement(source, stmt)
                     && let Some(text) = failures.of(id, stmt)
                 {
@@ -72,6 +71,12 @@ impl Sliceable {
 }
 
 /// The imports inside functions and classes.
+pub(super) fn inner_imports(body: &[Stmt]) -> Vec<&Stmt> {
+    let mut inner = Inner::default();
+    body.iter().for_each(|stmt| inner.visit_stmt(stmt));
+    inner.found
+}
+
 #[derive(Default)]
 struct Inner<'a> {
     depth: usize,
@@ -79,9 +84,14 @@ struct Inner<'a> {
 }
 
 impl<'a> Visitor<'a> for Inner<'a> {
+    // No expression holds an import.
+    fn visit_expr(&mut self, _: &'a Expr) {}
+
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         let is_import = matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_));
-        self.found.extend(Some(stmt).filter(|_| is_import && self.depth > 0));
+        if is_import && self.depth > 0 {
+            self.found.push(stmt);
+        }
         let opens = matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
         self.depth += usize::from(opens);
         walk_stmt(self, stmt);

@@ -572,10 +572,13 @@ impl Namer<'_, '_> {
         // Others that have the name in their time may be called after a module of the same name.
         let others = self.flat.iter().filter(|((wanted, _), flat)| wanted == name && *flat == name);
         let before = others.map(|((_, other), _)| other).filter(|other| *other < thing);
-        match before.filter(|other| self.loser_name(name, other) == flat).count() {
-            0 => flat,
-            same => self.unclaimed(&format!("{flat}{}", "_".repeat(same)), &BTreeSet::new()),
+        let like = format!("{flat}_");
+        let mut theirs = BTreeSet::new();
+        for _ in before.filter(|other| self.loser_name(name, other) == like[..like.len() - 1]) {
+            let next = self.unclaimed(&like, &theirs);
+            theirs.insert(std::mem::replace(&mut flat, next));
         }
+        flat
     }
 
     fn glue(&mut self, moment: Moment, text: String, reason: String) {

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Adjustments,
     changes::{CallKind, Changes},
-    failed::Failures,
+    failed::{Failures, inner_imports},
     prune::{Node, Pruner, Whole, is_overload},
     purity::{self, Purity},
     ran::Ran,
@@ -302,8 +302,8 @@ impl<'a> Program<'a> {
         let Stmt::ImportFrom(import) = stmt else { return false };
         let from = import.module.as_ref().map(|name| name.as_str());
         let Some(from) = self.modules.absolute(module, import.level, from) else { return false };
-        self.is_inside(module, stmt)
-            && import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
+        import.names.iter().any(|alias| self.fails(&from, &alias.name.id))
+            && self.is_inside(module, stmt)
     }
 
     /// What the import of a function or a class [failed at](Failures).
@@ -315,8 +315,8 @@ impl<'a> Program<'a> {
     /// Whether a statement stands in a function or a class.
     fn is_inside(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let body = self.modules.get(module).syntax.body();
-        let mut around = body.iter().filter(|one| one.range().contains_range(stmt.range()));
-        around.any(|one| matches!(one, Stmt::FunctionDef(_) | Stmt::ClassDef(_)))
+        let inner = inner_imports(body).into_iter();
+        inner.map(Ranged::start).any(|start| start == stmt.start())
     }
 
     /// Whether importing a name from an internal module failed: nothing there, and nothing at the end of the run,

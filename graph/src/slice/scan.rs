@@ -65,8 +65,10 @@ pub(crate) struct Scan<'a> {
     /// Those of them that are asked, first, of what a local variable holds or an expression gives; not what a method
     /// asks of its own object.
     pub(crate) asked_of_values: FxHashSet<Name>,
-    /// Whether the names of what a local variable holds are listed.
-    pub(crate) lists_values: bool,
+    /// Local variables of which the names are listed that what they hold has.
+    pub(crate) listed_values: FxHashSet<Name>,
+    /// Local variables that are asked for the name of what they hold.
+    pub(crate) named_values: FxHashSet<Name>,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
     pub(crate) imports: Vec<InnerImport<'a>>,
@@ -410,7 +412,12 @@ impl<'a> Scanner<'a> {
             let own = usize::from(matches!(name.as_str(), "self" | "cls"));
             let asked = chain.iter().skip(own).map(|(name, _)| name.clone());
             self.scan.asked_of_values.extend(asked);
-            self.scan.lists_values |= own == 0 && self.listed.contains(&range.end());
+            if own == 0 && self.listed.contains(&range.end()) {
+                self.scan.listed_values.insert(name.clone());
+            }
+            if chain.first().is_some_and(|(asked, _)| asked == "__name__") {
+                self.scan.named_values.insert(name.clone());
+            }
         }
         let local = matches!(found, Found::Imported);
         if matches!(found, Found::Local)

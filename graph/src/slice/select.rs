@@ -409,7 +409,7 @@ impl<'a> Search<'a, '_> {
             if scan.attributes.contains(&EXPORTS) {
                 self.note_shown_exports(id);
             }
-            if scan.lists_values {
+            if !scan.listed_values.is_empty() {
                 self.lists_values(id, &scan);
             }
             self.attributes.extend(scan.attributes.iter().cloned());

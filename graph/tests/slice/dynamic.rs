@@ -612,7 +612,7 @@ holds pkg.one Inner class pkg.one:Inner
      name = 'used'
  class Other(Inner):
      name = 'other'
-+vars(one).update(Other=Other, Used=Used)
++vars(one).update(Used=Used, Other=Other)
 "#,
     );
 }

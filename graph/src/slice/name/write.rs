@@ -381,11 +381,8 @@ impl Namer<'_, '_> {
                 *end = bound.max(*end);
                 pairs.push((bound, format!("{name}={value}")));
             }
-            let in_order = self.selection.listed.contains(module);
             for (end, mut pairs) in filled.into_values() {
-                if in_order {
-                    pairs.sort_by_key(|(bound, _)| *bound);
-                }
+                pairs.sort_by_key(|(bound, _)| *bound);
                 let pairs: Vec<String> = pairs.into_iter().map(|(_, pair)| pair).collect();
                 let text = format!("vars({flat}).update({})", pairs.join(", "));
                 self.glue(end.after(4), text, reason.clone());

@@ -24,8 +24,7 @@ impl Search<'_, '_> {
         let (stmt, module) = (program.get(id).stmt, program.get(id).module);
         let home = program.modules.get(module);
         let (source, ran) = (home.syntax.source(), program.ran(module));
-        let mut goes =
-            !stmt.is_class_def_stmt() && goes_through_globals(std::slice::from_ref(stmt));
+        let mut goes = goes_through_globals(std::slice::from_ref(stmt));
         scope::for_each_function(std::slice::from_ref(stmt), &mut |_, function| {
             let mut body = function.body.iter();
             // What runs while modules do, runs before its object has what comes later.
@@ -47,9 +46,9 @@ impl Search<'_, '_> {
             scan.attributes.contains(name) || references.any(|one| one.name == name)
         };
         self.modules_shown |= says("ModuleType") || says("ismodule");
-        // What is a module's own is said to have come from what has the module's name.
-        let asks = |name: &str| scan.asked_of_values.contains(name);
-        self.lists_modules |= asks("__module__") && asks("__name__");
+        // What is a module's own has come from what has the module's name.
+        self.lists_modules |= scan.asked_of_values.contains("__module__")
+            && scan.listed_values.iter().any(|name| scan.named_values.contains(name));
         let leads = says("__import__");
         if !leads && !says("import_module") {
             return;
