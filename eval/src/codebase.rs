@@ -4,6 +4,7 @@
 //! the repository. Files that cannot be read or decoded are listed, never an error.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -15,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
-    integrity::loaded,
+    integrity::{imports, loaded},
     key::Key,
     tokens,
 };
@@ -46,6 +47,22 @@ pub struct CodeFile {
     pub text: String,
     /// Its lines.
     pub outline: Outline,
+    /// What its imports give, once that was asked for.
+    given: OnceLock<Given>,
+}
+
+/// Names that imports give, each with the full names of all that it may be.
+type Given = BTreeMap<String, FxHashSet<String>>;
+
+impl CodeFile {
+    fn new(path: String, text: String, outline: Outline) -> Self {
+        Self { path, text, outline, given: OnceLock::new() }
+    }
+
+    /// What its imports give, at its top level and in its functions.
+    pub fn imports(&self) -> &Given {
+        self.given.get_or_init(|| imports(&self.text))
+    }
 }
 
 /// Where a line stands: indices of the file and of its line.
@@ -100,7 +117,7 @@ impl Codebase {
         for (path, text) in texts {
             let (path, text) = (path.to_owned(), text.to_owned());
             let outline = Outline::of(&text);
-            codebase.add(CodeFile { path, text, outline });
+            codebase.add(CodeFile::new(path, text, outline));
         }
         codebase
     }
@@ -136,10 +153,11 @@ impl Codebase {
 
     /// Whether files import, somewhere, all that a statement does, be it under another name.
     pub fn imports(&self, statement: &str) -> bool {
-        let all = self
-            .imported
-            .get_or_init(|| self.files.iter().flat_map(|file| loaded(&file.text, true)).collect());
-        let given = loaded(statement, false);
+        let all = self.imported.get_or_init(|| {
+            let files = self.files.iter().map(|file| loaded(&file.text));
+            files.flat_map(|loaded| loaded.names.into_iter().chain(loaded.packages)).collect()
+        });
+        let given = loaded(statement).names;
         !given.is_empty() && given.is_subset(all)
     }
 
@@ -269,7 +287,7 @@ fn read_all(root: &Path, paths: &[PathBuf]) -> (Vec<CodeFile>, Vec<(String, Stri
         match read_source(path) {
             Ok(text) => {
                 let outline = Outline::of_shallow(&text);
-                files.push(CodeFile { path: relative, text, outline });
+                files.push(CodeFile::new(relative, text, outline));
             }
             Err(reason) => skipped.push((relative, reason)),
         }

@@ -216,8 +216,7 @@ fn judge(
     let empty = SourceMap::default();
     let map = spec.source_map.unwrap_or(&empty);
 
-    let failed = reference.failed(&codebase);
-    let (tests, unknown) = tests(original.command, reference, &codebase, &internal, &failed);
+    let (tests, unknown) = tests(original.command, reference, &codebase, &internal);
     let places: Vec<(String, String)> =
         tests.iter().map(|test| (test.path.clone(), test.block.clone())).collect();
     let blocks: Vec<String> = places.iter().map(|(_, block)| block.clone()).collect();
@@ -239,7 +238,7 @@ fn judge(
         tests: &blocks,
         places: &places,
         named: &named,
-        failed: &failed,
+        failed: &reference.failed,
         is_internal: &is_internal,
         originals: &originals,
     }));

@@ -311,9 +311,15 @@ mod tests {
         dotted.split('.').map(str::to_owned).collect()
     }
 
+    /// The import whose line says `# fails` failed in the original.
     fn check(original: &str, test: &str, gist: &str, expected: &str) {
-        let place = graph::Place { path: "t.py".to_owned(), line: 22 };
-        let failed = [FailedImport { place, text: "import missing".to_owned() }];
+        let failed = (1..).zip(original.lines()).filter(|(_, line)| line.contains("# fails"));
+        let failed: Vec<_> = failed
+            .map(|(line, _)| FailedImport {
+                place: graph::Place { path: "t.py".to_owned(), line },
+                text: "import missing".to_owned(),
+            })
+            .collect();
         let found =
             find_test(&[("t.py", original)], &names(test), &failed, &internal).expect("the test");
         let injected = inject(gist, &[found]);
@@ -339,11 +345,8 @@ mod tests {
 
     #[test]
     fn an_import_that_failed_fails_at_what_it_asked_for() {
-        let before = "\n".repeat(20);
         check(
-            &format!(
-                "{before}def test_a():\n    from pkg import (a,\n        b)\n    import pkg\n"
-            ),
+            "def test_a():\n    from pkg import (a,  # fails\n        b)\n    import pkg\n",
             "test_a",
             "def test_a():\n    pass\n",
             "def test_a():\n    import missing\n    pass\n",

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use graph::Trace;
+use graph::{FailedImport, Trace};
 use serde::{Deserialize, Serialize};
 use tools::{
     Command, Environment, Execution, Internal, Limits, Normalizer, Program, Repository, RunSpec,
@@ -81,6 +81,8 @@ pub struct Reference {
     pub repository: Extent,
     /// What the traced run touched.
     pub trace: Trace,
+    /// The imports of functions and classes that failed in it.
+    pub failed: Vec<FailedImport>,
     /// Whether the traced run did what the others did.
     pub traced_agrees: bool,
     /// What a second runner sees, where that is what the plain runs do.
@@ -93,7 +95,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 24;
+    const VERSION: u32 = 25;
 }
 
 impl Reference {
@@ -130,13 +132,6 @@ impl Reference {
     /// When the original cannot be listed.
     pub fn internal(&self, original: &Path, command: &Command) -> Result<Internal, EvalError> {
         Ok(Internal::of(&self.trace, original, command)?)
-    }
-
-    /// The imports of the original, of functions and classes, that failed.
-    pub fn failed(&self, codebase: &Codebase) -> Vec<graph::FailedImport> {
-        let files = codebase.files().iter().filter(|file| self.trace.file(&file.path).is_some());
-        let sources = || files.map(|file| graph::Source::new(&*file.path, &*file.text)).collect();
-        graph::failed_imports(&self.trace, &self.tests, sources)
     }
 }
 
@@ -219,9 +214,13 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     for path in runs.iter().flat_map(|(a, b, _)| [a, b]).chain([&directory, &scratch, &pristine]) {
         spec.workspace.discard(path);
     }
+    let tests: Vec<_> = collected.into_iter().collect();
+    let files = codebase.files().iter().filter(|file| trace.file(&file.path).is_some());
+    let sources = || files.map(|file| graph::Source::new(&*file.path, &*file.text)).collect();
+    let failed = graph::failed_imports(&trace, &tests, sources);
     let mut reference = Reference {
         expected,
-        tests: collected.into_iter().collect(),
+        tests,
         counts,
         seconds: median(wall),
         cpu_seconds: median(cpu),
@@ -230,6 +229,7 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
         executed,
         repository: codebase.extent(),
         trace,
+        failed,
         traced_agrees,
         account: None,
         unaccounted: None,
@@ -251,7 +251,7 @@ fn account(
     codebase: &Codebase,
     internal: &Internal,
 ) -> Result<Result<Account, String>, EvalError> {
-    let (tests, _) = tests(spec.command, reference, codebase, internal, &[]);
+    let (tests, _) = tests(spec.command, reference, codebase, internal);
     let places = tests.iter().map(|test| (test.path.as_str(), test.block.as_str()));
     let stands = stands(places, codebase);
     let blocks: Vec<String> = stands.iter().map(|stand| stand.block.clone()).collect();

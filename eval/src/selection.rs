@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use graph::FailedImport;
 use tools::{Command, Internal, TestId};
 
 use crate::{
@@ -13,13 +12,12 @@ use crate::{
     reference::Reference,
 };
 
-/// The test functions of a command, with what imports `failed` at, and the tests that no function of the source defines.
+/// The test functions of a command, and the tests that no function of the source defines.
 pub fn tests(
     command: &Command,
     reference: &Reference,
     codebase: &Codebase,
     internal: &Internal,
-    failed: &[FailedImport],
 ) -> (Vec<TestFunction>, Vec<String>) {
     let mut wanted: Vec<(String, Vec<String>)> = reference.tests.clone();
     if !command.is_pytest() {
@@ -53,7 +51,7 @@ pub fn tests(
             continue;
         };
         let own = [(own.path.as_str(), own.text.as_str())];
-        let found = find_test(&own, &names, failed, &is_internal).or_else(|| {
+        let found = find_test(&own, &names, &reference.failed, &is_internal).or_else(|| {
             let others = codebase
                 .files()
                 .iter()
@@ -61,7 +59,7 @@ pub fn tests(
                 .filter(|file| reference.trace.file(&file.path).is_some());
             let others = others.map(|file| (file.path.as_str(), file.text.as_str()));
             let all: Vec<(&str, &str)> = own.into_iter().chain(others).collect();
-            find_test(&all, &names, failed, &is_internal)
+            find_test(&all, &names, &reference.failed, &is_internal)
         });
         match found {
             Some(test) if tests.iter().any(|known| known.block == test.block) => {}

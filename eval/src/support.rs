@@ -394,20 +394,20 @@ fn compare(
     for line in original {
         *left.entry(line.key).or_default() += 1;
     }
-    let failing = Failing::of(support, file, original);
+    let mut failing = Failing::of(support, file, original);
     let mut findings = Vec::new();
     let mut kept: FxHashMap<Key, i64> = FxHashMap::default();
-    let known = if strict { imports(&file.text) } else { BTreeMap::new() };
-    for (_, line) in lines {
+    for (at, line) in lines {
         *kept.entry(line.key).or_default() += 1;
         let count = left.entry(line.key).or_default();
         *count -= 1;
-        let is_adjusted = || {
-            failing.allows(line, lines)
-                || line.role == Role::Import && (!strict || gives_same(support, line, &known))
+        let mut is_adjusted = || {
+            failing.take((*at, line), lines)
+                || line.role == Role::Import
+                    && (!strict || gives_same(support, line, file.imports()))
                 || line.alias
                     && line.binds.iter().all(|name| imported.contains(name.as_str()))
-                    && (!strict || is_another_name(support, file, line, &known))
+                    && (!strict || is_another_name(support, file, line, file.imports()))
                 || line.class == Class::Potential && line.role == Role::Simple
                 || tells_home(line, support.codebase, support.is_internal)
         };

@@ -25,8 +25,8 @@ impl Examiner<'_> {
             let text = |line: &Line| &file.text[line.range.0..line.range.1];
             let is_near = |block: &str| block.is_empty() || block == line.block;
             let near = file.outline.lines.iter().filter(|line| line.role == Role::Import);
-            let near =
-                near.filter(|line| is_near(&line.block)).flat_map(|line| imports(text(line)));
+            let near = near.filter(|line| is_near(&line.block)).map(text);
+            let near = imports(&near.collect::<Vec<_>>().join("\n")).into_iter();
             let mut named = near.flat_map(|(name, all)| {
                 let rest =
                     all.into_iter().filter_map(|one| Some(full.strip_prefix(&one)?.to_owned()));
@@ -42,11 +42,7 @@ impl Examiner<'_> {
 
     /// Whether a file of the original has a module of the repository, or what is in one, under a name.
     pub(super) fn is_module_in(&self, file: &CodeFile, name: &str) -> bool {
-        let text = |line: &Line| &file.text[line.range.0..line.range.1];
-        let lines = file.outline.lines.iter().filter(|line| line.role == Role::Import);
-        lines.flat_map(|line| imports(text(line))).any(|(given, all)| {
-            given == name
-                && all.iter().any(|full| full.starts_with('.') || (self.is_internal)(full))
-        })
+        let is_own = |full: &String| full.starts_with('.') || (self.is_internal)(full);
+        file.imports().get(name).is_some_and(|all| all.iter().any(is_own))
     }
 }

@@ -60,35 +60,36 @@ pub fn imports(text: &str) -> BTreeMap<String, FxHashSet<String>> {
     })
 }
 
-/// What imports load, whatever it is called: modules, with their packages where it says so, and what is taken out of
-/// them.
-pub fn loaded(text: &str, with_packages: bool) -> FxHashSet<String> {
+/// What imports load, whatever it is called.
+pub fn loaded(text: &str) -> Loaded {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
-        let mut found = Loaded { with_packages, found: FxHashSet::default() };
+        let mut found = Loaded::default();
         syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
-        found.found
+        found
     })
 }
 
-struct Loaded {
-    with_packages: bool,
-    found: FxHashSet<String>,
+/// Full names that imports load.
+#[derive(Default)]
+pub struct Loaded {
+    /// Modules, and what is taken out of them.
+    pub names: FxHashSet<String>,
+    /// Packages around these: `import a.b` gives `a`, and loads both.
+    pub packages: FxHashSet<String>,
 }
 
 impl<'a> Visitor<'a> for Loaded {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            // `import a.b` gives `a`, and loads both.
             Stmt::Import(node) => {
                 for name in node.names.iter().map(|one| one.name.as_str()) {
-                    let dots = name.match_indices('.').map(|(at, _)| at);
-                    let packages = dots.filter(|_| self.with_packages);
-                    let ends = packages.chain([name.len()]);
-                    self.found.extend(ends.map(|end| name[..end].to_owned()));
+                    let packages = name.match_indices('.').map(|(end, _)| name[..end].to_owned());
+                    self.packages.extend(packages);
+                    self.names.insert(name.to_owned());
                 }
             }
-            _ => self.found.extend(imported(stmt).into_iter().map(|(_, _, full, _)| full)),
+            _ => self.names.extend(imported(stmt).into_iter().map(|(_, _, full, _)| full)),
         }
         walk_stmt(self, stmt);
     }

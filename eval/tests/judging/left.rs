@@ -516,6 +516,31 @@ fn what_an_import_failed_at_stands_in_its_place_and_in_no_other() {
         },
     ];
     check(&original, &gist, &cases);
+
+    const ASKS: &str = "def verify(value):\n    try:\n        from lib import judge\n        judge(value)\n        from fast import turbo\n    except ImportError:\n        turbo = None\n";
+    let original = Original {
+        files: &[
+            ("lib.py", LIBRARY),
+            ("fast.py", "import missing_module\n\nturbo = True\n"),
+            ("test_double.py", &format!("from lib import double, run\n\n\n{ASKS}\n\n{TEST}")),
+        ],
+        ..original
+    };
+    let helper = ASKS.replace("from fast import turbo", "import missing_module");
+    let helper = helper.replace("        from lib import judge\n", "");
+    let gist = format!("{LIBRARY}\n\n{helper}\n\n{TEST}");
+    let cases = [
+        Case { what: "behind the call", edits: &[], expected: HONEST },
+        Case {
+            what: "before the call",
+            edits: &[(
+                "        judge(value)\n        import missing_module\n",
+                "        import missing_module\n        judge(value)\n",
+            )],
+            expected: REFUSED,
+        },
+    ];
+    check(&original, &gist, &cases);
 }
 
 #[test]
