@@ -95,7 +95,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 25;
+    const VERSION: u32 = 26;
 }
 
 impl Reference {

@@ -222,6 +222,10 @@ impl<'a> Finder<'a> {
         if self.places == Places::NamesAndAttributes {
             return self.replace(range, name, false);
         }
+        // What the gist has by its own object are its globals.
+        if self.places == Places::NamesAndImports && self.is_gist(&node.value) {
+            return self.replace(range, name, false);
+        }
         let part = self.parts.get(name).copied();
         let Some(originals) =
             self.originals.filter(|_| part.is_some() || self.aliases.contains_key(name))
@@ -236,6 +240,11 @@ impl<'a> Finder<'a> {
             Some(_) => {}
             None => self.replace(range, name, false),
         }
+    }
+
+    fn is_gist(&self, expr: &Expr) -> bool {
+        let name = expr.as_name_expr().and_then(|name| self.gists.get(name.id.as_str()));
+        name.is_some_and(|name| !self.local.iter().any(|local| local.contains(name)))
     }
 
     /// Whether a call gives the names of an object that stands for a module.

@@ -3,11 +3,11 @@
 //! Decided by analysis of the statements that ran in it, and in the functions that it calls.
 
 use ruff_python_ast::{
-    Expr, ExprAttribute, Stmt, StmtFunctionDef,
+    Expr, ExprAttribute, ExprCall, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
-use ruff_text_size::{Ranged, TextSize};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -65,6 +65,19 @@ const CHANGING_METHODS: &[&str] = &[
     "update",
 ];
 
+/// A global by its home, and which of its attributes: all of it, where none is said.
+pub(crate) type Part = ((ModuleId, Name), Option<Name>);
+
+/// What a function changes of what it has under a local name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Inner {
+    pub(crate) name: Name,
+    /// An attribute, or all of it.
+    pub(crate) attribute: Option<Name>,
+    /// Whether the attribute is set, instead of changed.
+    pub(crate) is_set: bool,
+}
+
 /// What a call may change; globals by their home.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes {
@@ -74,6 +87,14 @@ pub(crate) struct Changes {
     pub(crate) asked: FxHashSet<(ModuleId, Name)>,
     /// Parameters of the function whose arguments it changes in one of these ways.
     pub(crate) parameters: FxHashSet<Name>,
+    /// Which parts of globals it changes.
+    pub(crate) parts: FxHashSet<Part>,
+    /// Which parts of what it has under local names.
+    pub(crate) inner: FxHashSet<Inner>,
+    /// Methods that it calls of that.
+    pub(crate) methods: FxHashSet<Name>,
+    /// The functions that do so.
+    pub(crate) through: Vec<(ModuleId, TextRange)>,
     /// Whether everything that is called could be followed.
     pub(crate) told: bool,
 }
@@ -119,9 +140,19 @@ impl<'a> Purity<'a, '_> {
         }
         let effects = self.effects(home, function, call);
         let asked = |method: &Name| self.changes_receiver(method);
-        let globals = effects.of_globals.into_iter().filter(|(_, method)| asked(method));
-        found.asked.extend(globals.map(|(global, _)| global));
+        for (global, method) in effects.of_globals {
+            if asked(&method) {
+                let (attributes, through) = self.changed_by(&method);
+                found.parts.extend(attributes.into_iter().map(|one| (global.clone(), one)));
+                found.through.extend(through);
+                found.asked.insert(global);
+            }
+        }
+        found.parts.extend(effects.found.parts);
+        found.through.push((home, function.range()));
         if depth == 0 {
+            found.inner = effects.found.inner;
+            found.methods = effects.of_locals.iter().map(|(_, method)| method.clone()).collect();
             let local = effects.of_locals.into_iter().filter(|(_, method)| asked(method));
             found.parameters = effects.found.parameters;
             found.parameters.extend(local.map(|(name, _)| name));
@@ -174,6 +205,36 @@ impl<'a> Purity<'a, '_> {
         effects
     }
 
+    /// What methods of a name change of their objects: attributes, or all of it. And the methods that do so.
+    pub(crate) fn changed_by(
+        &self,
+        method: &Name,
+    ) -> (FxHashSet<Option<Name>>, Vec<(ModuleId, TextRange)>) {
+        let (mut found, mut through) = (FxHashSet::default(), Vec::new());
+        let (mut pending, mut seen) = (vec![method.clone()], FxHashSet::default());
+        while let Some(method) = pending.pop() {
+            if !seen.insert(method.clone()) {
+                continue;
+            }
+            let Some(entered) = self.entered.get(method.as_str()) else {
+                let changes = CHANGING_METHODS.binary_search(&method.as_str()).is_ok();
+                found.extend(changes.then_some(None));
+                continue;
+            };
+            for &(home, function) in entered {
+                let Some(own) = function.parameters.iter().next() else { continue };
+                let own = &own.name().id;
+                let effects = self.effects(home, function, CallKind::ANY);
+                let inner = effects.found.inner.into_iter().filter(|inner| inner.name == *own);
+                found.extend(inner.map(|inner| inner.attribute));
+                let called = effects.of_locals.into_iter().filter(|(receiver, _)| receiver == own);
+                pending.extend(called.map(|(_, method)| method));
+                through.push((home, function.range()));
+            }
+        }
+        (found, through)
+    }
+
     /// Whether a method of this name, of a builtin type or of any class of the repository, changes what it is
     /// called on: itself, or by another method that it calls on that.
     fn changes_receiver(&self, method: &Name) -> bool {
@@ -224,15 +285,19 @@ impl Effects<'_, '_, '_> {
                 if let Expr::Call(call) = expr.value.as_ref() {
                     if let Expr::Attribute(method) = call.func.as_ref() {
                         self.base(&method.value);
+                        self.part_of_receiver(method);
                     }
                     // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
                     call.arguments.args.iter().for_each(|argument| self.base(argument));
+                    self.parts_given(call);
                 }
             }
             Stmt::Global(global) => {
                 self.found
                     .stored
                     .extend(global.names.iter().map(|name| (self.home, name.id.clone())));
+                let own = global.names.iter().map(|name| ((self.home, name.id.clone()), None));
+                self.found.parts.extend(own);
             }
             _ => {}
         }
@@ -260,6 +325,9 @@ impl Effects<'_, '_, '_> {
             base = &attribute.value;
         }
         let Expr::Name(name) = base else { return };
+        if !method.value.is_name_expr() && self.purity.changes_receiver(&method.attr.id) {
+            self.part(&method.value, false);
+        }
         let method = method.attr.id.clone();
         if self.local.local.contains(&name.id) {
             self.of_locals.push((name.id.clone(), method));
@@ -270,10 +338,86 @@ impl Effects<'_, '_, '_> {
         }
     }
 
+    /// What is called for its effect changes more of a name than that, or what its methods do.
+    fn part_of_receiver(&mut self, method: &ExprAttribute) {
+        let of_global = match method.value.as_ref() {
+            Expr::Name(name) => {
+                !self.local.local.contains(&name.id)
+                    && !self.purity.entered.contains_key(method.attr.as_str())
+            }
+            _ => true,
+        };
+        if of_global {
+            self.part(&method.value, false);
+        }
+    }
+
+    /// What a call for its effect is given.
+    fn parts_given(&mut self, call: &ExprCall) {
+        let changes = match call.func.as_ref() {
+            Expr::Name(name) => match self.purity.resolver.resolve(self.home, &name.id) {
+                Some(Target::Own(..)) => true,
+                _ => matches!(name.id.as_str(), "setattr" | "delattr"),
+            },
+            Expr::Attribute(_) => false,
+            _ => true,
+        };
+        for argument in call.arguments.args.iter().take(if changes { usize::MAX } else { 0 }) {
+            self.part(argument, false);
+        }
+    }
+
+    /// A part of what stands under a name is changed, or set.
+    fn part(&mut self, expr: &Expr, is_set: bool) {
+        let (mut expr, mut attributes) = (expr, Vec::new());
+        let name = loop {
+            expr = match expr {
+                Expr::Attribute(attribute) => {
+                    attributes.push(&attribute.attr.id);
+                    &attribute.value
+                }
+                Expr::Subscript(subscript) => &subscript.value,
+                Expr::Call(call) => match (call.func.as_ref(), &*call.arguments.args) {
+                    (Expr::Name(name), [of]) if &name.id == "type" => of,
+                    (Expr::Attribute(_), _) => &call.func,
+                    _ => return,
+                },
+                Expr::Name(name) => break &name.id,
+                _ => return,
+            }
+        };
+        let mut next = || loop {
+            match attributes.pop() {
+                Some(attribute) if attribute == "__class__" => {}
+                other => return other.cloned(),
+            }
+        };
+        if self.local.local.contains(name) {
+            let inner = Inner { name: name.clone(), attribute: next(), is_set: false };
+            let is_set = is_set && attributes.is_empty();
+            self.found.inner.insert(Inner { is_set, ..inner });
+            return;
+        }
+        let mut target = self.purity.resolver.resolve(self.home, name);
+        while let Some(Target::Module(module)) = &target {
+            let Some(attribute) = next() else { return };
+            target = self.purity.resolver.attribute(module, &attribute);
+        }
+        if let Some(Target::Own(home, own)) = target {
+            self.found.parts.insert(((home, own), next()));
+        }
+    }
+
     fn store(&mut self, target: &Expr) {
         match target {
-            Expr::Attribute(attribute) => self.base(&attribute.value),
-            Expr::Subscript(subscript) => self.base(&subscript.value),
+            Expr::Attribute(attribute) => {
+                self.base(&attribute.value);
+                self.part(target, true);
+            }
+            Expr::Subscript(subscript) => {
+                self.base(&subscript.value);
+                self.part(&subscript.value, false);
+            }
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.store(element)),
             _ => {}
         }

@@ -13,6 +13,7 @@ mod failed;
 mod hooks;
 mod inner;
 mod loggers;
+mod mentions;
 mod name;
 mod plan;
 mod program;

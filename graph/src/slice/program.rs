@@ -15,6 +15,7 @@ use super::{
     Adjustments,
     changes::{CallKind, Changes},
     failed::{Failures, inner_imports},
+    mentions::Mentions,
     prune::{Node, Pruner, Whole, is_overload},
     purity::{self, Purity},
     ran::Ran,
@@ -78,6 +79,7 @@ pub(crate) struct Program<'a> {
     helpers: &'a FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
     effects: RefCell<FxHashMap<(ModuleId, TextSize, CallKind), Rc<Changes>>>,
+    mentions: OnceCell<Mentions>,
 }
 
 impl<'a> Program<'a> {
@@ -101,6 +103,7 @@ impl<'a> Program<'a> {
             helpers,
             adjustments,
             effects: RefCell::default(),
+            mentions: OnceCell::new(),
         };
         for (id, module) in modules.iter() {
             let mut statements = Vec::new();
@@ -211,6 +214,11 @@ impl<'a> Program<'a> {
         let changes = Rc::new(self.purity.changes(home, function, call));
         self.effects.borrow_mut().insert(key, Rc::clone(&changes));
         changes
+    }
+
+    /// Where executed code mentions names.
+    pub(crate) fn mentions(&self) -> &Mentions {
+        self.mentions.get_or_init(|| Mentions::new(self.modules, self.ran))
     }
 
     /// What a global name of a module's code stands for; early code sees what was bound before it.

@@ -7,6 +7,7 @@ mod decorators;
 mod exports;
 mod namespaces;
 mod refer;
+mod registering;
 mod roots;
 mod strings;
 mod stubs;

@@ -25,6 +25,7 @@ mod marked;
 mod names;
 mod objects;
 mod prune;
+mod registering;
 mod scopes;
 mod setters;
 mod support;

@@ -9,6 +9,7 @@ import types
 _MOST_VALUES = 100
 _MOST_PARTS = 50
 _MOST_STEPS = 20
+_MOST_FRAMES = 200
 _DEEP = 3
 
 # Bound here, so that a test that replaces them neither hears of the witness nor misleads it.
@@ -92,10 +93,20 @@ class _Watch:
         while frame is not None and not frame.f_code.co_filename.startswith(self.root) and steps < _MOST_STEPS:
             frame, steps = frame.f_back, steps + 1
         file = frame.f_code.co_filename if frame is not None else ""
-        is_back = file.startswith(self.root) and file not in self.helpers and file not in self.watched
+        is_other = file.startswith(self.root) and file not in self.helpers and file not in self.watched
+        is_back = is_other or self.is_loading(frame)
         row = ["called back" if is_back else "called", code.co_filename[len(self.root) :], code.co_firstlineno]
         if row not in self.callers and len(self.callers) < _MOST_ROWS:
             self.callers.append(row)
+
+    def is_loading(self, frame):
+        """Whether a frame runs for a module that a test imports: a gist does that when it is loaded itself."""
+        steps = 0
+        while frame is not None and steps < _MOST_FRAMES and not self.is_watched(frame.f_code):
+            if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(self.root):
+                return True
+            frame, steps = frame.f_back, steps + 1
+        return False
 
     def call_row(self, what, frame):
         code = frame.f_code if frame is not None else None

@@ -1,4 +1,4 @@
-//! What defining a function or a class changes: its decorators, the hooks of its bases.
+//! What defining a function or a class changes by its decorators.
 
 use std::rc::Rc;
 
@@ -62,9 +62,6 @@ impl Search<'_, '_> {
             above |= self.called(id, callee, &call, &mut changed);
         }
         let mut globals = changed.globals;
-        if let Stmt::ClassDef(class) = unit.stmt {
-            self.class_hooks(unit.module, class, &mut globals);
-        }
         globals.sort_unstable();
         globals.dedup();
         for global in globals {
@@ -275,73 +272,4 @@ impl Search<'_, '_> {
             _ => None,
         }
     }
-
-    /// Globals that `__init_subclass__` of internal bases, or an internal metaclass, changes.
-    fn class_hooks(
-        &self,
-        module: ModuleId,
-        class: &StmtClassDef,
-        globals: &mut Vec<(ModuleId, Name)>,
-    ) {
-        let program = self.program();
-        let hooks = ["__init_subclass__", "__new__", "__init__", "__prepare__"];
-        let mut seen = FxHashSet::default();
-        let mut pending = vec![(module, class)];
-        while let Some((module, class)) = pending.pop() {
-            let Some(arguments) = &class.arguments else { continue };
-            let keywords = arguments.keywords.iter().map(|keyword| &keyword.value);
-            for base in arguments.args.iter().chain(keywords) {
-                let Expr::Name(name) = base else { continue };
-                let Some((home, own)) = self.own(module, &name.id) else { continue };
-                if !seen.insert((home, own.clone())) {
-                    continue;
-                }
-                let body = program.modules.get(home).syntax.body();
-                let definition = body.iter().find_map(|stmt| match stmt {
-                    Stmt::ClassDef(class) if class.name.id == own => Some(class),
-                    _ => None,
-                });
-                let Some(definition) = definition else { continue };
-                for method in scope::methods(definition, &hooks) {
-                    let line = program.modules.get(home).syntax.source().line(method.start());
-                    if program.ran(home).function(line).is_some_and(|call| call.import) {
-                        collect_stores(&method.body, &mut |name| {
-                            globals.extend(self.own(home, name));
-                        });
-                    }
-                }
-                pending.push((home, definition));
-            }
-        }
-    }
-}
-
-fn collect_stores(body: &[Stmt], found: &mut impl FnMut(&Name)) {
-    each_statement(body, &mut |stmt| {
-        let target = match stmt {
-            Stmt::Assign(assign) => assign.targets.first(),
-            Stmt::Expr(expr) => match expr.value.as_ref() {
-                Expr::Call(call) => match call.func.as_ref() {
-                    Expr::Attribute(method) => Some(method.value.as_ref()),
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        };
-        let mut target = match target {
-            Some(target) if !matches!(target, Expr::Name(_)) || matches!(stmt, Stmt::Expr(_)) => {
-                target
-            }
-            _ => return,
-        };
-        loop {
-            match target {
-                Expr::Attribute(attribute) => target = &attribute.value,
-                Expr::Subscript(subscript) => target = &subscript.value,
-                Expr::Name(name) => return found(&name.id),
-                _ => return,
-            }
-        }
-    });
 }

@@ -147,6 +147,7 @@ impl Search<'_, '_> {
                     return Some(Reason::Called);
                 }
                 self.registers(id);
+                self.leaves(id);
                 None
             }
             Stmt::ClassDef(class) => {
@@ -159,10 +160,14 @@ impl Search<'_, '_> {
                 });
                 if !called {
                     self.registers(id);
+                    self.leaves(id);
                 }
                 called.then_some(Reason::Called)
             }
             stmt => {
+                self.leaves(id);
+                let program = self.program();
+                let unit = program.get(id);
                 if !acts(stmt) {
                     for class in self.set_by_name(id, stmt).iter() {
                         self.waiting.entry(class.clone()).or_default().push(id);
