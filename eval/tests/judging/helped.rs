@@ -258,3 +258,41 @@ fn functions_that_the_package_makes_from_texts_are_told_without_their_numbers() 
         ],
     );
 }
+
+/// The test imports a module that is made with the help of another.
+const LOADED: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "class Mark:\n    def __init__(self, name):\n        self.name = name\n        self.marked = []\n\n    def mark(self, kind):\n        self.marked.append(kind)\n        return kind\n",
+        ),
+        (
+            "tests/made.py",
+            "from tests.kit import Mark\n\nMARK = Mark('made')\n\n\n@MARK.mark\nclass Made:\n    pass\n",
+        ),
+        (
+            "tests/test_double.py",
+            "from lib import double\n\n\ndef test_double():\n    from tests.made import MARK, Made\n\n    assert MARK.marked == [Made]\n    assert double(1) == 2\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn what_helped_to_load_a_module_helps_to_load_the_gist() {
+    let gist = "class Mark:\n    def __init__(self, name):\n        self.name = name\n        self.marked = []\n\n    def mark(self, kind):\n        self.marked.append(kind)\n        return kind\n\n\nMARK = Mark('made')\n\n\n@MARK.mark\nclass Made:\n    pass\n\n\ndef double(value):\n    return value * 2\n\n\ndef test_double():\n    assert MARK.marked == [Made]\n    assert double(1) == 2\n";
+    check(
+        &LOADED,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "something that it does not do",
+                edits: &[("        self.marked.append(kind)\n", "        self.marked = [kind]\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -379,3 +379,44 @@ fn a_class_of_the_package_is_read_under_its_own_imports() {
         ],
     );
 }
+
+/// Classes that are told their parts after they were made, two of them of one name.
+const PARTS: Original<'static> = Original {
+    files: &[
+        ("pkg/__init__.py", ""),
+        ("pkg/one.py", "class Kind:\n    size = 1\n"),
+        ("pkg/two.py", "class Kind:\n    size = 2\n"),
+        (
+            "pkg/lib.py",
+            "from pkg import one, two\n\n\nclass Pair:\n    pass\n\n\nPair.parts = (one.Kind(), two.Kind())\n",
+        ),
+        (
+            "test_pair.py",
+            "from pkg.lib import Pair\n\n\ndef test_pair():\n    assert [part.size for part in Pair.parts] == [1, 2]\n",
+        ),
+    ],
+    command: "pytest test_pair.py::test_pair",
+};
+
+#[test]
+fn a_class_of_a_module_is_the_same_under_its_longer_name() {
+    let gist = "import sys\none = two = sys.modules.get(__name__)\nclass Kind:\n    size = 1\nKind_one = Kind\nclass Kind:\n    size = 2\nclass Pair:\n    pass\nPair.parts = (one.Kind_one(), two.Kind())\ndef test_pair():\n    assert [part.size for part in Pair.parts] == [1, 2]\n";
+    check(
+        &PARTS,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "of an object that is no module",
+                edits: &[
+                    (
+                        "Pair.parts = (one.",
+                        "class Other:\n    Kind_one = Kind\nPair.parts = (Other.",
+                    ),
+                    ("== [1, 2]", "== [2, 2]"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

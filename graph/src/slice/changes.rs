@@ -99,6 +99,24 @@ pub(crate) struct Changes {
     pub(crate) told: bool,
 }
 
+enum Changed {
+    Part(Part),
+    Inner(Inner),
+}
+
+impl Changes {
+    fn change(&mut self, changed: Changed) {
+        match changed {
+            Changed::Part(part) => {
+                self.parts.insert(part);
+            }
+            Changed::Inner(inner) => {
+                self.inner.insert(inner);
+            }
+        }
+    }
+}
+
 impl<'a> Purity<'a, '_> {
     /// What a call of a function of a module, or of a class of it, may change.
     pub(crate) fn changes(
@@ -148,16 +166,22 @@ impl<'a> Purity<'a, '_> {
                 found.asked.insert(global);
             }
         }
-        found.parts.extend(effects.found.parts);
+        let mut own = effects.found;
+        for (changed, method) in effects.of_parts {
+            if asked(&method) {
+                own.change(changed);
+            }
+        }
+        found.parts.extend(own.parts);
         found.through.push((home, function.range()));
         if depth == 0 {
-            found.inner = effects.found.inner;
+            found.inner = own.inner;
             found.methods = effects.of_locals.iter().map(|(_, method)| method.clone()).collect();
             let local = effects.of_locals.into_iter().filter(|(_, method)| asked(method));
-            found.parameters = effects.found.parameters;
+            found.parameters = own.parameters;
             found.parameters.extend(local.map(|(name, _)| name));
         }
-        found.stored.extend(effects.found.stored);
+        found.stored.extend(own.stored);
         let calls = effects.calls;
         // What becomes of their results is not followed.
         let inner = CallKind { again: CallKind::OFTEN, ..call };
@@ -186,6 +210,7 @@ impl<'a> Purity<'a, '_> {
             calls: Vec::new(),
             of_locals: Vec::new(),
             of_globals: Vec::new(),
+            of_parts: Vec::new(),
             local: scope::bound(&function.body),
         };
         effects
@@ -225,7 +250,13 @@ impl<'a> Purity<'a, '_> {
                 let Some(own) = function.parameters.iter().next() else { continue };
                 let own = &own.name().id;
                 let effects = self.effects(home, function, CallKind::ANY);
-                let inner = effects.found.inner.into_iter().filter(|inner| inner.name == *own);
+                let mut changes = effects.found;
+                for (changed, method) in effects.of_parts {
+                    if self.changes_receiver(&method) {
+                        changes.change(changed);
+                    }
+                }
+                let inner = changes.inner.into_iter().filter(|inner| inner.name == *own);
                 found.extend(inner.map(|inner| inner.attribute));
                 let called = effects.of_locals.into_iter().filter(|(receiver, _)| receiver == own);
                 pending.extend(called.map(|(_, method)| method));
@@ -271,6 +302,8 @@ struct Effects<'e, 'a, 'r> {
     /// Methods that are called for what they return, and the local or global name they are called on.
     of_locals: Vec<(Name, Name)>,
     of_globals: Vec<((ModuleId, Name), Name)>,
+    /// The same of what their attributes hold.
+    of_parts: Vec<(Changed, Name)>,
     local: scope::Bound,
 }
 
@@ -325,8 +358,10 @@ impl Effects<'_, '_, '_> {
             base = &attribute.value;
         }
         let Expr::Name(name) = base else { return };
-        if !method.value.is_name_expr() && self.purity.changes_receiver(&method.attr.id) {
-            self.part(&method.value, false);
+        if !method.value.is_name_expr()
+            && let Some(part) = self.part(&method.value, false)
+        {
+            self.of_parts.push((part, method.attr.id.clone()));
         }
         let method = method.attr.id.clone();
         if self.local.local.contains(&name.id) {
@@ -348,7 +383,7 @@ impl Effects<'_, '_, '_> {
             _ => true,
         };
         if of_global {
-            self.part(&method.value, false);
+            self.change(&method.value, false);
         }
     }
 
@@ -363,12 +398,18 @@ impl Effects<'_, '_, '_> {
             _ => true,
         };
         for argument in call.arguments.args.iter().take(if changes { usize::MAX } else { 0 }) {
-            self.part(argument, false);
+            self.change(argument, false);
         }
     }
 
-    /// A part of what stands under a name is changed, or set.
-    fn part(&mut self, expr: &Expr, is_set: bool) {
+    fn change(&mut self, expr: &Expr, is_set: bool) {
+        if let Some(part) = self.part(expr, is_set) {
+            self.found.change(part);
+        }
+    }
+
+    /// The part of what stands under a name that is changed, or set.
+    fn part(&self, expr: &Expr, is_set: bool) -> Option<Changed> {
         let (mut expr, mut attributes) = (expr, Vec::new());
         let name = loop {
             expr = match expr {
@@ -380,10 +421,10 @@ impl Effects<'_, '_, '_> {
                 Expr::Call(call) => match (call.func.as_ref(), &*call.arguments.args) {
                     (Expr::Name(name), [of]) if &name.id == "type" => of,
                     (Expr::Attribute(_), _) => &call.func,
-                    _ => return,
+                    _ => return None,
                 },
                 Expr::Name(name) => break &name.id,
-                _ => return,
+                _ => return None,
             }
         };
         let mut next = || loop {
@@ -395,16 +436,15 @@ impl Effects<'_, '_, '_> {
         if self.local.local.contains(name) {
             let inner = Inner { name: name.clone(), attribute: next(), is_set: false };
             let is_set = is_set && attributes.is_empty();
-            self.found.inner.insert(Inner { is_set, ..inner });
-            return;
+            return Some(Changed::Inner(Inner { is_set, ..inner }));
         }
         let mut target = self.purity.resolver.resolve(self.home, name);
         while let Some(Target::Module(module)) = &target {
-            let Some(attribute) = next() else { return };
-            target = self.purity.resolver.attribute(module, &attribute);
+            target = self.purity.resolver.attribute(module, &next()?);
         }
-        if let Some(Target::Own(home, own)) = target {
-            self.found.parts.insert(((home, own), next()));
+        match target? {
+            Target::Own(home, own) => Some(Changed::Part(((home, own), next()))),
+            _ => None,
         }
     }
 
@@ -412,11 +452,11 @@ impl Effects<'_, '_, '_> {
         match target {
             Expr::Attribute(attribute) => {
                 self.base(&attribute.value);
-                self.part(target, true);
+                self.change(target, true);
             }
             Expr::Subscript(subscript) => {
                 self.base(&subscript.value);
-                self.part(&subscript.value, false);
+                self.change(&subscript.value, false);
             }
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.store(element)),
             _ => {}

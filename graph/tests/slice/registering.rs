@@ -98,6 +98,8 @@ class Table:
     def note(self, name):
         self.held.append(name)
         return name
+    def pop(self):
+        return self.held.pop()
     def ask(self, name):
         self.asked += 1
         return name
@@ -106,10 +108,14 @@ TABLE = Table()
         "
 from .base import TABLE
 level = TABLE.note('level')
+last = TABLE.pop()
 other = TABLE.ask('other')
 ",
         "TABLE.held",
-        "level = TABLE.note('level')",
+        "
+level = TABLE.note('level')
+last = TABLE.pop()
+",
     );
 }
 
