@@ -556,6 +556,10 @@ fn what_tests_change_outside_is_kept_where_the_gist_uses_the_same_module() {
 +random.seed(1)
 +logging.disable(10)
 +setlocale(0)
++with numpy.errstate() as state:
++    state.note(1)
++with logging.scope() as other:
++    other.note(2)
 +xs = [1]
 +def test_f():
 *    assert work() and xs and numpy.random.rand()
@@ -574,6 +578,8 @@ external numpy.linalg
  numpy.random.seed(1)
  numpy.ndarray.sort(1)
  random.seed(1)
+ with numpy.errstate() as state:
+     state.note(1)
  xs = [1]
  def test_f():
      assert work() and xs and numpy.random.rand()

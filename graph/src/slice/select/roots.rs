@@ -291,6 +291,9 @@ impl Search<'_, '_> {
         }
         let mut expr = match stmt {
             Stmt::Expr(expr) => expr.value.as_call_expr()?.func.as_ref(),
+            Stmt::With(with) => {
+                with.items.iter().find_map(|item| item.context_expr.as_call_expr())?.func.as_ref()
+            }
             _ => return None,
         };
         let mut attributes: Vec<&Name> = Vec::new();
@@ -354,7 +357,10 @@ impl Search<'_, '_> {
             Stmt::AugAssign(assign) => self.target_changes(id, &assign.target, globals),
             Stmt::AnnAssign(assign) => self.target_changes(id, &assign.target, globals),
             Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::With(_) => {
-                let mut all = true;
+                // What is entered may do anything, and what is done to it as well.
+                let mut all = !stmt.as_with_stmt().is_some_and(|with| {
+                    with.items.iter().any(|item| item.context_expr.is_call_expr())
+                });
                 scope::for_each_block(stmt, |block| {
                     for stmt in block {
                         all &= self.collect_changes(id, stmt, globals);
