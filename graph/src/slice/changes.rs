@@ -2,11 +2,12 @@
 //!
 //! Decided by analysis of the statements that ran in it, and in the functions that it calls.
 
-use ruff_python_ast::{
-    Expr, ExprAttribute, ExprCall, Stmt, StmtFunctionDef,
-    name::Name,
-    visitor::{Visitor, walk_expr, walk_stmt},
-};
+mod effects;
+
+use std::rc::Rc;
+
+use effects::Effects;
+use ruff_python_ast::{Stmt, StmtFunctionDef, name::Name};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
@@ -14,11 +15,7 @@ use super::{
     inner::executed,
     purity::{DEPTH, Purity},
 };
-use crate::{
-    module::{ModuleId, Modules},
-    resolve::Target,
-    scope,
-};
+use crate::module::{ModuleId, Modules};
 
 /// How a function is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,18 +88,29 @@ pub(crate) struct Changes {
     pub(crate) parts: FxHashSet<Part>,
     /// Which parts of what it has under local names.
     pub(crate) inner: FxHashSet<Inner>,
+    /// The same, and what methods change that it calls of that: attributes by the local name, or all of it.
+    pub(crate) given: FxHashSet<(Name, Option<Name>)>,
     /// Methods that it calls of that.
     pub(crate) methods: FxHashSet<Name>,
+    /// Local names that it calls.
+    pub(crate) called: FxHashSet<Name>,
+    /// What is called and is no function: classes, and globals that hold something.
+    pub(crate) made: FxHashSet<(ModuleId, Name)>,
     /// The functions that do so.
     pub(crate) through: Vec<(ModuleId, TextRange)>,
     /// Whether everything that is called could be followed.
     pub(crate) told: bool,
 }
 
+/// The part of a global, or of what stands under a local name.
+#[derive(Debug, Clone)]
 enum Changed {
     Part(Part),
     Inner(Inner),
 }
+
+/// What methods of a name change of their objects: attributes, or all of it; and the methods that do so.
+pub(crate) type OfObject = (FxHashSet<Option<Name>>, Vec<(ModuleId, TextRange)>);
 
 impl Changes {
     fn change(&mut self, changed: Changed) {
@@ -160,9 +168,9 @@ impl<'a> Purity<'a, '_> {
         let asked = |method: &Name| self.changes_receiver(method);
         for (global, method) in effects.of_globals {
             if asked(&method) {
-                let (attributes, through) = self.changed_by(&method);
-                found.parts.extend(attributes.into_iter().map(|one| (global.clone(), one)));
-                found.through.extend(through);
+                let changed = self.changed_by(&method);
+                found.parts.extend(changed.0.iter().map(|one| (global.clone(), one.clone())));
+                found.through.extend(&changed.1);
                 found.asked.insert(global);
             }
         }
@@ -175,7 +183,9 @@ impl<'a> Purity<'a, '_> {
         found.parts.extend(own.parts);
         found.through.push((home, function.range()));
         if depth == 0 {
+            found.given = self.given(&own.inner, &effects.of_locals);
             found.inner = own.inner;
+            found.called = own.called;
             found.methods = effects.of_locals.iter().map(|(_, method)| method.clone()).collect();
             let local = effects.of_locals.into_iter().filter(|(_, method)| asked(method));
             found.parameters = own.parameters;
@@ -186,14 +196,66 @@ impl<'a> Purity<'a, '_> {
         // What becomes of their results is not followed.
         let inner = CallKind { again: CallKind::OFTEN, ..call };
         let mut told = true;
-        for (home, name) in calls {
-            // A class or a value that is called: only functions can be followed.
-            let followed = self.function(home, &name).is_some_and(|function| {
-                self.changes_of((home, function), inner, found, seen, depth + 1)
-            });
-            told &= followed || depth > 0;
+        for call in calls {
+            let (home, name) = call.callee;
+            // A class or a value that is called: only functions can be followed here.
+            let Some(function) = self.function(home, &name) else {
+                told &= depth > 0 || !call.is_named;
+                found.made.insert((home, name));
+                continue;
+            };
+            self.change_given((home, function), &call.given, inner, found, depth);
+            let followed = self.changes_of((home, function), inner, found, seen, depth + 1);
+            told &= followed || depth > 0 || !call.is_named;
         }
         told
+    }
+
+    /// What is changed of what stands under local names, the methods included that are called of these.
+    fn given(
+        &self,
+        inner: &FxHashSet<Inner>,
+        of_locals: &[(Name, Name)],
+    ) -> FxHashSet<(Name, Option<Name>)> {
+        let mut given: FxHashSet<_> =
+            inner.iter().map(|one| (one.name.clone(), one.attribute.clone())).collect();
+        for (name, method) in of_locals.iter().filter(|(_, method)| self.changes_receiver(method)) {
+            let changed = self.changed_by(method);
+            given.extend(changed.0.iter().map(|one| (name.clone(), one.clone())));
+        }
+        given
+    }
+
+    /// What a function changes of what it is given.
+    fn change_given(
+        &self,
+        (home, function): (ModuleId, &StmtFunctionDef),
+        given: &[Option<Changed>],
+        call: CallKind,
+        found: &mut Changes,
+        depth: u32,
+    ) {
+        if given.iter().all(Option::is_none) {
+            return;
+        }
+        let effects = self.effects(home, function, call);
+        let changes = self.given(&effects.found.inner, &effects.of_locals);
+        let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
+        for (parameter, given) in parameters.zip(given) {
+            for (_, attribute) in changes.iter().filter(|(name, _)| name == parameter) {
+                match given {
+                    Some(Changed::Part((global, held))) => {
+                        let held = held.clone().or(attribute.clone());
+                        found.parts.insert((global.clone(), held));
+                    }
+                    Some(Changed::Inner(inner)) if depth == 0 => {
+                        let held = inner.attribute.clone().or(attribute.clone());
+                        found.given.insert((inner.name.clone(), held));
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// What a function changes itself.
@@ -203,20 +265,7 @@ impl<'a> Purity<'a, '_> {
         function: &StmtFunctionDef,
         call: CallKind,
     ) -> Effects<'_, 'a, '_> {
-        let mut effects = Effects {
-            purity: self,
-            home,
-            found: Changes::default(),
-            calls: Vec::new(),
-            of_locals: Vec::new(),
-            of_globals: Vec::new(),
-            of_parts: Vec::new(),
-            local: scope::bound(&function.body),
-        };
-        effects
-            .local
-            .local
-            .extend(function.parameters.iter().map(|parameter| parameter.name().id.clone()));
+        let mut effects = Effects::new(self, home, function);
         let source = self.resolver.modules().get(home).syntax.source();
         let ran = &self.ran[home.0 as usize];
         let ran = |stmt: &Stmt, early: bool| match early {
@@ -227,14 +276,21 @@ impl<'a> Purity<'a, '_> {
         let decorated = !function.decorator_list.is_empty();
         let kind = if decorated { CallKind { again: CallKind::OFTEN, ..call } } else { call };
         executed(&function.body, kind, &ran, &mut |stmt| effects.statement(stmt));
+        effects.follow_aliases();
         effects
     }
 
-    /// What methods of a name change of their objects: attributes, or all of it. And the methods that do so.
-    pub(crate) fn changed_by(
-        &self,
-        method: &Name,
-    ) -> (FxHashSet<Option<Name>>, Vec<(ModuleId, TextRange)>) {
+    /// What methods of a name change of their objects, and of those that they call of these.
+    pub(crate) fn changed_by(&self, name: &Name) -> Rc<OfObject> {
+        if let Some(known) = self.changed.borrow().get(name) {
+            return Rc::clone(known);
+        }
+        let found = Rc::new(self.follow_changed(name));
+        self.changed.borrow_mut().insert(name.clone(), Rc::clone(&found));
+        found
+    }
+
+    fn follow_changed(&self, method: &Name) -> OfObject {
         let (mut found, mut through) = (FxHashSet::default(), Vec::new());
         let (mut pending, mut seen) = (vec![method.clone()], FxHashSet::default());
         while let Some(method) = pending.pop() {
@@ -280,6 +336,9 @@ impl<'a> Purity<'a, '_> {
             }
             changing |= CHANGING_METHODS.binary_search(&method.as_str()).is_ok();
             for &(home, function) in self.entered.get(method.as_str()).into_iter().flatten() {
+                if changing {
+                    break;
+                }
                 let Some(own) = function.parameters.iter().next() else { continue };
                 let own = &own.name().id;
                 let effects = self.effects(home, function, CallKind::ANY);
@@ -290,216 +349,6 @@ impl<'a> Purity<'a, '_> {
         }
         self.changing.borrow_mut().insert(method.clone(), changing);
         changing
-    }
-}
-
-/// Collects what executed statements change.
-struct Effects<'e, 'a, 'r> {
-    purity: &'e Purity<'a, 'r>,
-    home: ModuleId,
-    found: Changes,
-    calls: Vec<(ModuleId, Name)>,
-    /// Methods that are called for what they return, and the local or global name they are called on.
-    of_locals: Vec<(Name, Name)>,
-    of_globals: Vec<((ModuleId, Name), Name)>,
-    /// The same of what their attributes hold.
-    of_parts: Vec<(Changed, Name)>,
-    local: scope::Bound,
-}
-
-impl Effects<'_, '_, '_> {
-    fn statement(&mut self, stmt: &Stmt) {
-        match stmt {
-            Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.store(target)),
-            Stmt::AugAssign(assign) => self.store(&assign.target),
-            Stmt::AnnAssign(assign) => self.store(&assign.target),
-            Stmt::Delete(delete) => delete.targets.iter().for_each(|target| self.store(target)),
-            Stmt::Expr(expr) => {
-                if let Expr::Call(call) = expr.value.as_ref() {
-                    if let Expr::Attribute(method) = call.func.as_ref() {
-                        self.base(&method.value);
-                        self.part_of_receiver(method);
-                    }
-                    // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
-                    call.arguments.args.iter().for_each(|argument| self.base(argument));
-                    self.parts_given(call);
-                }
-            }
-            Stmt::Global(global) => {
-                self.found
-                    .stored
-                    .extend(global.names.iter().map(|name| (self.home, name.id.clone())));
-                let own = global.names.iter().map(|name| ((self.home, name.id.clone()), None));
-                self.found.parts.extend(own);
-            }
-            _ => {}
-        }
-        let mut calls = Calls::default();
-        if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-            walk_stmt(&mut calls, stmt);
-        }
-        for method in calls.methods {
-            self.ask(method);
-        }
-        for name in calls.found {
-            if !self.local.local.contains(&name)
-                && let Some(Target::Own(home, name)) =
-                    self.purity.resolver.resolve(self.home, &name)
-            {
-                self.calls.push((home, name));
-            }
-        }
-    }
-
-    /// A method that is called for what it returns may change what it is called on all the same.
-    fn ask(&mut self, method: &ExprAttribute) {
-        let mut base = method.value.as_ref();
-        while let Expr::Attribute(attribute) = base {
-            base = &attribute.value;
-        }
-        let Expr::Name(name) = base else { return };
-        if !method.value.is_name_expr()
-            && let Some(part) = self.part(&method.value, false)
-        {
-            self.of_parts.push((part, method.attr.id.clone()));
-        }
-        let method = method.attr.id.clone();
-        if self.local.local.contains(&name.id) {
-            self.of_locals.push((name.id.clone(), method));
-        } else if let Some(Target::Own(home, own)) =
-            self.purity.resolver.resolve(self.home, &name.id)
-        {
-            self.of_globals.push(((home, own), method));
-        }
-    }
-
-    /// What is called for its effect changes more of a name than that, or what its methods do.
-    fn part_of_receiver(&mut self, method: &ExprAttribute) {
-        let of_global = match method.value.as_ref() {
-            Expr::Name(name) => {
-                !self.local.local.contains(&name.id)
-                    && !self.purity.entered.contains_key(method.attr.as_str())
-            }
-            _ => true,
-        };
-        if of_global {
-            self.change(&method.value, false);
-        }
-    }
-
-    /// What a call for its effect is given.
-    fn parts_given(&mut self, call: &ExprCall) {
-        let changes = match call.func.as_ref() {
-            Expr::Name(name) => match self.purity.resolver.resolve(self.home, &name.id) {
-                Some(Target::Own(..)) => true,
-                _ => matches!(name.id.as_str(), "setattr" | "delattr"),
-            },
-            Expr::Attribute(_) => false,
-            _ => true,
-        };
-        for argument in call.arguments.args.iter().take(if changes { usize::MAX } else { 0 }) {
-            self.change(argument, false);
-        }
-    }
-
-    fn change(&mut self, expr: &Expr, is_set: bool) {
-        if let Some(part) = self.part(expr, is_set) {
-            self.found.change(part);
-        }
-    }
-
-    /// The part of what stands under a name that is changed, or set.
-    fn part(&self, expr: &Expr, is_set: bool) -> Option<Changed> {
-        let (mut expr, mut attributes) = (expr, Vec::new());
-        let name = loop {
-            expr = match expr {
-                Expr::Attribute(attribute) => {
-                    attributes.push(&attribute.attr.id);
-                    &attribute.value
-                }
-                Expr::Subscript(subscript) => &subscript.value,
-                Expr::Call(call) => match (call.func.as_ref(), &*call.arguments.args) {
-                    (Expr::Name(name), [of]) if &name.id == "type" => of,
-                    (Expr::Attribute(_), _) => &call.func,
-                    _ => return None,
-                },
-                Expr::Name(name) => break &name.id,
-                _ => return None,
-            }
-        };
-        let mut next = || loop {
-            match attributes.pop() {
-                Some(attribute) if attribute == "__class__" => {}
-                other => return other.cloned(),
-            }
-        };
-        if self.local.local.contains(name) {
-            let inner = Inner { name: name.clone(), attribute: next(), is_set: false };
-            let is_set = is_set && attributes.is_empty();
-            return Some(Changed::Inner(Inner { is_set, ..inner }));
-        }
-        let mut target = self.purity.resolver.resolve(self.home, name);
-        while let Some(Target::Module(module)) = &target {
-            target = self.purity.resolver.attribute(module, &next()?);
-        }
-        match target? {
-            Target::Own(home, own) => Some(Changed::Part(((home, own), next()))),
-            _ => None,
-        }
-    }
-
-    fn store(&mut self, target: &Expr) {
-        match target {
-            Expr::Attribute(attribute) => {
-                self.base(&attribute.value);
-                self.change(target, true);
-            }
-            Expr::Subscript(subscript) => {
-                self.base(&subscript.value);
-                self.change(&subscript.value, false);
-            }
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.store(element)),
-            _ => {}
-        }
-    }
-
-    fn base(&mut self, mut expr: &Expr) {
-        loop {
-            match expr {
-                Expr::Attribute(attribute) => expr = &attribute.value,
-                Expr::Subscript(subscript) => expr = &subscript.value,
-                Expr::Call(call) => expr = &call.func,
-                Expr::Name(name) => {
-                    if self.local.local.contains(&name.id) {
-                        self.found.parameters.insert(name.id.clone());
-                    } else if let Some(home) = self.purity.resolver.home(self.home, &name.id) {
-                        self.found.stored.insert(home);
-                    }
-                    return;
-                }
-                _ => return,
-            }
-        }
-    }
-}
-
-#[derive(Default)]
-struct Calls<'v> {
-    found: Vec<Name>,
-    methods: Vec<&'v ExprAttribute>,
-}
-
-impl<'v> Visitor<'v> for Calls<'v> {
-    fn visit_stmt(&mut self, _: &'v Stmt) {}
-    fn visit_expr(&mut self, expr: &'v Expr) {
-        if let Expr::Call(call) = expr {
-            match call.func.as_ref() {
-                Expr::Name(name) => self.found.push(name.id.clone()),
-                Expr::Attribute(method) => self.methods.push(method),
-                _ => {}
-            }
-        }
-        walk_expr(self, expr);
     }
 }
 

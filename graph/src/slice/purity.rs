@@ -13,7 +13,7 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::{prune::own_yields, ran::Ran, setters::Classes};
+use super::{changes::OfObject, prune::own_yields, ran::Ran, setters::Classes};
 use crate::{
     module::{ModuleId, Modules},
     resolve::{Resolver, Target},
@@ -204,6 +204,8 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) generates: bool,
     /// Whether methods change what they are called on, by name.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
+    /// What they change of that.
+    pub(super) changed: RefCell<FxHashMap<Name, Rc<OfObject>>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
     /// Classes that calls give attributes to, by what is called.
     pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<Classes>>>,
@@ -224,8 +226,8 @@ impl<'a, 'r> Purity<'a, 'r> {
         let mut functions = entered.values().flatten().map(|(_, function)| function);
         let generates =
             functions.any(|one| one.decorator_list.is_empty() && !own_yields(&one.body).is_empty());
-        let (changing, judged, set) = Default::default();
-        Self { resolver, ran, entered, generates, changing, judged, set }
+        let (changing, changed, judged, set) = Default::default();
+        Self { resolver, ran, entered, generates, changing, changed, judged, set }
     }
 
     /// Whether evaluating an expression of a module changes nothing.

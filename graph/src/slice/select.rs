@@ -4,7 +4,9 @@
 //! It chooses; it does not name, order or cut.
 
 mod decorators;
+mod evaluated;
 mod exports;
+mod family;
 mod namespaces;
 mod refer;
 mod registering;
@@ -12,7 +14,7 @@ mod roots;
 mod strings;
 mod stubs;
 
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::{Ranged, TextRange};
@@ -20,6 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
 pub(crate) use namespaces::goes_through_globals;
+use registering::{Left, Making};
 use strings::fills_templates;
 
 use super::{
@@ -175,6 +178,7 @@ pub(crate) fn select<'a>(
             dotted_strings: FxHashSet::default(),
             generated: FxHashSet::default(),
             class_locals: FxHashSet::default(),
+            made: RefCell::default(),
             asking: FxHashSet::default(),
             exports_shown: false,
             modules_shown: false,
@@ -304,6 +308,8 @@ struct Search<'a, 's> {
     /// Names in code that comes from no file.
     generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
+    /// What making an object of a class leaves elsewhere.
+    made: RefCell<FxHashMap<Making, Rc<Left>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
     /// Whether kept code reads `__all__` of an object that may be any module.

@@ -275,3 +275,247 @@ class Two:
 ",
     );
 }
+
+#[test]
+fn by_whatever_way_to_the_table() {
+    for (makes, notes, reads) in WAYS {
+        let (_, kept) = notes.split_once('\n').expect("an import");
+        check_noted(makes, notes, reads, kept);
+    }
+}
+
+/// What makes something, what notes it by that, all of which is kept, and how it is read.
+const WAYS: &[(&str, &str, &str)] = &[
+    // By a function that makes it.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)\ndef option(name):\n    return Option(name)",
+        "from .base import option\nlevel = option('level')",
+        "ALL",
+    ),
+    // Under another name.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        known = ALL\n        known.append(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "ALL",
+    ),
+    // As a default.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name, into=ALL):\n        into.append(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "ALL",
+    ),
+    // Given to a function.
+    (
+        "ALL = []\ndef add(into, what):\n    into.append(what)\nclass Option:\n    def __init__(self, name):\n        add(ALL, self)",
+        "from .base import Option\nlevel = Option('level')",
+        "ALL",
+    ),
+    // Classes that a function makes.
+    (
+        "class Base:\n    kinds = []\n    def __init_subclass__(cls):\n        Base.kinds.append(cls)\ndef make(name):\n    class New(Base):\n        pass\n    return New",
+        "from .base import make\nOne = make('One')",
+        "Base.kinds",
+    ),
+    // By `type`.
+    (
+        "class Base:\n    kinds = []\n    def __init_subclass__(cls):\n        cls.kinds.append(cls)",
+        "from .base import Base\nOne = type('One', (Base,), {})",
+        "Base.kinds",
+    ),
+    // By `map`.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)",
+        "from .base import Option\nlevels = list(map(Option, 'ab'))",
+        "ALL",
+    ),
+    // In a comprehension.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)",
+        "from .base import Option\nlevels = [Option(name) for name in 'ab']",
+        "ALL",
+    ),
+    // Setdefault chain.
+    (
+        "ALL = {}\nclass Option:\n    def __init__(self, name):\n        ALL.setdefault(name, []).append(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "ALL",
+    ),
+    // Class of self.
+    (
+        "class Option:\n    known = []\n    def __init__(self, name):\n        self.__class__.known.append(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "Option.known",
+    ),
+    // A function that gives the table.
+    (
+        "ALL = []\ndef table():\n    return ALL\nclass Option:\n    def __init__(self, name):\n        table().append(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "ALL",
+    ),
+    // Registry object via method that adds.
+    (
+        "class Table:\n    def __init__(self):\n        self.held = []\n    def note(self, what):\n        self.held.append(what)\nTABLE = Table()\nclass Option:\n    def __init__(self, name):\n        TABLE.note(self)",
+        "from .base import Option\nlevel = Option('level')",
+        "TABLE.held",
+    ),
+    // Class decorator of a method of a registry.
+    (
+        "class Table:\n    def __init__(self):\n        self.held = []\n    def note(self, what):\n        self.held.append(what)\n        return what\nTABLE = Table()",
+        "from .base import TABLE\n@TABLE.note\nclass One:\n    pass",
+        "TABLE.held",
+    ),
+    // Decorator with arguments.
+    (
+        "TABLE = {}\ndef note(name):\n    def inner(what):\n        TABLE[name] = what\n        return what\n    return inner",
+        "from .base import note\n@note('one')\nclass One:\n    pass",
+        "TABLE",
+    ),
+    // Partial.
+    (
+        "import functools\nALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)\noption = functools.partial(Option, 'x')",
+        "from .base import option\nlevel = option()",
+        "ALL",
+    ),
+    // Lambda.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)\noption = lambda name: Option(name)",
+        "from .base import option\nlevel = option('a')",
+        "ALL",
+    ),
+    // Class method as constructor.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        ALL.append(self)\n    @classmethod\n    def named(cls, name):\n        return cls(name)",
+        "from .base import Option\nlevel = Option.named('a')",
+        "ALL",
+    ),
+    // Class method that notes.
+    (
+        "class Option:\n    known = []\n    @classmethod\n    def note(cls, name):\n        cls.known.append(name)\n        return name",
+        "from .base import Option\nlevel = Option.note('a')",
+        "Option.known",
+    ),
+    // For loop in function given.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        for table in (ALL,):\n            table.append(self)",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    // Metaclass __call__.
+    (
+        "ALL = []\nclass Meta(type):\n    def __call__(cls, *args):\n        one = super().__call__(*args)\n        ALL.append(one)\n        return one\nclass Option(metaclass=Meta):\n    pass",
+        "from .base import Option\nlevel = Option()",
+        "ALL",
+    ),
+    // Helper method.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        self.enter()\n    def enter(self):\n        ALL.append(self)",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    // Function that changes and returns.
+    (
+        "ALL = []\ndef new(name):\n    ALL.append(name)\n    return name",
+        "from .base import new\nlevel = new('a')",
+        "ALL",
+    ),
+    // Method_given on instance attribute.
+    (
+        "ALL = {}\nclass Option:\n    def __init__(self, name):\n        self.table = ALL\n        self.table[name] = self",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    // Augmented global.
+    (
+        "ALL = ()\nclass Option:\n    def __init__(self, name):\n        global ALL\n        ALL += (self,)",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    // List comprehension effect.
+    (
+        "ALL = []\ndef note(name):\n    def inner(what):\n        ALL.append(what)\n        return what\n    return inner",
+        "from .base import note\nOne = note('x')(str)",
+        "ALL",
+    ),
+    // Decorator that is an object of a class.
+    (
+        "class note:\n    known = []\n    def __init__(self, what):\n        self.known.append(what)",
+        "from .base import note\n@note\ndef one():\n    pass",
+        "note.known",
+    ),
+    // Subclass via __subclasses__ of method.
+    (
+        "class Base:\n    @classmethod\n    def all(cls):\n        return cls.__subclasses__()",
+        "from .base import Base\nclass One(Base):\n    pass",
+        "Base.all()",
+    ),
+    // Decorator object __call__.
+    (
+        "class Note:\n    def __init__(self):\n        self.known = []\n    def __call__(self, what):\n        self.known.append(what)\n        return what\nnote = Note()",
+        "from .base import note\n@note\ndef one():\n    pass",
+        "note.known",
+    ),
+    // Call of object.
+    (
+        "class Note:\n    def __init__(self):\n        self.known = []\n    def __call__(self, what):\n        self.known.append(what)\n        return what\nnote = Note()",
+        "from .base import note\none = note('a')",
+        "note.known",
+    ),
+    // Attribute of an object given.
+    (
+        "class Table:\n    def __init__(self):\n        self.held = []\nTABLE = Table()\nclass Option:\n    def __init__(self, table):\n        table.held.append(self)",
+        "from .base import Option, TABLE\nlevel = Option(TABLE)",
+        "TABLE.held",
+    ),
+    // List given.
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, table):\n        table.append(self)",
+        "from .base import Option, ALL\nlevel = Option(ALL)",
+        "ALL",
+    ),
+    // Setattr on class.
+    (
+        "class Base:\n    pass\ndef give(kind, name, value):\n    setattr(kind, name, value)\n    return value",
+        "from .base import Base, give\nlevel = give(Base, 'one', 1)",
+        "Base.one",
+    ),
+    (
+        "class Meta(type):\n    known = []\n    def __init__(cls, *args):\n        cls.known.append(cls)\ndef add_meta(meta):\n    def inner(cls):\n        return meta(cls.__name__, cls.__bases__, {})\n    return inner",
+        "from .base import Meta, add_meta\n@add_meta(Meta)\nclass One:\n    pass",
+        "Meta.known",
+    ),
+    (
+        "import dataclasses\nALL = []\n@dataclasses.dataclass\nclass Option:\n    name: str\n    def __post_init__(self):\n        ALL.append(self)",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, name):\n        self.name = name\n    def enter(self):\n        ALL.append(self)\n        return self",
+        "from .base import Option\nlevel = Option('a').enter()",
+        "ALL",
+    ),
+    (
+        "ALL = []\nclass Option:\n    def __init__(self, items):\n        self.items = items\n        self.items.append(self)",
+        "from .base import Option, ALL\nlevel = Option(ALL)",
+        "ALL",
+    ),
+    (
+        "ALL = []\nclass Mixin:\n    def __init__(self, name):\n        super().__init__()\n        ALL.append(self)\nclass Option(Mixin, dict):\n    pass",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+    (
+        "ALL = []\ndef add(into, what):\n    into.append(what)\n    return what\ndef new(name):\n    return add(ALL, name)",
+        "from .base import new\nlevel = new('a')",
+        "ALL",
+    ),
+    (
+        "ALL = []\nclass Option:\n    @staticmethod\n    def note(name):\n        ALL.append(name)\n        return name",
+        "from .base import Option\nlevel = Option.note('a')",
+        "ALL",
+    ),
+    (
+        "class Table(dict):\n    def __missing__(self, key):\n        self[key] = []\n        return self[key]\nALL = Table()\nclass Option:\n    def __init__(self, name):\n        ALL[name].append(self)",
+        "from .base import Option\nlevel = Option('a')",
+        "ALL",
+    ),
+];

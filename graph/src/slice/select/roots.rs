@@ -5,7 +5,10 @@
 use std::rc::Rc;
 
 use super::{
-    super::{changes::CallKind, setters::Classes},
+    super::{
+        changes::{CallKind, Part},
+        setters::Classes,
+    },
     *,
 };
 use crate::trace::Fixture;
@@ -394,38 +397,41 @@ impl Search<'_, '_> {
     pub(super) fn base(
         &self,
         id: UnitId,
-        mut expr: &Expr,
+        expr: &Expr,
         globals: &mut Vec<(ModuleId, Name)>,
     ) -> bool {
+        let part = self.part(id, expr);
+        globals.extend(part.iter().map(|part| part.0.clone()));
+        part.is_some()
+    }
+
+    /// The part of a global that an expression is, or is found in.
+    pub(super) fn part(&self, id: UnitId, mut expr: &Expr) -> Option<Part> {
         let mut attributes: Vec<&Name> = Vec::new();
-        loop {
-            match expr {
+        let name = loop {
+            expr = match expr {
                 Expr::Attribute(attribute) => {
                     attributes.push(&attribute.attr.id);
-                    expr = &attribute.value;
+                    &attribute.value
                 }
                 Expr::Subscript(subscript) => {
                     attributes.clear();
-                    expr = &subscript.value;
+                    &subscript.value
                 }
-                Expr::Name(name) => {
-                    let program = self.program();
-                    let mut target = program.target(id, &name.id, false);
-                    while let Some(Target::Module(module)) = &target
-                        && let Some(attribute) = attributes.pop()
-                    {
-                        target = program.resolver.attribute(module, attribute);
-                    }
-                    return match target {
-                        Some(Target::Own(home, own)) => {
-                            globals.push((home, own));
-                            true
-                        }
-                        _ => false,
-                    };
-                }
-                _ => return false,
+                Expr::Name(name) => break &name.id,
+                _ => return None,
             }
+        };
+        let program = self.program();
+        let mut target = program.target(id, name, false);
+        while let Some(Target::Module(module)) = &target
+            && let Some(attribute) = attributes.pop()
+        {
+            target = program.resolver.attribute(module, attribute);
+        }
+        match target {
+            Some(Target::Own(home, own)) => Some(((home, own), attributes.pop().cloned())),
+            _ => None,
         }
     }
 }
