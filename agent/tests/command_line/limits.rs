@@ -345,3 +345,50 @@ def test_load():
 ";
     check(LISTED, "tests/test_load.py", &Faithful("class Circle(Shape):\n"));
 }
+
+#[test]
+fn what_the_package_runs_tests_by_goes_on_running_them() {
+    // No outcome tells that a condition went which calls the test: it passes all the more.
+    const RUNNER: &str = "\
+#- pkg/__init__.py
+import unittest
+
+class RunTest:
+    def __init__(self, case):
+        self.case = case
+        self.caught = object()
+    def run(self, result):
+        result.startTest(self.case)
+        failed = False
+        try:
+            if self.caught == self._run_user(self.case._method()):
+                failed = True
+        finally:
+            if not failed:
+                result.addSuccess(self.case)
+            result.stopTest(self.case)
+        return result
+    def _run_user(self, function):
+        try:
+            return function()
+        except Exception:
+            return self.caught
+
+class Case(unittest.TestCase):
+    def _method(self):
+        return getattr(self, self._testMethodName)
+    def run(self, result=None):
+        return RunTest(self).run(result)
+
+def double(value):
+    return value * 2
+#- tests/test_double.py
+from pkg import Case, double
+
+class TestDouble(Case):
+    def test_double(self):
+        self.assertEqual(double(1), 2)
+";
+    let condition = "if self.caught == self._run_user(self.case._method()):";
+    check(RUNNER, "tests/test_double.py", &Faithful(condition));
+}

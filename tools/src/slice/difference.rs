@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use graph::Place;
 use serde::{Deserialize, Serialize};
 
 use super::printed::printed;
@@ -36,6 +37,8 @@ pub enum What {
     Exception,
     /// What was printed or logged.
     Output,
+    /// What a test, or what helps it, does.
+    Skipped,
 }
 
 /// The first way in which a gist's run differs from the original's.
@@ -58,6 +61,12 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// A line of the tests that does not run in the gist.
+    pub(crate) fn skipped(place: &Place) -> Self {
+        let line = format!("line {} of {} runs", place.line, place.path);
+        found(What::Skipped, None, &line, "it does not", None)
+    }
+
     /// Whether only texts differ, which may vary from run to run.
     pub(crate) fn is_of_text(&self) -> bool {
         matches!(self.what, What::Output | What::Exception)

@@ -18,7 +18,9 @@ use std::{
     sync::Arc,
 };
 
-use graph::{Adjustments, Gist, Origin, Plan, SliceError, Sliceable, Source, SourceError, Trace};
+use graph::{
+    Adjustments, Gist, Origin, Place, Plan, SliceError, Sliceable, Source, SourceError, Trace,
+};
 use serde::{Deserialize, Serialize};
 
 pub use advise::{Attempt, advise};
@@ -49,6 +51,8 @@ pub struct Slicer {
     trace: Arc<Trace>,
     tests: Vec<(String, Vec<String>)>,
     gist_path: String,
+    /// Files of the tests, and of what helps them.
+    support: BTreeSet<String>,
     /// By a run of a gist, and by one of that which came of it.
     learned: Vec<Learned>,
     /// What compiled extensions ask of modules: a name, or the module itself where that is empty.
@@ -98,11 +102,13 @@ impl Slicer {
             }
         }
         let sliceable = Sliceable::parse(&trace, sources, &tests, helpers)?;
+        let support = helpers.iter().chain(tests.iter().map(|(path, _)| path)).cloned().collect();
         Ok(Self {
             sliceable,
             trace,
             tests,
             gist_path: gist_path.into(),
+            support,
             learned: Vec::new(),
             needs: Vec::new(),
         })
@@ -167,6 +173,19 @@ impl Slicer {
             }
             _ => false,
         }
+    }
+
+    /// What tests, or what helps them, do no more in a gist that came of the first, as its run shows: what would
+    /// have called it was left out, and no outcome tells.
+    pub(crate) fn skipped(&self, gist: &Gist, learned: &Learned) -> Option<Place> {
+        let [first] = &self.learned[..] else { return None };
+        let ran: HashSet<(&str, u32)> = first.lines().collect();
+        let runs: HashSet<(&str, u32)> = learned.lines().collect();
+        let is_skipped = |line: &(&str, u32)| {
+            self.support.contains(line.0) && ran.contains(line) && !runs.contains(line)
+        };
+        let (path, line) = places(gist).find(is_skipped)?;
+        Some(Place { path: path.to_owned(), line })
     }
 
     /// Whether enough of what the first run executed does nothing in a gist that came of it, as its run shows, for

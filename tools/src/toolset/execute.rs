@@ -14,7 +14,7 @@ use super::{
 use crate::{
     sandbox::Status,
     session::{Findings, Session},
-    slice::{Attempt, Difference, Probed, SliceRequest, What, advise, difference, varies},
+    slice::{Attempt, Difference, Learned, Probed, SliceRequest, What, advise, difference, varies},
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
 
@@ -75,6 +75,9 @@ impl Tool for ExecuteTool {
                 found = difference(&original, Some(&again), &run.execution, &run.raw);
             }
         }
+        if let (None, Some(learned)) = (&found, &run.learned) {
+            found = skipped(&session.findings, learned);
+        }
         let execution = run.execution;
         let difference = found;
         let early = match (&session.findings.slicer, &run.learned) {
@@ -115,6 +118,16 @@ impl Tool for ExecuteTool {
             advice,
         })
     }
+}
+
+/// What a gist lost of the tests for which something of no visible effect was left out.
+fn skipped(findings: &Findings, learned: &Learned) -> Option<Difference> {
+    let Findings { slicer: Some(slicer), gist: Some(gist), request, .. } = findings else {
+        return None;
+    };
+    let is_careful = request.adjustments.impure && request.adjustments.side_effects;
+    let place = slicer.skipped(gist, learned).filter(|_| !is_careful)?;
+    Some(Difference::skipped(&place))
 }
 
 /// The next slice to try, where the slicer wrote the gist.

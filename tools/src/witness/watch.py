@@ -94,8 +94,8 @@ class _Watch:
             frame, steps = frame.f_back, steps + 1
         file = frame.f_code.co_filename if frame is not None else ""
         is_other = file.startswith(self.root) and file not in self.helpers and file not in self.watched
-        is_back = is_other or self.is_loading(frame)
-        row = ["called back" if is_back else "called", code.co_filename[len(self.root) :], code.co_firstlineno]
+        what = "called at load" if self.is_loading(frame) else "called back" if is_other else "called"
+        row = [what, code.co_filename[len(self.root) :], code.co_firstlineno]
         if row not in self.callers and len(self.callers) < _MOST_ROWS:
             self.callers.append(row)
 
