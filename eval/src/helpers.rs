@@ -289,13 +289,16 @@ impl<'a> Helpers<'a> {
         runs && self.is_held(helper, case)
     }
 
-    /// Whether the package calls nothing of a function back: a gist may leave out of that what changes nothing.
+    /// Whether the package calls nothing of a function back: a gist may leave out of that what changes nothing. Nor
+    /// may it be called for modules alone that a test imports: a gist does that when it is loaded itself.
     fn is_held(&self, helper: &Helper<'_>, case: &WitnessedCase) -> bool {
         let reach = self.trees[helper.path].line(helper.at).reach;
-        let is_back = |(kind, path, line): &(String, String, u32)| {
-            kind == "called back" && path == helper.path && (reach.0..=reach.1).contains(line)
+        let is = |what: &str| {
+            case.values.iter().any(|(kind, path, line)| {
+                kind == what && path == helper.path && (reach.0..=reach.1).contains(line)
+            })
         };
-        !case.values.iter().any(is_back)
+        !is("called back") && (is("called") || !is("called at load"))
     }
 }
 

@@ -34,7 +34,7 @@ pub use aliases::{Part, Places, gist_names, is_part, renamed_parts, without_alia
 use bindings::Bindings;
 use endings::endings;
 pub use hooks::idle_hooks;
-use hooks::{changes_hooks, names_hooks, names_plugins};
+use hooks::{changes_hooks, longer_name, names_hooks, names_plugins};
 pub use mentions::{Mention, Use as Usage, imports, loaded, mentions};
 pub use modules::{TestModules, replaced};
 pub use originals::Originals;
@@ -482,7 +482,8 @@ impl Examiner<'_> {
             let is_new = if is_unit { !(inside && is_original) } else { at_top };
             let hooks = name == "pytest_plugins" && !self.names_plugins(line);
             let hook = name != "pytest_plugins" && is_hook(name);
-            if hooks || hook && is_new && !self.is_module(line) {
+            let is_other = || self.is_module(line) || longer_name(name, self.bindings).is_some();
+            if hooks || hook && is_new && !is_other() {
                 self.add(line, Rule::Tampering, "it defines a hook of pytest");
             } else if name == "pytestmark" {
                 self.add(line, Rule::ChangedSupport, "it marks the tests");

@@ -52,6 +52,9 @@ pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<
             aliases.extend(parts.map(|(_, name, local)| (local, name)));
         }
         let gists = of_gist(syntax.body(), &bindings);
+        let mut stores = Stores { gists: &gists, stored: FxHashSet::default() };
+        syntax.body().iter().for_each(|stmt| stores.visit_stmt(stmt));
+        aliases.retain(|name, _| !stores.stored.contains(name));
         let mut parts = BTreeMap::new();
         if let Some(originals) = originals {
             let names = gists.iter().filter(|name| bindings.once(name).is_some());
@@ -174,6 +177,24 @@ fn parts<'a>(
     })
 }
 
+/// Names that are given something, or nothing any more, by an object that is the gist itself.
+struct Stores<'a, 'g> {
+    gists: &'g FxHashSet<&'a str>,
+    stored: FxHashSet<&'a str>,
+}
+
+impl<'a> Visitor<'a> for Stores<'a, '_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Attribute(node) = expr
+            && node.ctx != ExprContext::Load
+            && node.value.as_name_expr().is_some_and(|name| self.gists.contains(name.id.as_str()))
+        {
+            self.stored.insert(&node.attr);
+        }
+        walk_expr(self, expr);
+    }
+}
+
 struct Finder<'a> {
     bindings: &'a Bindings<'a>,
     aliases: BTreeMap<&'a str, &'a str>,
@@ -223,7 +244,8 @@ impl<'a> Finder<'a> {
             return self.replace(range, name, false);
         }
         // What the gist has by its own object are its globals.
-        if self.places == Places::NamesAndImports && self.is_gist(&node.value) {
+        let asks = node.ctx == ExprContext::Load;
+        if asks && self.places == Places::NamesAndImports && self.is_gist(&node.value) {
             return self.replace(range, name, false);
         }
         let part = self.parts.get(name).copied();
@@ -445,6 +467,21 @@ mod tests {
         ] {
             check(&format!("{head}{line}"), Places::Names, expected);
         }
+    }
+
+    #[test]
+    fn what_is_given_something_else_by_the_object_of_its_module_is_no_alias() {
+        let head = "import sys\nutil = sys.modules.get(__name__)\nKind_util = Kind\n";
+        for (stored, expected) in [
+            ("x = 1", "x = util.Kind"),
+            ("util.Kind_util = Other", "x = util.Kind_util"),
+            ("def f():\n    del util.Kind_util", "x = util.Kind_util"),
+            ("for util.Kind_util in y: pass", "x = util.Kind_util"),
+        ] {
+            let text = format!("{head}{stored}\nx = util.Kind_util");
+            check(&text, Places::NamesAndImports, expected);
+        }
+        check(&format!("{head}util.Kind_util = 1"), Places::NamesAndImports, "util.Kind_util = 1");
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::{Expr, Stmt, StmtAssign};
+use ruff_python_ast::{
+    Expr, Stmt, StmtAssign,
+    visitor::{Visitor, walk_expr},
+};
 
 use super::{
     bindings::Bindings,
@@ -51,11 +54,38 @@ pub(super) fn names_hooks(statement: &str) -> bool {
     statement.contains(PREFIX) || statement.starts_with("vars(") && statement.contains("**")
 }
 
+/// Mentions of modules that the file makes, where their names look like those of hooks.
+struct Modules<'a> {
+    bindings: &'a Bindings<'a>,
+    named: usize,
+}
+
+impl<'v> Visitor<'v> for Modules<'_> {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Name(name) = expr
+            && name.ctx.is_load()
+            && made(&name.id, self.bindings).is_some()
+        {
+            self.named += name.id.matches(PREFIX).count();
+        }
+        walk_expr(self, expr);
+    }
+}
+
 /// Whether a statement speaks of hooks in any other way than by telling an object of a function under its own
-/// name, where that is a module which the file makes.
+/// name, where that is a module which the file makes, by mentioning such modules, or by giving it a longer name.
 pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
-    let [Stmt::Expr(node)] = parsed.suite().as_slice() else { return true };
+    let mut modules = Modules { bindings, named: 0 };
+    parsed.suite().iter().for_each(|stmt| modules.visit_stmt(stmt));
+    if modules.named > 0 && modules.named == statement.matches(PREFIX).count() {
+        return false;
+    }
+    let node = match parsed.suite().as_slice() {
+        [Stmt::Expr(node)] => node,
+        [Stmt::Assign(node)] => return !is_longer(node, bindings),
+        _ => return true,
+    };
     let Expr::Call(call) = node.value.as_ref() else { return true };
     let Some(object) = filled(call) else { return true };
     let is_hidden = call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
@@ -66,10 +96,26 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let told = call.arguments.keywords.iter().filter(|keyword| {
         let (name, value) = (keyword.arg.as_ref(), keyword.value.as_name_expr());
         name.zip(value).is_some_and(|(name, value)| {
-            name.starts_with(PREFIX) && (name.id == value.id || is_late(name, &value.id))
+            let own = longer_name(&value.id, bindings).unwrap_or(&value.id);
+            name.starts_with(PREFIX) && (name.as_str() == own || is_late(name, own))
         })
     });
     statement.matches(PREFIX).count() != 2 * told.count() + own
+}
+
+/// The hook for which a name stands that is longer: a gist with the hooks of two conftests has two of that one.
+/// pytest takes nothing of a test's file for a hook.
+pub(super) fn longer_name<'a>(name: &str, bindings: &Bindings<'a>) -> Option<&'a str> {
+    let hook = bindings.once(name)?.as_name_expr()?.id.as_str();
+    let rest = name.strip_prefix(hook)?;
+    (rest.starts_with('_') && hook.starts_with(PREFIX)).then_some(hook)
+}
+
+/// Whether all that is done is to give a hook its [longer name](longer_name).
+fn is_longer(node: &StmtAssign, bindings: &Bindings<'_>) -> bool {
+    let [Expr::Name(target)] = &node.targets[..] else { return false };
+    let value = node.value.as_name_expr().map(|name| name.id.as_str());
+    value.is_some() && longer_name(&target.id, bindings) == value
 }
 
 /// Whether an object is told of a hook whose time has passed under the name of the next.

@@ -296,3 +296,50 @@ fn what_helped_to_load_a_module_helps_to_load_the_gist() {
         ],
     );
 }
+
+/// A module that the test imports asks what helps the tests, as the test does itself.
+const ASKED_TWICE: Original<'static> = Original {
+    files: &[
+        ("lib.py", "def double(value):\n    return value * 2\n"),
+        ("tests/__init__.py", ""),
+        (
+            "tests/kit.py",
+            "def near(left, right):\n    strict(left, right)\n    return left\n\n\ndef strict(left, right):\n    if left == right:\n        return\n    raise AssertionError(left)\n",
+        ),
+        ("tests/made.py", "from tests.kit import near\n\nMADE = near(1, 1)\n"),
+        (
+            "tests/test_double.py",
+            "from lib import double\nfrom tests.kit import near\n\n\ndef test_double():\n    from tests.made import MADE\n\n    near(double(MADE), 2)\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn what_a_test_asks_of_a_helper_is_done_though_a_module_asks_it_as_well() {
+    let gist = "def near(left, right):\n    strict(left, right)\n    return left\ndef strict(left, right):\n    if left == right:\n        return\n    raise AssertionError(left)\nMADE = near(1, 1)\ndef double(value):\n    return value * 2\ndef test_double():\n    near(double(MADE), 2)\n";
+    const STRICT: &str = "def strict(left, right):\n    if left == right:\n        return\n    raise AssertionError(left)\n";
+    check(
+        &ASKED_TWICE,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "one that checks nothing, once the module is made",
+                edits: &[
+                    WRONG,
+                    (
+                        "MADE = near(1, 1)\n",
+                        "MADE = near(1, 1)\ndef lax(left, right):\n    pass\ndef swap():\n    global strict\n    strict = lax\nswap()\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "one that is left out",
+                edits: &[WRONG, (STRICT, ""), ("    strict(left, right)\n", "")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -181,3 +181,83 @@ fn a_hook_whose_time_has_passed_is_called_next() {
         ],
     );
 }
+
+/// Two conftests with a hook of one name, and a module of the package that has the name of pytest.
+const TWICE: Original<'static> = Original {
+    files: &[
+        ("plugs/__init__.py", ""),
+        ("plugs/pytest.py", "def double(value):\n    return value * 2\n"),
+        (
+            "lib.py",
+            "from plugs import pytest\n\n\ndef doubles(*plugs):\n    return [plug.double(1) for plug in plugs]\n\n\nDOUBLES = doubles(pytest)\n",
+        ),
+        (
+            "conftest.py",
+            "READY = []\n\n\ndef pytest_runtest_setup(item):\n    READY.append(item.name)\n",
+        ),
+        ("tests/__init__.py", ""),
+        (
+            "tests/conftest.py",
+            "import pytest\nfrom conftest import READY\n\n\ndef pytest_runtest_setup(item):\n    READY.append(len(item.name))\n\n\n@pytest.fixture\ndef ready():\n    return READY\n",
+        ),
+        (
+            "tests/test_double.py",
+            "from lib import DOUBLES\n\n\ndef test_double(ready):\n    assert sorted(map(str, ready)) == [\"11\", \"test_double\"]\n    assert DOUBLES == [2]\n",
+        ),
+    ],
+    command: "pytest tests/test_double.py::test_double",
+};
+
+#[test]
+fn hooks_of_two_conftests_and_modules_that_look_like_one() {
+    const FIRST: &str = "vars(conftest).update(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup_conftest)\n";
+    let gist = format!(
+        "import sys\nimport types\nconftest = sys.modules[\"conftest\"] = types.ModuleType(\"conftest\")\nconftest_ = sys.modules[\"tests.conftest\"] = types.ModuleType(\"tests.conftest\")\npytest_pytest = sys.modules[\"plugs.pytest\"] = types.ModuleType(\"plugs.pytest\")\ndef double(value):\n    return value * 2\nvars(pytest_pytest).update(double=double)\ndef doubles(*plugs):\n    return [plug.double(1) for plug in plugs]\nDOUBLES = doubles(pytest_pytest)\nREADY = []\ndef pytest_runtest_setup(item):\n    READY.append(item.name)\npytest_runtest_setup_conftest = pytest_runtest_setup\n{FIRST}import pytest\ndef pytest_runtest_setup(item):\n    READY.append(len(item.name))\n@pytest.fixture\ndef ready():\n    return READY\nvars(conftest_).update(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup)\ndef test_double(ready):\n    assert sorted(map(str, ready)) == [\"11\", \"test_double\"]\n    assert DOUBLES == [2]\npytest_plugins = [\"conftest\", \"tests.conftest\"]\n"
+    );
+    let refused = |what, edits| Case { what, edits, expected: REFUSED };
+    check(
+        &TWICE,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            refused(
+                "another hook under the longer name",
+                &[
+                    WRONG,
+                    (
+                        "pytest_runtest_setup_conftest = pytest_runtest_setup\n",
+                        "def lax(item):\n    item.obj = lambda ready: None\npytest_runtest_setup_conftest = lax\n",
+                    ),
+                ],
+            ),
+            refused(
+                "a longer name that is another hook's",
+                &[
+                    WRONG,
+                    (
+                        "pytest_runtest_setup_conftest = pytest_runtest_setup\n",
+                        "pytest_runtest_setup_conftest = pytest_runtest_setup\ndef pytest_pyfunc(pyfuncitem):\n    return True\npytest_pyfunc_call = pytest_pyfunc\n",
+                    ),
+                    (
+                        "(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup_conftest)",
+                        "(__loader__=__loader__, pytest_runtest_setup=pytest_runtest_setup_conftest, pytest_pyfunc_call=pytest_pyfunc_call)",
+                    ),
+                ],
+            ),
+            refused(
+                "a hook that is given to a module that looks like one",
+                &[
+                    WRONG,
+                    (
+                        "vars(pytest_pytest).update(double=double)\n",
+                        "vars(pytest_pytest).update(double=double)\ndef lax(pyfuncitem):\n    return True\npytest_pytest.pytest_pyfunc_call = lax\n",
+                    ),
+                    (
+                        "\"conftest\", \"tests.conftest\"]",
+                        "\"conftest\", \"tests.conftest\", \"plugs.pytest\"]",
+                    ),
+                ],
+            ),
+        ],
+    );
+}

@@ -417,6 +417,14 @@ fn a_class_of_a_module_is_the_same_under_its_longer_name() {
                 ],
                 expected: REFUSED,
             },
+            Case {
+                what: "another thing by the object of the module",
+                edits: &[
+                    ("Pair.parts =", "one.Kind_one = Kind\nPair.parts ="),
+                    ("== [1, 2]", "== [2, 2]"),
+                ],
+                expected: REFUSED,
+            },
         ],
     );
 }
