@@ -575,8 +575,8 @@ impl Namer<'_, '_> {
         let like = format!("{flat}_");
         let mut theirs = BTreeSet::new();
         for _ in before.filter(|other| self.loser_name(name, other) == like[..like.len() - 1]) {
-            let next = self.unclaimed(&like, &theirs);
-            theirs.insert(std::mem::replace(&mut flat, next));
+            theirs.insert(flat);
+            flat = self.unclaimed(&like, &theirs);
         }
         flat
     }

@@ -88,7 +88,8 @@ impl<'a> Purity<'a, '_> {
         found
     }
 
-    fn class(&self, home: ModuleId, name: &Name) -> Option<Class<'a>> {
+    /// The class of a module that has a name.
+    pub(super) fn class(&self, home: ModuleId, name: &Name) -> Option<Class<'a>> {
         let modules: &'a Modules = self.resolver.modules();
         modules.get(home).syntax.body().iter().find_map(|stmt| match stmt {
             Stmt::ClassDef(class) if &class.name.id == name => Some((home, class)),

@@ -711,3 +711,32 @@ fn a_package_that_is_asked_for_its_path_is_an_object_with_it() {
 "#,
     );
 }
+
+#[test]
+fn a_kept_import_of_a_module_gives_its_name() {
+    check(
+        r#"
+--- adjustments
+{"keep": [{"path": "test_a.py", "line": 1}], "side_effects": true}
+--- mod.py
++def f(x):
+*    return x
+--- test_a.py
++import mod
++exec("def call(x):\n    return mod.f(x)\n")
++from mod import f
++def test_f():
+*    assert f(3) == 3
+"#,
+        "test_a.py::test_f",
+        r#"
++import sys
++mod = sys.modules.get(__name__)
+ def f(x):
+     return x
+ exec("def call(x):\n    return mod.f(x)\n")
+ def test_f():
+     assert f(3) == 3
+"#,
+    );
+}

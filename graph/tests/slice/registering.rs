@@ -519,3 +519,28 @@ const WAYS: &[(&str, &str, &str)] = &[
         "ALL",
     ),
 ];
+
+#[test]
+fn what_an_object_sets_of_itself_by_its_bases_is_its_own() {
+    check_noted(
+        "
+class Base:
+    def __init__(self, name):
+        self.name = name
+        self.parts = []
+        for part in self.parts:
+            part.name = name
+class Option(Base):
+    def __init__(self, name):
+        Base.__init__(self, name)
+        self.parts.append(name)
+DEFAULT = Option('default')
+",
+        "
+from .base import Option
+level = Option('level')
+",
+        "(DEFAULT.name, DEFAULT.parts)",
+        "",
+    );
+}

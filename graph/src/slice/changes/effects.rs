@@ -194,7 +194,9 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
                 if let Expr::Call(call) = expr.value.as_ref() {
                     if let Expr::Attribute(method) = call.func.as_ref() {
                         self.base(&method.value);
-                        self.part_of_receiver(method);
+                        if self.of_base(method, call).is_none() {
+                            self.part_of_receiver(method);
+                        }
                     }
                     // Called for its effect, which may be on what it is given: `setattr(x, ...)`.
                     call.arguments.args.iter().for_each(|argument| self.base(argument));
@@ -217,7 +219,10 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         for call in calls.0 {
             match call.func.as_ref() {
                 Expr::Attribute(method) => {
-                    self.ask(method);
+                    match self.of_base(method, call) {
+                        Some(own) => self.of_locals.push((own, method.attr.id.clone())),
+                        None => self.ask(method),
+                    }
                     if let Some(callee) = self.of_module(method) {
                         self.call(callee, call, false);
                     }
@@ -248,6 +253,14 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
     fn call(&mut self, callee: (ModuleId, Name), call: &ExprCall, is_named: bool) {
         let given = call.arguments.args.iter().map(|argument| self.same(argument)).collect();
         self.calls.push(Call { callee, given, is_named });
+    }
+
+    /// The object on which a method of a class is called that it is given: `Base.__init__(self)`.
+    fn of_base(&self, method: &ExprAttribute, call: &ExprCall) -> Option<Name> {
+        let own = &call.arguments.args.first()?.as_name_expr()?.id;
+        let Changed::Part(((home, class), None)) = self.same(&method.value)? else { return None };
+        let is_base = self.local.local.contains(own) && self.purity.class(home, &class).is_some();
+        is_base.then(|| own.clone())
     }
 
     /// What an attribute of a module of the repository's stands for.

@@ -376,11 +376,14 @@ impl<'a> Search<'a, '_> {
                         let makers = ["__new__", "__init__", "__call__"];
                         pending.extend(makers.into_iter().map(Name::new_static));
                     }
-                    let shared = shared(method, &changes);
-                    for one in family {
-                        let global = (one.home, one.class.name.id.clone());
-                        left.parts
-                            .extend(shared.iter().map(|part| (global.clone(), Some(part.clone()))));
+                    for attribute in shared(method, &changes) {
+                        let has = |one: &&Member<'_>| {
+                            // A new class may be told what no class had yet.
+                            makes_class || scope::bound(&one.class.body).local.contains(&attribute)
+                        };
+                        left.parts.extend(family.iter().filter(has).map(|one| {
+                            ((one.home, one.class.name.id.clone()), Some(attribute.clone()))
+                        }));
                     }
                 }
             }

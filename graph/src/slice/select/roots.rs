@@ -80,6 +80,11 @@ impl Search<'_, '_> {
         let module = program.modules.get(unit.module).name.clone();
         for name in unit.binds.clone() {
             self.demand(&module, &name);
+            // Code that is in no file calls a module so.
+            if let Some(Target::Module(inner)) = self.program().resolver.attribute(&module, &name) {
+                self.selection.dotted.insert((module.clone(), name));
+                self.selection.escaped.insert(inner);
+            }
         }
     }
 
