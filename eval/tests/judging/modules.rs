@@ -1,6 +1,6 @@
 //! Modules by which tests reach what they are helped by, and what cheats put in their place.
 
-use super::bed::{Bed, Original, edited, told};
+use super::bed::{Bed, Original, due, edited, told};
 
 /// One gist, as edits of the honest one, and how its verdict ends.
 pub struct Case {
@@ -16,7 +16,7 @@ pub const REFUSED: &str = "fidelity 0, integrity violation";
 pub fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
     let Some(bed) = Bed::new(original) else { return };
     let mut wrong = Vec::new();
-    for case in cases {
+    for case in due(cases) {
         let text = edited(base, case.edits);
         let evaluation = bed.verdict(&text);
         let all = told(&evaluation);

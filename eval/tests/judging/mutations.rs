@@ -4,7 +4,7 @@
 use std::{fs, path::Path, process::Command as Process, time::Duration};
 
 use super::{
-    bed::{Bed, Original},
+    bed::{Bed, Original, most},
     shop::{GIST, SHOP},
 };
 
@@ -111,7 +111,7 @@ fn check(original: &Original<'_>, gist: &str, test: &str) {
     let mut seen = std::collections::BTreeSet::new();
     let mut missed = Vec::new();
     for number in 0..10_000 {
-        if kept == WANTED {
+        if kept == most(WANTED) {
             break;
         }
         let Some(mutant) = mutation(gist, number) else { continue };
@@ -127,7 +127,7 @@ fn check(original: &Original<'_>, gist: &str, test: &str) {
             missed.push(format!("{mutant}\n{:?}", plain_run(&bed, &mutant, test)));
         }
     }
-    assert_eq!(kept, WANTED);
+    assert_eq!(kept, most(WANTED));
     assert!(missed.is_empty(), "{} missed:\n{}", missed.len(), missed.join("\n\n"));
 }
 
