@@ -185,7 +185,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let (Whole::Lines(lines) | Whole::Support(lines) | Whole::Helper(lines)) = self.whole;
         let asked = lines.contains(&line)
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
-            || called.any() && counts_lines(function)
+            || called.any() && counts_lines(function, self.syntax)
             || called.test && self.ran.varies;
         if !called.any() && !asked {
             let body = match function.body.first() {

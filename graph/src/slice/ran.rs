@@ -362,9 +362,9 @@ fn own_lines(source: &Source, stmt: &Stmt) -> Option<(u32, u32)> {
     }
 }
 
-/// Whether a function asks on which lines code stands, its own among it: then no line may go, neither
-/// blanks nor comments.
-pub(crate) fn counts_lines(function: &StmtFunctionDef) -> bool {
+/// Whether a function asks on which lines code stands, its own among it, or another asks where it begins: then no line
+/// may go, neither blanks nor comments.
+pub(crate) fn counts_lines(function: &StmtFunctionDef, syntax: &Syntax) -> bool {
     struct Finder(bool);
     impl<'v> Visitor<'v> for Finder {
         fn visit_expr(&mut self, expr: &'v Expr) {
@@ -382,7 +382,8 @@ pub(crate) fn counts_lines(function: &StmtFunctionDef) -> bool {
     }
     let mut finder = Finder(false);
     finder.visit_body(&function.body);
-    finder.0
+    let asked = format!("{}.__code__.co_firstlineno", function.name);
+    finder.0 || syntax.source().text().contains(&asked)
 }
 
 /// Whether a statement is a bare string: a docstring, or a comment in the form of one.

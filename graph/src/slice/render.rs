@@ -115,7 +115,8 @@ impl Renderer<'_> {
     /// become something else.
     fn is_verbatim(&self, function: &StmtFunctionDef) -> bool {
         let within = |start: &&u32| function.range.contains(TextSize::new(**start));
-        counts_lines(function) && !self.inner.keys().any(|start| within(&start))
+        counts_lines(function, &self.module.syntax)
+            && !self.inner.keys().any(|start| within(&start))
     }
 
     fn clause(&self, stmt: &Stmt, clause: &Clause<'_>, first: bool, depth: usize, out: &mut Lines) {

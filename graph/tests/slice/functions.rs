@@ -408,6 +408,47 @@ fn a_function_that_counts_lines_keeps_each_of_its_own() {
 }
 
 #[test]
+fn so_does_one_that_is_asked_where_it_begins() {
+    check(
+        "
+--- test_it.py
++def fail(x):
+*    error = None
++
+*    try:
+*        raise ValueError(x)
+*    except ValueError as raised:
+*        error = raised
+*    return error
++def fails(x):
+*    first = None
++
+*    return fail(x)
++def test_f():
+*    line = fail.__code__.co_firstlineno
+*    assert fails(1).__traceback__.tb_lineno == line + 4
+",
+        "test_it.py::test_f",
+        "
+ def fail(x):
+     error = None
+
+     try:
+         raise ValueError(x)
+     except ValueError as raised:
+         error = raised
+     return error
+ def fails(x):
+     first = None
+     return fail(x)
+ def test_f():
+     line = fail.__code__.co_firstlineno
+     assert fails(1).__traceback__.tb_lineno == line + 4
+",
+    );
+}
+
+#[test]
 fn what_is_given_other_examples_each_time_stays_whole() {
     let of = |external: &str, kept: &str| {
         check(
