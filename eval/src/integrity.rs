@@ -30,6 +30,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use aliases::without_renamed;
 pub use aliases::{Part, Places, gist_names, is_part, renamed_parts, without_aliases};
 use bindings::Bindings;
 use endings::endings;
@@ -164,7 +165,7 @@ pub fn examine(
         }));
         // A name that had to be changed because of a collision is changed back before judging.
         let named = LazyCell::new(|| {
-            let plain = without_aliases(text, Places::NamesAndImports, None);
+            let plain = without_renamed(text, codebase);
             let lines = Outline::of_shallow(&plain).lines;
             (lines.len() == gist.lines.len()).then_some(lines)
         });

@@ -392,3 +392,34 @@ class TestDouble(Case):
     let condition = "if self.caught == self._run_user(self.case._method()):";
     check(RUNNER, "tests/test_double.py", &Faithful(condition));
 }
+
+#[test]
+fn classes_whose_metaclass_looks_for_others_in_their_module_are_told_it() {
+    const ALONE: &str = "\
+#- pkg/__init__.py
+#- pkg/base.py
+import sys
+
+class Alone(type):
+    def __new__(mcs, name, bases, names):
+        cls = super().__new__(mcs, name, bases, names)
+        for value in vars(sys.modules[cls.__module__]).values():
+            if isinstance(value, Alone) and value.__module__ == cls.__module__:
+                raise RuntimeError('one of them in a module')
+        return cls
+#- pkg/first.py
+from pkg.base import Alone
+class First(metaclass=Alone):
+    size = 1
+#- pkg/second.py
+from pkg.first import First
+class Second(First):
+    size = 2
+#- tests/test_sizes.py
+from pkg.second import Second
+
+def test_sizes():
+    assert [kind.size for kind in Second.__mro__[:2]] == [2, 1]
+";
+    check(ALONE, "tests/test_sizes.py", &Faithful("    __module__ = \"pkg.second\"\n"));
+}

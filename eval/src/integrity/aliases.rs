@@ -13,6 +13,8 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
+use crate::codebase::Codebase;
+
 use super::{
     bindings::{Bindings, captured},
     originals::Originals,
@@ -37,12 +39,27 @@ pub enum Places {
 /// a module of theirs, also those of the gist itself in a module's place, and attributes of packages that it stands
 /// for.
 pub fn without_aliases(text: &str, places: Places, originals: Option<&Originals<'_>>) -> String {
+    changed_back(text, places, originals, &|_| false)
+}
+
+/// The same where modules from outside have other names, and by the object of a module; what the original
+/// [imports](Codebase::imports) is given.
+pub fn without_renamed(text: &str, codebase: &Codebase) -> String {
+    changed_back(text, Places::NamesAndImports, None, &|import| codebase.imports(import))
+}
+
+fn changed_back(
+    text: &str,
+    places: Places,
+    originals: Option<&Originals<'_>>,
+    is_imported: &(dyn Fn(&str) -> bool + Sync),
+) -> String {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("gist", text));
         let bindings = Bindings::of(syntax.body());
         let all = syntax.body().iter().filter(|_| !bindings.has_star());
         let renamed = |stmt| match places {
-            Places::NamesAndImports => renamed(stmt, &bindings),
+            Places::NamesAndImports => renamed(stmt, &bindings, is_imported),
             _ => None,
         };
         let aliases = all.filter_map(|stmt| alias(stmt, &bindings).or_else(|| renamed(stmt)));
@@ -115,14 +132,21 @@ fn of_gist<'a>(body: &'a [Stmt], bindings: &Bindings<'_>) -> FxHashSet<&'a str> 
     names.filter(is_one).collect()
 }
 
-/// `import name as name_mod` at the top level.
-fn renamed<'a>(stmt: &'a Stmt, bindings: &Bindings<'_>) -> Option<(&'a str, &'a str)> {
+/// `import name as name_mod` at the top level, or `import package.name as name_mod` where the original has
+/// `import package.name as name`.
+fn renamed<'a>(
+    stmt: &'a Stmt,
+    bindings: &Bindings<'_>,
+    is_imported: &(dyn Fn(&str) -> bool + Sync),
+) -> Option<(&'a str, &'a str)> {
     let [Alias { name, asname: Some(local), .. }] = stmt.as_import_stmt()?.names.as_slice() else {
         return None;
     };
-    let is_longer = local.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
-    let is_one = is_longer && bindings.is_only_imported(local);
-    is_one.then(|| (local.as_str(), name.as_str()))
+    let own = name.rsplit('.').next().unwrap_or(name);
+    let is_longer = local.strip_prefix(own).is_some_and(|rest| rest.starts_with('_'));
+    let is_known = own == name.as_str() || is_imported(&format!("import {name} as {own}"));
+    let is_one = is_longer && bindings.is_only_imported(local) && is_known;
+    is_one.then_some((local.as_str(), own))
 }
 
 /// What is imported from a module under a longer name than it has there: `from module import name as
@@ -402,7 +426,7 @@ impl<'a> Visitor<'a> for Locals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{codebase::Codebase, scorers::Executed};
+    use crate::scorers::Executed;
 
     #[track_caller]
     fn check(text: &str, places: Places, expected: &str) {
@@ -482,6 +506,20 @@ mod tests {
             check(&text, Places::NamesAndImports, expected);
         }
         check(&format!("{head}util.Kind_util = 1"), Places::NamesAndImports, "util.Kind_util = 1");
+    }
+
+    #[test]
+    fn a_module_that_the_original_imports_has_the_last_part_of_its_name() {
+        let codebase =
+            Codebase::of_texts([("a.py", "import xml.etree.ElementTree as ElementTree")]);
+        for (import, expected) in [
+            ("import xml.etree.ElementTree as ElementTree_a", "f(ElementTree)"),
+            ("import other.ElementTree as ElementTree_a", "f(ElementTree_a)"),
+            ("import xml.etree.ElementTree as Other_a", "f(ElementTree_a)"),
+        ] {
+            let plain = without_renamed(&format!("{import}\nf(ElementTree_a)"), &codebase);
+            assert_eq!(plain.lines().last(), Some(expected), "{import}");
+        }
     }
 
     #[test]

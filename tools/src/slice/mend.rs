@@ -308,6 +308,9 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
         next.adjustments.module_names = reads_name(raised, attempt);
     }
     if *next == *attempt.request {
+        asked_while_made(raised, attempt, &mut next.adjustments);
+    }
+    if *next == *attempt.request {
         // A docstring of which one line stayed is another text than all of it, and than none.
         next.adjustments.docstrings |= reads_docstrings(&lines_of(raised, attempt));
     }
@@ -327,6 +330,30 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
     // What is left out stays out: only where nothing else is known to help.
     if *next == *attempt.request {
         leave_effect_out(raised, attempt, &mut next.adjustments);
+    }
+}
+
+/// A class whose metaclass or base asks for its module, and then raises something while it is made, is told it: there
+/// are others in a gist's.
+fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+    let lines: Vec<&str> = attempt.gist.text.lines().collect();
+    let Some(frame) = raised.frames.last() else { return };
+    let Some(line) = line_in(frame, attempt) else { return };
+    let Some(head) = head_of(&lines, line, &frame.2) else { return };
+    let asks = lines[head..line as usize].iter().any(|text| text.contains("__module__"));
+    let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
+    let made = raised.frames.iter().rev().find(of_module).and_then(|one| line_in(one, attempt));
+    let Some(made) = made.filter(|_| asks) else { return };
+    let Some(Origin::Source(place)) =
+        attempt.gist.lines.get(made as usize - 1).map(|one| &one.origin)
+    else {
+        return;
+    };
+    let is_class = lines.get(made as usize - 1).is_some_and(|text| text.starts_with("class "));
+    let module = attempt.trace.file(&place.path).and_then(|file| file.modules.first());
+    if let (Some(unit), Some(module)) = (unit_at(place, attempt).filter(|_| is_class), module) {
+        add(&mut adjustments.homes, unit.place.clone());
+        add(&mut adjustments.register, module.clone());
     }
 }
 

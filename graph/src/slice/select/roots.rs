@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use ruff_python_ast::visitor::{Visitor, walk_expr};
+
 use super::{
     super::{
         changes::{CallKind, Part},
@@ -369,16 +371,57 @@ impl Search<'_, '_> {
                 let mut all = !stmt.as_with_stmt().is_some_and(|with| {
                     with.items.iter().any(|item| item.context_expr.is_call_expr())
                 });
+                let before = globals.len();
                 scope::for_each_block(stmt, |block| {
                     for stmt in block {
                         all &= self.collect_changes(id, stmt, globals);
                     }
                 });
+                self.collect_stands(id, stmt, before, globals);
                 all
             }
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => true,
             Stmt::Pass(_) | Stmt::Continue(_) | Stmt::Break(_) => true,
             _ => false,
+        }
+    }
+
+    /// What a loop goes through by a variable is changed with that: `for one in [first, second]: one.done()`; so is what
+    /// a block enters under a name. The changed globals are those from a place on.
+    fn collect_stands(
+        &self,
+        id: UnitId,
+        stmt: &Stmt,
+        from: usize,
+        globals: &mut Vec<(ModuleId, Name)>,
+    ) {
+        let pairs: Vec<(&Expr, &Expr)> = match stmt {
+            Stmt::For(each) => vec![(&*each.target, &*each.iter)],
+            Stmt::With(with) => {
+                let named = with
+                    .items
+                    .iter()
+                    .filter_map(|item| Some((item.optional_vars.as_deref()?, &item.context_expr)));
+                named.collect()
+            }
+            _ => return,
+        };
+        let module = self.program().get(id).module;
+        for (target, value) in pairs {
+            let mut names = FxHashSet::default();
+            scope::target_names(target, &mut names);
+            let is_it = |(home, name): &(ModuleId, Name)| *home == module && names.contains(name);
+            if !globals[from..].iter().any(is_it) {
+                continue;
+            }
+            // Who needs the variable itself needs the statement.
+            let kept: Vec<_> = globals.drain(from..).filter(|global| !is_it(global)).collect();
+            globals.extend(kept);
+            let mut mentioned = Mentioned::default();
+            mentioned.visit_expr(value);
+            for one in mentioned.0 {
+                self.base(id, one, globals);
+            }
         }
     }
 
@@ -437,6 +480,19 @@ impl Search<'_, '_> {
         match target {
             Some(Target::Own(home, own)) => Some(((home, own), attributes.pop().cloned())),
             _ => None,
+        }
+    }
+}
+
+/// Names and attributes of them that an expression mentions.
+#[derive(Default)]
+struct Mentioned<'v>(Vec<&'v Expr>);
+
+impl<'v> Visitor<'v> for Mentioned<'v> {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        match expr {
+            Expr::Name(_) | Expr::Attribute(_) => self.0.push(expr),
+            _ => walk_expr(self, expr),
         }
     }
 }
