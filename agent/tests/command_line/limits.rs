@@ -423,3 +423,26 @@ def test_sizes():
 ";
     check(ALONE, "tests/test_sizes.py", &Faithful("    __module__ = \"pkg.second\"\n"));
 }
+
+#[test]
+fn names_that_a_module_puts_together_to_look_them_up_are_kept_with_their_like() {
+    const BUILT: &str = "\
+#- pkg/__init__.py
+from pkg.makers import TABLE
+#- pkg/makers.py
+KINDS = 'one two'
+def make_one():
+    return 1
+def make_two():
+    return 2
+def table():
+    return {kind: globals()['make_' + kind]() for kind in KINDS.split()}
+TABLE = table()
+#- tests/test_table.py
+from pkg import TABLE
+
+def test_table():
+    assert TABLE == {'one': 1, 'two': 2}
+";
+    check(BUILT, "tests/test_table.py", &Faithful("def make_two():\n"));
+}

@@ -20,7 +20,7 @@ use super::{
     Adjustments,
     plan::Reason,
     program::{Moment, UnitId},
-    scan::Usage,
+    scan::{Reference, Usage},
     select::{Selection, goes_through_globals, is_definition},
 };
 use crate::{
@@ -127,8 +127,9 @@ struct Book {
     /// Those that failed where this is what failed in what they import.
     failed: Vec<((ModuleId, u32), String)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
-    /// What objects of their own are given while their modules run: module, name there, name where it is used.
-    unwritten: BTreeSet<(String, Name, Name)>,
+    /// What objects of their own are given while their modules run: module, name there, name where it is used; and when
+    /// the module itself asks for it first.
+    unwritten: BTreeMap<(String, Name, Name), Option<Moment>>,
     taken: FxHashSet<Name>,
     /// What imports inside blocks bind, under which name, and when.
     nested: BTreeMap<Thing, (Moment, Name)>,

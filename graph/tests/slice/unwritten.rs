@@ -73,3 +73,47 @@ fn what_such_a_module_gives_its_own_object_is_had_from_there() {
 "#,
     );
 }
+
+#[test]
+fn what_such_a_module_asks_for_itself_is_there_as_soon_as_it_is_given() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- pkg/keys.py
++NAMES = 'tab enter'
++last = 0
++for name in NAMES.split():
++    last += 1
++    globals()['KEY_' + name] = last
++TABLE = {'\t': KEY_tab}
++def enter():
+*    return KEY_enter
+--- test_a.py
++from pkg.keys import TABLE, enter
++def test_f():
+*    assert TABLE and enter()
+--- trace
+holds pkg.keys KEY_tab other int
+holds pkg.keys KEY_enter other int
+--- adjustments
+{"namespaces": ["pkg.keys"]}
+"#,
+        "test_a.py::test_f",
+        r#"
++import types
++keys = types.ModuleType("pkg.keys")
+ NAMES = 'tab enter'
+ last = 0
+ for name in NAMES.split():
+     last += 1
+~    vars(keys)['KEY_' + name] = last
++KEY_tab = keys.KEY_tab
+ TABLE = {'\t': KEY_tab}
+ def enter():
+     return KEY_enter
++KEY_enter = keys.KEY_enter
+ def test_f():
+     assert TABLE and enter()
+"#,
+    );
+}

@@ -1,11 +1,16 @@
 //! What an error of a gist asks of the next slice: by its text, or by the place where it was raised; and what a case
 //! asks for by its name, where the gist has none of it.
 
+mod keep;
+
 use std::collections::BTreeSet;
 
 use graph::{
     Adjustments, FileTrace, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source,
 };
+
+pub(super) use keep::keep_binders;
+use keep::{asks_globals, keep_like, keep_read_beside, keep_stubs};
 
 use super::{SliceRequest, advise::Attempt, registered::registered};
 use crate::execute::Raised;
@@ -96,12 +101,14 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
         }
         // A condition raised what the test waits for.
         "Failed" | "AssertionError" if is_unraised(message) => adjustments.conditions = true,
-        // Asked of `sys.modules`.
+        // Asked of `sys.modules`, or of a module's names.
         "KeyError" => {
-            let module = message.trim_matches('\'').to_owned();
-            if internal(&module) {
-                add(&mut adjustments.namespaces, module.clone());
-                add(&mut adjustments.register, module);
+            let name = message.trim_matches('\'').to_owned();
+            if internal(&name) {
+                add(&mut adjustments.namespaces, name.clone());
+                add(&mut adjustments.register, name);
+            } else if let Some(line) = line_of(raised, attempt).filter(|line| asks_globals(line)) {
+                keep_like(line, &name, attempt, adjustments);
             }
         }
         // Code that evaluates annotations has errors of its own for the same.
@@ -517,72 +524,6 @@ fn head_of(lines: &[&str], line: u32, function: &str) -> Option<usize> {
 
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
-}
-
-/// Keeps what else the function that missed an attribute of a module reads of that: each would be asked for in a run of
-/// its own.
-fn keep_read_beside(
-    raised: &Raised,
-    attribute: &str,
-    attempt: &Attempt<'_>,
-    adjustments: &mut Adjustments,
-) {
-    let lines: Vec<&str> = attempt.gist.text.lines().collect();
-    let Some(frame) = raised.frames.last() else { return };
-    let head = line_in(frame, attempt).and_then(|line| head_of(&lines, line, &frame.2));
-    let Some(head) = head else { return };
-    let ends = |line: &&&str| !line.is_empty() && indent(line) <= indent(lines[head]);
-    let body = lines[head + 1..].iter().take_while(|line| !ends(line));
-    let read: BTreeSet<&str> = body.flat_map(|line| attributes(line)).collect();
-    let dropped = || attempt.plan.dropped.iter();
-    let binds = |unit: &&Kept, name: &str| unit.binds.iter().any(|bound| bound == name);
-    let homes: BTreeSet<&str> = dropped()
-        .filter(|unit| binds(unit, attribute))
-        .map(|unit| unit.place.path.as_str())
-        .collect();
-    for unit in dropped().filter(|unit| homes.contains(unit.place.path.as_str())) {
-        if unit.binds.iter().any(|name| read.contains(name.as_str())) {
-            add(&mut adjustments.keep, unit.place.clone());
-        }
-    }
-}
-
-/// What a line reads behind a dot.
-fn attributes(line: &str) -> impl Iterator<Item = &str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    line.split('.')
-        .skip(1)
-        .map(move |rest| &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())])
-}
-
-/// Keeps what binds a name and was left out, as may be a part of an import that is there.
-pub(super) fn keep_binders(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
-    let binds = |unit: &&Kept| unit.binds.iter().any(|bound| bound == name);
-    for unit in attempt.plan.dropped.iter().filter(binds) {
-        add(&mut adjustments.keep, unit.place.clone());
-    }
-    let imports = attempt.plan.kept.iter().filter(binds);
-    let mut imports = imports.filter(|unit| matches!(unit.reason, Reason::Import(..))).peekable();
-    let gist = || Source::new(attempt.gist_path, &*attempt.gist.text);
-    let is_imported = || graph::imported(gist()).contains(name);
-    if imports.peek().is_none() || is_imported() {
-        return;
-    }
-    for unit in imports {
-        let module = attempt.trace.file(&unit.place.path).and_then(|file| file.modules.first());
-        if let Some(module) = module {
-            add(&mut adjustments.demands, (module.clone(), name.to_owned()));
-        }
-    }
-}
-
-/// Keeps uncalled methods of a name.
-fn keep_stubs(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
-    for (place, stub) in &attempt.plan.dropped_stubs {
-        if stub == name {
-            add(&mut adjustments.more_stubs, place.clone());
-        }
-    }
 }
 
 pub(super) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {

@@ -38,7 +38,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             }
             let thing = match target.clone() {
                 Some(Target::Own(home, own)) if program.is_unwritten(home, &own) => {
-                    unwritten(&mut book, selection, unit.module, &reference.name, namespaces);
+                    unwritten(&mut book, selection, (id, reference), namespaces);
                     continue;
                 }
                 Some(target) => thing_of(target),
@@ -46,7 +46,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     Thing::Builtin(reference.name.clone())
                 }
                 None => {
-                    unwritten(&mut book, selection, unit.module, &reference.name, namespaces);
+                    unwritten(&mut book, selection, (id, reference), namespaces);
                     continue;
                 }
             };
@@ -194,21 +194,25 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
     book
 }
 
-/// A name that the code of another module puts there while it runs: where that module is an object of its own,
-/// nothing else has it.
+/// A name that the code of a module puts there while it runs: where that module is an object of its own, nothing else
+/// has it.
 fn unwritten(
     book: &mut Book,
     selection: &Selection<'_>,
-    module: ModuleId,
-    name: &Name,
+    (id, reference): (UnitId, &Reference),
     namespaces: &BTreeSet<String>,
 ) {
     let program = &selection.program;
-    let Some((home, own)) = program.imported_from(module, name) else { return };
+    let (unit, name) = (program.get(id), &reference.name);
+    let (home, own) =
+        program.imported_from(unit.module, name).unwrap_or((unit.module, name.clone()));
     let from = program.modules.get(home).name.clone();
     if program.is_unwritten(home, &own) && namespaces.contains(&from) {
         book.namespaces.entry(from.clone()).or_default();
-        book.unwritten.insert((from, own, name.clone()));
+        // The module itself may ask for it as soon as it is there.
+        let early = (home == unit.module && !reference.late).then_some(unit.moment);
+        let first = book.unwritten.entry((from, own, name.clone())).or_default();
+        *first = first.iter().copied().chain(early).min();
     }
 }
 

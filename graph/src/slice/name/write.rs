@@ -406,7 +406,7 @@ impl Namer<'_, '_> {
 
     /// Names for what the code of such modules gives their objects.
     pub(super) fn write_unwritten(&mut self) {
-        for (module, name, local) in &self.book.unwritten {
+        for ((module, name, local), first) in &self.book.unwritten {
             let program = &self.selection.program;
             let (Some(flat), Some(home)) =
                 (self.naming.objects.get(module), program.modules.find(module))
@@ -414,7 +414,8 @@ impl Namer<'_, '_> {
                 continue;
             };
             let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
-            let moment = chosen.filter(|unit| unit.module == home).map(|unit| unit.moment).max();
+            let own = chosen.filter(|unit| unit.module == home).map(|unit| unit.moment);
+            let moment = own.filter(|moment| first.is_none_or(|first| *moment < first)).max();
             let text = format!("{local} = {flat}.{name}");
             let reason = format!("what runs of `{module}` gives it this");
             self.glue(moment.unwrap_or(Moment::START).after(5), text, reason);
