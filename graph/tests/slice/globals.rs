@@ -197,3 +197,42 @@ holds pkg.kinds Round class pkg.kinds:Round
 ",
     );
 }
+
+#[test]
+fn what_a_loop_does_to_each_is_done_to_what_it_goes_through() {
+    check(
+        "
+--- lib.py
++class Rule:
++    def __init__(self, text):
++        self.text = text
++    def prepare(self):
++        self.size = len(self.text)
++FIRST = Rule('first')
++SECOND = Rule('second')
++THIRD = Rule('third')
++for rule in [FIRST, SECOND]:
++    rule.prepare()
++for other in (THIRD,):
++    other.prepare()
+--- test_it.py
++from lib import FIRST
++def test_f():
+*    assert FIRST.size
+",
+        "test_it.py::test_f",
+        "
+ class Rule:
+     def __init__(self, text):
+         self.text = text
+     def prepare(self):
+         self.size = len(self.text)
+ FIRST = Rule('first')
+ SECOND = Rule('second')
+ for rule in [FIRST, SECOND]:
+     rule.prepare()
+ def test_f():
+     assert FIRST.size
+",
+    );
+}
