@@ -446,3 +446,25 @@ def test_table():
 ";
     check(BUILT, "tests/test_table.py", &Faithful("def make_two():\n"));
 }
+
+#[test]
+fn objects_whose_number_shows_in_the_next_are_kept() {
+    // Nothing but what counts them reads the number.
+    const COUNTED: &str = "\
+#- pkg.py
+COUNT = 0
+class Event:
+    def __init__(self):
+        global COUNT
+        COUNT += 1
+        self.id = COUNT
+FIRST = Event()
+SECOND = Event()
+#- tests/test_events.py
+from pkg import SECOND, Event
+
+def test_events():
+    assert (SECOND.id, Event().id) == (2, 3)
+";
+    check(COUNTED, "tests/test_events.py", &Faithful("FIRST = Event()\n"));
+}

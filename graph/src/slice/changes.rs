@@ -226,7 +226,7 @@ impl<'a> Purity<'a, '_> {
         given
     }
 
-    /// What a function changes of what it is given.
+    /// What a function changes itself of what it is given.
     fn change_given(
         &self,
         (home, function): (ModuleId, &StmtFunctionDef),

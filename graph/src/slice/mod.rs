@@ -61,7 +61,7 @@ pub struct Adjustments {
     /// Keep conditions that were never true when evaluating them may have an effect.
     pub impure: bool,
     /// Keep all conditions that were evaluated, pure ones as well, whatever `impure` says: one may have raised what
-    /// something caught.
+    /// something caught. And what statements leave elsewhere, also where only what left it there reads it.
     pub conditions: bool,
     /// Keep side effects of modules that nothing kept seems to need.
     pub side_effects: bool,

@@ -518,6 +518,30 @@ const WAYS: &[(&str, &str, &str)] = &[
         "from .base import Option\nlevel = Option('a')",
         "ALL",
     ),
+    // By a method of a class that is given the object.
+    (
+        "class Table:\n    known = []\n    @classmethod\n    def note(cls, one):\n        cls.known.append(one)\n        return one\nclass Option:\n    def __init__(self, name):\n        Table.note(self)",
+        "from .base import Option\nlevel = Option('a')",
+        "Table.known",
+    ),
+    // By what a base does to what it is given, where a metaclass is in the way.
+    (
+        "TABLE = []\nclass Meta(type):\n    def __init__(cls, name, bases, body):\n        pass\nclass Named:\n    def __init__(self, table):\n        table.append(self)\nclass Item(Named, metaclass=Meta):\n    pass",
+        "from .base import Item, TABLE\nfirst = Item(TABLE)",
+        "TABLE",
+    ),
+    // By another name of another name.
+    (
+        "TABLE = {'a': []}\ndef add(one):\n    table = TABLE\n    items = table['a']\n    items.append(one)\n    return one",
+        "from .base import add\nfirst = add(1)",
+        "TABLE",
+    ),
+    // By a method at the end of a chain.
+    (
+        "ALL = []\nclass Builder:\n    def enter(self):\n        ALL.append(self)\n        return self\nclass Option:\n    def __init__(self, name):\n        self.builder = Builder()",
+        "from .base import Option\nlevel = Option('a').builder.enter()",
+        "ALL",
+    ),
 ];
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     sandbox::Status,
-    session::{Findings, Session},
+    session::{Findings, GistRun, Session},
     slice::{Attempt, Difference, Learned, Probed, SliceRequest, What, advise, difference, varies},
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
@@ -75,8 +75,14 @@ impl Tool for ExecuteTool {
                 found = difference(&original, Some(&again), &run.execution, &run.raw);
             }
         }
-        if let (None, Some(learned)) = (&found, &run.learned) {
-            found = skipped(&session.findings, learned);
+        let is_skipped = |run: &GistRun, session: &Session| {
+            let learned = run.learned.as_ref().filter(|_| found.is_none())?;
+            skipped(&session.findings, learned)
+        };
+        if is_skipped(&run, session).is_some() {
+            // A line that runs by chance, as one that waits does, may run now.
+            let again = session.run_gist()?;
+            found = is_skipped(&again, session);
         }
         let execution = run.execution;
         let difference = found;

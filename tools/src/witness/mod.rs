@@ -87,8 +87,8 @@ pub struct WitnessedCase {
     /// of the type, and where its comparison is defined: path and line, or the module that is outside, or
     /// nothing where no Python code compares. Then the functions that comparisons called: `comparison` and
     /// the name, and where they are defined; `raised` and the type of what they raised or let pass; `caller` and
-    /// where functions are defined that call the helpers; `called`, or `called back` by the package, and where
-    /// those are.
+    /// where functions are defined that call the helpers; `called`, `called back` by the package, or
+    /// `called at load` of a module, and where those are.
     pub values: Vec<(String, String, u32)>,
     /// What it finds by its names: key, what it is (`function`, a class and its name, where it is from
     /// outside, `own module`, a plain value, or `object`), and for what is of the directory path and line. A key

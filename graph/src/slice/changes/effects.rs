@@ -5,7 +5,7 @@ use ruff_python_ast::{
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Changed, Changes, Inner, Purity};
 use crate::{module::ModuleId, resolve::Target, scope, slice::scan::path};
@@ -95,8 +95,24 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         changed.into_iter().for_each(|one| self.found.change(one));
     }
 
-    /// What a local name, or an attribute of it, may stand for.
+    /// What a local name, or an attribute of it, may stand for, in turn.
     fn aliased(&self, name: &Name, attribute: Option<&Name>) -> Vec<Changed> {
+        let mut found = self.aliased_directly(name, attribute);
+        let mut seen = FxHashSet::default();
+        let mut at = 0;
+        while let Some(one) = found.get(at) {
+            at += 1;
+            if let Changed::Inner(inner) = one
+                && seen.insert((inner.name.clone(), inner.attribute.clone()))
+            {
+                let (name, attribute) = (inner.name.clone(), inner.attribute.clone());
+                found.extend(self.aliased_directly(&name, attribute.as_ref()));
+            }
+        }
+        found
+    }
+
+    fn aliased_directly(&self, name: &Name, attribute: Option<&Name>) -> Vec<Changed> {
         let attribute = attribute.cloned();
         let of = |key| self.aliases.get(&key).into_iter().flatten().cloned();
         let of_name = of((name.clone(), None)).map(|one| match one {
@@ -255,11 +271,15 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         self.calls.push(Call { callee, given, is_named });
     }
 
-    /// The object on which a method of a class is called that it is given: `Base.__init__(self)`.
+    /// The object on which a method of a class is called that it is given: `Base.__init__(self)`. Methods of the class
+    /// itself are given something else.
     fn of_base(&self, method: &ExprAttribute, call: &ExprCall) -> Option<Name> {
         let own = &call.arguments.args.first()?.as_name_expr()?.id;
         let Changed::Part(((home, class), None)) = self.same(&method.value)? else { return None };
-        let is_base = self.local.local.contains(own) && self.purity.class(home, &class).is_some();
+        let is_base = self.local.local.contains(own)
+            && self.purity.class(home, &class).is_some_and(|(_, class)| {
+                scope::methods(class, &[method.attr.as_str()]).all(|method| !is_of_class(method))
+            });
         is_base.then(|| own.clone())
     }
 
@@ -427,6 +447,14 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
             }
         }
     }
+}
+
+/// Whether a method is one of the class, or of nothing, instead of its objects.
+fn is_of_class(method: &StmtFunctionDef) -> bool {
+    let mut decorators = method.decorator_list.iter().map(|one| &one.expression);
+    decorators.any(|one| {
+        one.as_name_expr().is_some_and(|name| matches!(&*name.id, "classmethod" | "staticmethod"))
+    })
 }
 
 /// All calls in a statement, but for those in statements within it.

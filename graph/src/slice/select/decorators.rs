@@ -84,13 +84,9 @@ impl Search<'_, '_> {
             base = &attribute.value;
         }
         let Expr::Name(name) = base else { return false };
-        let mut target = program.target(id, &name.id, false);
-        let internal = matches!(target, Some(Target::Own(..) | Target::Module(_)));
-        while let Some(Target::Module(module)) = &target
-            && let Some(attribute) = attributes.pop()
-        {
-            target = program.resolver.attribute(module, attribute);
-        }
+        let root = program.target(id, &name.id, false);
+        let internal = matches!(root, Some(Target::Own(..) | Target::Module(_)));
+        let target = self.behind(id, &name.id, &mut attributes);
         let Some(Target::Own(home, own)) = target else { return internal };
         if !attributes.is_empty() {
             // The receiver of a method.

@@ -1,5 +1,7 @@
 //! The classes that a class comes from: its bases and metaclasses, and what these come from in turn.
 
+use std::collections::VecDeque;
+
 use ruff_python_ast::{ExprCall, StmtClassDef, StmtFunctionDef};
 
 use super::{super::changes::Changes, *};
@@ -27,10 +29,11 @@ impl<'a> Search<'a, '_> {
         mentioned: &mut Vec<(&'a Expr, bool)>,
         family: &mut Vec<Member<'a>>,
     ) {
-        let mut pending: Vec<_> =
+        let mut pending: VecDeque<_> =
             mentioned.drain(..).map(|(expr, is_meta)| (home, expr, is_meta)).collect();
         let mut seen = FxHashSet::default();
-        while let Some((home, expr, is_meta)) = pending.pop() {
+        // In the order of the bases, as Python looks for a method.
+        while let Some((home, expr, is_meta)) = pending.pop_front() {
             let Some(Target::Own(home, own)) = self.dotted(home, expr) else {
                 pending.extend(
                     inside(expr).into_iter().map(|(one, made)| (home, one, is_meta || made)),
@@ -130,7 +133,7 @@ fn inside(expr: &Expr) -> Vec<(&Expr, bool)> {
 /// Attributes that a method changes of an object and that its class may have.
 pub(super) fn shared(method: &StmtFunctionDef, changes: &Changes) -> Vec<Name> {
     let own = method.parameters.iter().next().map(|own| &own.name().id);
-    // The class itself, whose attributes all its objects share.
+    // What they are given may be the class itself, whose attributes all its objects share.
     let is_of_all = matches!(method.name.as_str(), "__new__" | "__call__");
     let set = |name: &Name, attribute: &Name| {
         method.body.iter().any(|stmt| match stmt {

@@ -83,7 +83,10 @@ impl<'a> Search<'a, '_> {
         };
         let read = left.parts.into_iter().filter(|(global, attribute)| {
             let name = attribute.as_ref().unwrap_or(&global.1);
-            !is_own(global) && mentions.is_read_outside(name, &left.through)
+            // Who makes the next may show what the last one left: a counter.
+            let is_read =
+                self.adjustments.conditions || mentions.is_read_outside(name, &left.through);
+            !is_own(global) && is_read
         });
         let globals: Vec<_> = read.map(|(global, _)| global).collect();
         for global in globals {
@@ -102,7 +105,7 @@ impl<'a> Search<'a, '_> {
         }
         let Expr::Name(name) = base else {
             // A method of what a call of the repository's gives.
-            if let ([.., method], Expr::Call(call)) = (&attributes[..], base)
+            if let ([method, ..], Expr::Call(call)) = (&attributes[..], base)
                 && let Some(Target::Own(..)) = self.dotted_target(id, &call.func)
             {
                 for &(home, function) in
@@ -113,12 +116,7 @@ impl<'a> Search<'a, '_> {
             }
             return;
         };
-        let mut target = program.target(id, &name.id, false);
-        while let Some(Target::Module(module)) = &target
-            && let Some(attribute) = attributes.pop()
-        {
-            target = program.resolver.attribute(module, attribute);
-        }
+        let target = self.behind(id, &name.id, &mut attributes);
         let Some(Target::Own(home, own)) = target else { return };
         if let [method, ..] = attributes[..] {
             let held = (attributes.len() > 1).then(|| attributes[attributes.len() - 1].clone());
@@ -185,6 +183,7 @@ impl<'a> Search<'a, '_> {
             for name in ["__new__", "__init__"] {
                 let first = family
                     .iter()
+                    .filter(|one| !one.is_meta)
                     .find_map(|one| Some((one.home, scope::methods(one.class, &[name]).next()?)));
                 if let Some((home, method)) = first {
                     self.of_given((home, method, 1), how, left);

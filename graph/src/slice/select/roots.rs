@@ -470,6 +470,20 @@ impl Search<'_, '_> {
                 _ => return None,
             }
         };
+        match self.behind(id, name, &mut attributes)? {
+            Target::Own(home, own) => Some(((home, own), attributes.pop().cloned())),
+            _ => None,
+        }
+    }
+
+    /// What a name stands for, behind the modules of the repository that its attributes lead through: these are taken
+    /// from the end of the attributes, of which the last said is the first.
+    pub(super) fn behind(
+        &self,
+        id: UnitId,
+        name: &Name,
+        attributes: &mut Vec<&Name>,
+    ) -> Option<Target> {
         let program = self.program();
         let mut target = program.target(id, name, false);
         while let Some(Target::Module(module)) = &target
@@ -477,10 +491,7 @@ impl Search<'_, '_> {
         {
             target = program.resolver.attribute(module, attribute);
         }
-        match target {
-            Some(Target::Own(home, own)) => Some(((home, own), attributes.pop().cloned())),
-            _ => None,
-        }
+        target
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn keep_like(
     adjustments: &mut Adjustments,
 ) {
     keep_binders(attempt, name, adjustments);
-    let texts = line.split(['\'', '"']).skip(1).step_by(2);
+    let texts = line.split(['\'', '"']).skip(1).step_by(2).flat_map(|text| text.split(['{', '}']));
     let parts =
         texts.filter(|text| text.len() > 1 && (name.starts_with(*text) || name.ends_with(*text)));
     let parts: Vec<&str> = parts.collect();
