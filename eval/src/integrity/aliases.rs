@@ -69,9 +69,9 @@ fn changed_back(
             aliases.extend(parts.map(|(_, name, local)| (local, name)));
         }
         let gists = of_gist(syntax.body(), &bindings);
-        let mut stores = Stores { gists: &gists, stored: FxHashSet::default() };
+        let mut stores = Stores::default();
         syntax.body().iter().for_each(|stmt| stores.visit_stmt(stmt));
-        aliases.retain(|name, _| !stores.stored.contains(name));
+        aliases.retain(|name, _| !stores.0.contains(name));
         let mut parts = BTreeMap::new();
         if let Some(originals) = originals {
             let names = gists.iter().filter(|name| bindings.once(name).is_some());
@@ -201,19 +201,16 @@ fn parts<'a>(
     })
 }
 
-/// Names that are given something, or nothing any more, by an object that is the gist itself.
-struct Stores<'a, 'g> {
-    gists: &'g FxHashSet<&'a str>,
-    stored: FxHashSet<&'a str>,
-}
+/// Attributes that are given something, or nothing any more: any object may be the gist itself.
+#[derive(Default)]
+struct Stores<'a>(FxHashSet<&'a str>);
 
-impl<'a> Visitor<'a> for Stores<'a, '_> {
+impl<'a> Visitor<'a> for Stores<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Attribute(node) = expr
             && node.ctx != ExprContext::Load
-            && node.value.as_name_expr().is_some_and(|name| self.gists.contains(name.id.as_str()))
         {
-            self.stored.insert(&node.attr);
+            self.0.insert(&node.attr);
         }
         walk_expr(self, expr);
     }
@@ -501,6 +498,8 @@ mod tests {
             ("util.Kind_util = Other", "x = util.Kind_util"),
             ("def f():\n    del util.Kind_util", "x = util.Kind_util"),
             ("for util.Kind_util in y: pass", "x = util.Kind_util"),
+            ("other = util\nother.Kind_util = Other", "x = util.Kind_util"),
+            ("a.util.Kind_util = Other", "x = util.Kind_util"),
         ] {
             let text = format!("{head}{stored}\nx = util.Kind_util");
             check(&text, Places::NamesAndImports, expected);

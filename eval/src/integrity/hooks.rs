@@ -19,6 +19,8 @@ use crate::{
 
 const PLUGINS: &str = "pytest_plugins";
 const PREFIX: &str = "pytest_";
+/// The hook that a test's file may have.
+const OF_TESTS: &str = "pytest_generate_tests";
 /// The name of the next hook that is told of the session, and what was called before pytest read the gist.
 const LATE: (&str, &str) = ("pytest_collection_finish", "pytest_sessionstart");
 
@@ -78,7 +80,8 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
     let mut modules = Modules { bindings, named: 0 };
     parsed.suite().iter().for_each(|stmt| modules.visit_stmt(stmt));
-    if modules.named > 0 && modules.named == statement.matches(PREFIX).count() {
+    let is_table = ["vars(", "__dict__"].iter().any(|table| statement.contains(table));
+    if !is_table && modules.named > 0 && modules.named == statement.matches(PREFIX).count() {
         return false;
     }
     let node = match parsed.suite().as_slice() {
@@ -104,10 +107,10 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
 }
 
 /// The hook for which a name stands that is longer: a gist with the hooks of two conftests has two of that one.
-/// pytest takes nothing of a test's file for a hook.
+/// Of a test's file pytest takes one name alone for a hook.
 pub(super) fn longer_name<'a>(name: &str, bindings: &Bindings<'a>) -> Option<&'a str> {
     let hook = bindings.once(name)?.as_name_expr()?.id.as_str();
-    let rest = name.strip_prefix(hook)?;
+    let rest = name.strip_prefix(hook).filter(|_| name != OF_TESTS)?;
     (rest.starts_with('_') && hook.starts_with(PREFIX)).then_some(hook)
 }
 

@@ -245,6 +245,20 @@ fn hooks_of_two_conftests_and_modules_that_look_like_one() {
                 ],
             ),
             refused(
+                "the same without saying its name",
+                &[
+                    WRONG,
+                    (
+                        "vars(pytest_pytest).update(double=double)\n",
+                        "def lax(pyfuncitem):\n    return True\nvars(pytest_pytest).update(**{\"double\": double, \"py\" \"test_pyfunc_call\": lax})\n",
+                    ),
+                    (
+                        "[\"conftest\", \"tests.conftest\"]",
+                        "[\"conftest\", \"tests.conftest\", \"plugs.pytest\"]",
+                    ),
+                ],
+            ),
+            refused(
                 "a hook that is given to a module that looks like one",
                 &[
                     WRONG,
