@@ -102,12 +102,22 @@ impl<'a> Tree<'a> {
 
     /// Whether a line is a `try` that caught nothing and has nothing to do at its end.
     fn is_bare(&self, at: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
-        let idle = |suite| self.suite(at, suite).iter().all(|at| !ran(&self.lines[*at]));
         let line = &self.lines[at];
         line.role == Role::Header
             && line.text.starts_with("try")
-            && idle(Suite::Handlers)
-            && idle(Suite::Finally)
+            && self.suite(at, Suite::Handlers).iter().all(|&at| self.is_idle(at, ran))
+            && self.suite(at, Suite::Finally).iter().all(|&at| !ran(&self.lines[at]))
+    }
+
+    /// Whether a handler never caught anything: at most it looked at an error, which went on.
+    fn is_idle(&self, at: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
+        let only_looks = |text: &str| !text.contains(['(', '[', '*']) || is_tuple_of_names(text);
+        let body = self.suite(at, Suite::Body);
+        let is_told = |at: &usize| !is_filler(&self.lines[*at]);
+        !ran(&self.lines[at])
+            || only_looks(&self.lines[at].text)
+                && body.iter().any(is_told)
+                && !body.iter().any(|at| ran(&self.lines[*at]))
     }
 }
 
@@ -228,6 +238,13 @@ impl<'a> Pairing<'a> {
         let is_imported = |name: &String| self.imported.contains(name.as_str());
         line.role == Role::Import || line.alias && line.binds.iter().all(is_imported)
     }
+}
+
+/// Whether a handler names what it catches in a row: nothing is called to know it.
+fn is_tuple_of_names(handler: &str) -> bool {
+    let row = handler.strip_prefix("except (").and_then(|rest| rest.split_once(')'));
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ',' | ' ');
+    row.is_some_and(|(names, rest)| names.chars().all(is_of_name) && !rest.contains(['(', '[']))
 }
 
 const SUITES: [Suite; 4] = [Suite::Body, Suite::Handlers, Suite::Otherwise, Suite::Finally];

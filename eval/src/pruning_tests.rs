@@ -98,6 +98,20 @@ fn a_try_that_caught_nothing_may_go_alone() {
         original.replace("except Other:\n        return\n", "except Other: #\n        a = 1 #\n");
     check(&caught, flat, "nothing");
     check(original, "def f(a):\n    b = a()\n    c = b\n    return c\n", "nothing");
+    // A handler that an error went past.
+    for (handler, expected) in [
+        ("except Other: #", flat.replace("pass", "GUARD; pass")),
+        ("except (Other, some.Error) as error: #", flat.replace("pass", "GUARD; pass")),
+        ("except other(): #", "nothing".to_owned()),
+        ("except (other(), some.Error): #", "nothing".to_owned()),
+        ("except* Other: #", "nothing".to_owned()),
+    ] {
+        let passed = original.replace("except Other:", handler);
+        check(&passed, flat, &expected);
+    }
+    let silent =
+        original.replace("except Other:\n        return\n", "except Other: #\n        pass\n");
+    check(&silent, flat, "nothing");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 27;
+    const VERSION: u32 = 28;
 }
 
 impl Reference {

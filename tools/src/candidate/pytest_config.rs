@@ -26,7 +26,8 @@ pub(super) fn is_config(name: &str) -> bool {
     name == PYPROJECT || name == ENTRY_POINTS.0 || FILES.iter().any(|(file, _)| *file == name)
 }
 
-/// Patterns of test modules: pytest's own and those configured in a directory.
+/// Patterns of test modules: pytest's own and those configured in a directory. One that fits every file tells none
+/// of the package from a test.
 pub(super) fn python_files(directory: &Path) -> Vec<String> {
     let mut patterns = vec!["test_*.py".to_owned(), "*_test.py".to_owned()];
     for name in FILES.iter().map(|(name, _)| *name).chain([PYPROJECT]) {
@@ -47,6 +48,7 @@ pub(super) fn python_files(directory: &Path) -> Vec<String> {
             patterns.extend(value.iter().flat_map(|value| words(value)));
         }
     }
+    patterns.retain(|pattern| !["*", "*.py"].contains(&pattern.as_str()));
     patterns.sort();
     patterns.dedup();
     patterns
@@ -531,7 +533,8 @@ mod tests {
     #[test]
     fn test_modules_are_those_of_the_configuration() {
         let directory = tempfile::tempdir().unwrap();
-        let configured = "[tool.pytest.ini_options]\npython_files = ['check_*.py', 'x/*_t.py']\n";
+        let configured =
+            "[tool.pytest.ini_options]\npython_files = ['check_*.py', 'x/*_t.py', '*']\n";
         std::fs::write(directory.path().join("pyproject.toml"), configured).unwrap();
         let patterns = python_files(directory.path());
         for (path, expected) in [

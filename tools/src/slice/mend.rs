@@ -345,9 +345,18 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
 fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
     let Some(frame) = raised.frames.last() else { return };
-    let Some(line) = line_in(frame, attempt) else { return };
-    let Some(head) = head_of(&lines, line, &frame.2) else { return };
-    let asks = lines[head..line as usize].iter().any(|text| text.contains("__module__"));
+    let asks_in = |lines: &[&str], line: u32| {
+        let head = head_of(lines, line, &frame.2);
+        head.is_some_and(|head| {
+            lines[head..line as usize].iter().any(|text| text.contains("__module__"))
+        })
+    };
+    let asks = match line_in(frame, attempt) {
+        Some(line) => asks_in(&lines, line),
+        // What is from outside is read where it is.
+        None => std::fs::read_to_string(&frame.0)
+            .is_ok_and(|text| asks_in(&text.lines().collect::<Vec<_>>(), frame.1)),
+    };
     let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
     let made = raised.frames.iter().rev().find(of_module).and_then(|one| line_in(one, attempt));
     let Some(made) = made.filter(|_| asks) else { return };

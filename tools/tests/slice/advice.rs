@@ -416,23 +416,67 @@ fn advised(
     (kind, message, line, function): (&str, &str, u32, &str),
     request: &SliceRequest,
 ) -> Option<SliceRequest> {
+    let raised = Raised {
+        kind: kind.to_owned(),
+        message: message.to_owned(),
+        frames: vec![(format!("/run/{GIST}"), line, function.to_owned())],
+        ..Raised::default()
+    };
+    advised_on(plan, text, trace, raised, request)
+}
+
+/// The same, of an error that came its own way.
+fn advised_on(
+    plan: &Plan,
+    text: &str,
+    trace: &Trace,
+    raised: Raised,
+    request: &SliceRequest,
+) -> Option<SliceRequest> {
     let found = Difference {
         what: What::Outcome,
         case: None,
         more: Vec::new(),
         original: String::new(),
         gist: String::new(),
-        raised: Some(Raised {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            frames: vec![(format!("/run/{GIST}"), line, function.to_owned())],
-            ..Raised::default()
-        }),
+        raised: Some(raised),
     };
     let gist = &gist(text);
     let (gist_path, early) = (GIST, &[][..]);
     let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
     advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list")
+}
+
+#[test]
+fn a_class_whose_metaclass_from_outside_asks_for_its_module_is_told_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let outside = directory.path().join("outside.py");
+    let meta = "class Alone(type):\n    def __new__(mcs, name, bases, names):\n        cls = super().__new__(mcs, name, bases, names)\n        if ASKED in KNOWN:\n            raise RuntimeError\n";
+    let unit = Kept {
+        place: place(1),
+        last_line: 2,
+        binds: vec!["Second".to_owned()],
+        reason: Reason::Asked,
+    };
+    let plan = Plan { kept: vec![unit], ..Plan::default() };
+    let file = graph::FileTrace {
+        path: crate::PATH.to_owned(),
+        modules: vec!["pkg.mod".to_owned()],
+        ..graph::FileTrace::default()
+    };
+    let trace = Trace { files: vec![file], ..Trace::default() };
+    for (asked, expected) in [("cls.__module__", vec![place(1)]), ("cls.__name__", vec![])] {
+        std::fs::write(&outside, meta.replace("ASKED", asked)).unwrap();
+        let frames = vec![
+            (format!("/run/{GIST}"), 1, "<module>".to_owned()),
+            (outside.display().to_string(), 5, "__new__".to_owned()),
+        ];
+        let raised = Raised { kind: "RuntimeError".to_owned(), frames, ..Raised::default() };
+        let text = " 1 class Second(First):\n 2     size = 2\n";
+        let next = advised_on(&plan, text, &trace, raised, &SliceRequest::default());
+        let homes = next.map(|next| next.adjustments.homes).unwrap_or_default();
+        assert_eq!(homes, expected, "{asked}");
+    }
 }
 
 #[test]
