@@ -468,3 +468,54 @@ def test_events():
 ";
     check(COUNTED, "tests/test_events.py", &Faithful("FIRST = Event()\n"));
 }
+
+#[test]
+fn fixtures_that_others_of_their_name_ask_for_are_there_for_them() {
+    const LAYERS: &str = "\
+#- pkg.py
+def plain():
+    return ['plain']
+#- tests/__init__.py
+#- tests/deep/__init__.py
+#- tests/conftest.py
+import pytest
+from pkg import plain
+
+LOG = []
+
+@pytest.fixture
+def app():
+    return plain()
+
+@pytest.fixture(autouse=True)
+def logged():
+    LOG.append('outer')
+    yield LOG
+    LOG.append('end')
+
+@pytest.fixture
+def client(app):
+    return {'of': app}
+#- tests/deep/conftest.py
+import pytest
+
+@pytest.fixture
+def app(app):
+    return [*app, 'deep']
+#- tests/deep/test_app.py
+import pytest
+
+@pytest.fixture
+def app(app):
+    return [*app, 'own']
+
+@pytest.fixture(autouse=True)
+def logged(logged):
+    return [*logged, 'inner']
+
+def test_app(app, client, logged):
+    assert app == ['plain', 'deep', 'own'] and client['of'] is app
+    assert logged == ['outer', 'inner']
+";
+    check(LAYERS, "tests/deep/test_app.py", &Faithful("pytest_plugins = ["));
+}

@@ -1,16 +1,17 @@
-//! Hooks of conftests and of plugins that the repository has: which of them a gist can have as well.
+//! Hooks of conftests and of plugins that the repository has, and fixtures that others of their name ask for: which of
+//! them a gist can have as well.
 //!
 //! pytest takes the hooks of a conftest or a plugin, and of a test module none but the one that makes parameters.
 //! In a gist an object that bears the module's name holds them, and `pytest_plugins` names it. It says which they
 //! are, and what is written; what a hook does is its own affair.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::Ranged;
 
 use super::program::Program;
-use crate::trace::Trace;
+use crate::{module::ModuleId, trace::Trace};
 
 /// What pytest calls when it has read the gist, or calls again for plugins that come late. What makes parameters
 /// works in the gist itself.
@@ -71,6 +72,34 @@ pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
     }
     for hooks in found.values_mut().filter(|hooks| hooks.iter().any(|hook| hook == NEXT)) {
         hooks.retain(|hook| hook != START);
+    }
+    found
+}
+
+/// Fixtures that one of their name asks for, by the module that has them: a file's names are one each, so that an object
+/// has all but the innermost. pytest asks for what a plugin has last, as it does for a conftest's.
+pub(crate) fn overridden(
+    program: &Program<'_>,
+    is_test: impl Fn(ModuleId) -> bool,
+) -> BTreeMap<String, Vec<Name>> {
+    let mut homes: BTreeMap<&str, BTreeSet<(bool, bool, usize, ModuleId)>> = BTreeMap::new();
+    for fixture in &program.trace.fixtures {
+        let Some((id, module)) = program.modules.of_path(&fixture.path) else { continue };
+        let is_it =
+            |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(one) if *one.name == *fixture.name);
+        if module.syntax.body().iter().any(is_it) {
+            let is_conftest = fixture.path.rsplit('/').next() == Some("conftest.py");
+            let depth = fixture.path.matches('/').count();
+            homes.entry(&fixture.name).or_default().insert((is_test(id), is_conftest, depth, id));
+        }
+    }
+    let mut found: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+    for (name, mut homes) in homes {
+        homes.pop_last();
+        for (_, _, _, id) in homes.into_iter().filter(|(is_test, ..)| !is_test) {
+            let module = program.modules.get(id).name.clone();
+            found.entry(module).or_default().push(Name::new(name));
+        }
     }
     found
 }

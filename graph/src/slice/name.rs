@@ -7,6 +7,7 @@
 //! moment is simulated along the clock of the run, restores included. What this takes in text is written
 //! by `write`.
 
+mod early;
 mod gather;
 mod write;
 
@@ -296,32 +297,14 @@ impl Namer<'_, '_> {
             // An import that only early code uses can stand as it is, before the winner takes over.
             let early = matches!(loser, Thing::External(..))
                 && uses.iter().filter(|one| one.thing == **loser).all(|one| !one.late)
-                || self.is_taken_over(name, loser);
+                || self.is_taken_over(name, loser)
+                || self.is_held_before(loser, uses, last(loser), last(winner));
             let flat = if early { name.clone() } else { self.loser_name(name, loser) };
             record.push((self.describe(loser), flat.to_string()));
             self.flat.insert((name.clone(), (*loser).clone()), flat);
         }
         self.naming.collisions.insert(name.to_string(), record);
         self.states.insert(name.clone(), vec![(Moment::START, winner.clone())]);
-    }
-
-    /// Whether a test imports a thing under a name that is bound anew before anything else asks for it, as by a class
-    /// that is derived from it: each has the name in its time.
-    fn is_taken_over(&self, name: &Name, thing: &Thing) -> bool {
-        if !matches!(thing, Thing::Own(_, own) if own != name) {
-            return false;
-        }
-        let moment = |one: &Use| self.selection.program.get(one.unit).moment;
-        let uses = self.book.uses.get(name).into_iter().flatten().filter(|one| &one.thing == thing);
-        let events = self.book.events.get(name).map_or(&[][..], Vec::as_slice);
-        let (Some(defined), Some(first)) =
-            (self.definition(thing), events.iter().map(|event| event.moment).min())
-        else {
-            return false;
-        };
-        let early = |one: &Use| !one.late && defined < moment(one) && moment(one) <= first;
-        let mut pinned = false;
-        uses.inspect(|one| pinned |= one.pinned).all(early) && pinned
     }
 
     fn describe(&self, thing: &Thing) -> String {

@@ -79,7 +79,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) stubs: FxHashSet<Place>,
     pub(crate) dropped_stubs: FxHashMap<Place, String>,
     pub(crate) notes: Vec<String>,
-    /// Hooks of conftests and plugins that take part, by their module.
+    /// Hooks of conftests and plugins that take part, and [fixtures that others of their name ask for]
+    /// (hooks::overridden), by their module.
     pub(crate) hooks: BTreeMap<String, Vec<Name>>,
     /// Names of methods that are tests of the command, whether or not they were entered.
     methods: FxHashSet<Name>,
@@ -92,6 +93,12 @@ pub(crate) struct Selection<'a> {
 }
 
 impl Selection<'_> {
+    /// Whether pytest finds a name of a module in an object that holds its hooks.
+    pub(crate) fn is_held(&self, module: ModuleId, name: &Name) -> bool {
+        let held = self.hooks.get(&self.program.modules.get(module).name);
+        held.is_some_and(|held| held.contains(name))
+    }
+
     /// Tests in the classes of a unit that the command runs as those of a test module, which inherits them: they
     /// are as unchangeable as if they stood there.
     pub(crate) fn inherited_tests(&self, unit: &Unit<'_>) -> Vec<TextRange> {
@@ -139,7 +146,11 @@ pub(crate) fn select<'a>(
         let text = module.syntax.source().text();
         text.contains("import_module(") || text.contains("__import__(")
     });
-    let hooks = if adjustments.hooks { hooks::hooks(&program) } else { BTreeMap::new() };
+    let mut hooks = if adjustments.hooks { hooks::hooks(&program) } else { BTreeMap::new() };
+    let is_test = |module| named.iter().any(|(home, ..)| *home == module);
+    for (module, fixtures) in hooks::overridden(&program, is_test) {
+        hooks.entry(module).or_default().extend(fixtures);
+    }
     let objects = || adjustments.namespaces.iter().chain(hooks.keys()).cloned();
     let mut stubs: FxHashSet<Place> = FxHashSet::default();
     loop {

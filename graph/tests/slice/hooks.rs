@@ -127,3 +127,52 @@ fn a_hook_whose_time_has_passed_is_the_next_that_is_told_of_the_session() {
 "#,
     );
 }
+
+#[test]
+fn a_fixture_that_another_of_its_name_asks_for_is_held_as_a_hook_is() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- tests/conftest.py
++import pytest
++@pytest.fixture
++def app():
+*    return ['plain']
++@pytest.fixture
++def client(app):
+*    return app
+--- tests/test_app.py
++import pytest
++@pytest.fixture
++def app(app):
+*    return [*app, 'more']
++def test_app(app, client):
+*    assert app is client
+--- trace
+fixture app tests/conftest.py 2
+fixture app tests/test_app.py 2
+fixture client tests/conftest.py 5
+"#,
+        "tests/test_app.py::test_app",
+        r#"
++import sys
++import types
++sys.modules["tests"] = sys.modules.get(__name__)
++conftest = sys.modules["tests.conftest"] = types.ModuleType("tests.conftest")
+ import pytest
+ @pytest.fixture
+ def app():
+     return ['plain']
++vars(conftest).update(__loader__=__loader__, app=app)
+ @pytest.fixture
+ def client(app):
+     return app
+ @pytest.fixture
+ def app(app):
+     return [*app, 'more']
+ def test_app(app, client):
+     assert app is client
++pytest_plugins = ["tests.conftest"]
+"#,
+    );
+}

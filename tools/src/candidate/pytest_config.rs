@@ -168,6 +168,9 @@ impl Gone<'_> {
                 }
                 _ => {}
             }
+            let before = table.len();
+            table.retain(|_, value| !value.as_str().is_some_and(|value| self.is_name_gone(value)));
+            changed |= table.len() != before;
             for key in self.strict_keys() {
                 changed |= table.remove(key).is_some();
             }
@@ -190,6 +193,13 @@ impl Gone<'_> {
         {
             ini.replace(section, "filterwarnings", &kept);
             changed = true;
+        }
+        for key in ini.keys(section) {
+            let value = ini.value(section, &key);
+            if value.is_some_and(|value| self.is_name_gone(&value)) {
+                ini.remove(section, &key);
+                changed = true;
+            }
         }
         for key in self.strict_keys() {
             if ini.value(section, key).is_some() {
@@ -273,6 +283,13 @@ impl Gone<'_> {
     fn is_module_gone(&self, name: &str) -> bool {
         let top = name.split('.').next().unwrap_or(name);
         self.tops.contains(top)
+    }
+
+    /// Whether a value is the dotted name of an internal module, which a plugin from outside would import.
+    fn is_name_gone(&self, value: &str) -> bool {
+        let is_word =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        value.contains('.') && value.split('.').all(is_word) && self.is_module_gone(value)
     }
 
     /// Whether a warnings filter names a category of an internal module, which pytest would import.
@@ -359,6 +376,21 @@ impl Ini {
             .chain(rest)
             .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with(';'));
         Some(lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The keys of a section.
+    fn keys(&self, section: &str) -> Vec<String> {
+        let header = format!("[{section}]");
+        let inside = self.lines.iter().skip_while(|line| line.trim() != header).skip(1);
+        let inside = inside.take_while(|line| !line.starts_with('['));
+        let heads = inside.filter(|line| !line.starts_with([' ', '\t', '#', ';']));
+        heads.filter_map(|line| Some(line.split_once(['=', ':'])?.0.trim().to_owned())).collect()
+    }
+
+    fn remove(&mut self, section: &str, key: &str) {
+        if let Some((from, to)) = self.span(section, key) {
+            self.lines.drain(from..to);
+        }
     }
 
     fn replace(&mut self, section: &str, key: &str, values: &[String]) {
@@ -506,6 +538,16 @@ mod tests {
             Some("[console_scripts]\npkg = pkg.cli:main\n\n[pytest11]\nother=others\n"),
         );
         check("entry_points.txt", "[console_scripts]\npkg = pkg.cli:main\n", None);
+        check(
+            "pytest.ini",
+            "[pytest]\npythonpath = .\nSETTINGS = pkg.settings\n# more\nx = pkg settings.py\n",
+            Some("[pytest]\npythonpath = .\nx = pkg settings.py\n"),
+        );
+        check(
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\nSETTINGS = \"pkg.settings\"\nx = \"other.settings\"\n",
+            Some("[tool.pytest.ini_options]\nx = \"other.settings\"\n"),
+        );
         check("pyproject.toml", "[tool.other]\naddopts = '--slow'\n", None);
         check("pyproject.toml", "not toml", None);
     }

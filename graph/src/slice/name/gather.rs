@@ -111,7 +111,9 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             };
             let looked_up = match chosen.reason {
                 Reason::Test => true,
-                Reason::Fixture | Reason::Configuration => is_definition(unit.stmt),
+                Reason::Fixture | Reason::Configuration => {
+                    is_definition(unit.stmt) && !selection.is_held(unit.module, name)
+                }
                 _ => false,
             };
             book.taken.insert(name.clone());
