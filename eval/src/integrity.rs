@@ -242,6 +242,16 @@ impl Examiner<'_> {
         !line.block.is_empty() && (does(word) || of_module().is_some_and(|word| does(&word)))
     }
 
+    /// Whether a literal says where a file of the repository is, or a directory of such files.
+    fn is_place(&self, literal: &str) -> bool {
+        let path = literal.trim_matches(['\'', '"']).trim_start_matches('/');
+        let is_below = |file: &CodeFile| {
+            let rest = file.path.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.codebase.files().iter().any(is_below)
+    }
+
     fn line(&mut self, line: &Line) {
         let Ok(range) = span(line.range.0, line.range.1) else { return };
         let syntax = self.syntax;
@@ -262,7 +272,9 @@ impl Examiner<'_> {
                 TokenKind::Dot if !chain.is_empty() || is_value(before) && !from_module => {
                     chain.push('.');
                 }
-                TokenKind::String | TokenKind::FStringMiddle if is_encoded(word) => {
+                TokenKind::String | TokenKind::FStringMiddle
+                    if is_encoded(word) && !self.is_place(word) =>
+                {
                     let before = self.encoded;
                     self.encoded += word.len();
                     if before < LONG && self.encoded >= LONG {

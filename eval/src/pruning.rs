@@ -63,10 +63,11 @@ impl<'a> Tree<'a> {
         heads.find(|&at| self.is_function(at))
     }
 
-    /// Whether anything of what a line heads was executed.
+    /// Whether anything of what a line heads was executed: what does nothing is told from the head by its line alone.
     fn did_run(&self, head: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
+        let is_told = |line: &Line| !is_filler(line) || line.first > self.lines[head].last;
         let inside = SUITES.into_iter().flat_map(|suite| self.suite(head, suite));
-        inside.into_iter().any(|&at| ran(&self.lines[at]))
+        inside.into_iter().map(|&at| &self.lines[at]).any(|line| ran(line) && is_told(line))
     }
 
     fn suite(&self, head: usize, suite: Suite) -> &[usize] {

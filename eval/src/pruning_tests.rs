@@ -140,6 +140,9 @@ fn what_was_defined_and_ran_stays_as_what_shares_a_name_does() {
     let idle =
         "def near(a, b):\n    def check(value): #\n        assert value\n    use(a == b) #\n";
     check(idle, "def near(a, b):\n    use(a == b)\n", "def near(a, b):\n    use(a == b)\n");
+    // Its annotation is on the line of what it does.
+    let other = "def near(a, b):\n    def check( #\n        value,\n    ) -> int: ... #\n    use(a == b) #\n";
+    check(other, "def near(a, b):\n    use(a == b)\n", "def near(a, b):\n    use(a == b)\n");
     for word in ["global", "nonlocal"] {
         let shares = format!("def near(a, b):\n    {word} fine\n    fine = a == b #\n");
         check(&shares, "def near(a, b):\n    fine = a == b\n", "nothing");

@@ -293,6 +293,11 @@ fn in_block(
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
     let ran = |file: &CodeFile| support.executed.ran(&file.path);
+    // A namesake in a file that never ran says nothing of what did.
+    let mut came = originals.iter().filter(|(file, _)| ran(file)).peekable();
+    if came.peek().is_some() && came.all(|(file, _)| !support.files.contains(&file.path)) {
+        return Vec::new();
+    }
     let candidates =
         originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
     let mut candidates: Vec<_> = candidates.collect();

@@ -519,3 +519,36 @@ def test_app(app, client, logged):
 ";
     check(LAYERS, "tests/deep/test_app.py", &Faithful("pytest_plugins = ["));
 }
+
+#[test]
+fn a_fixture_may_have_the_name_of_what_it_patches() {
+    const PATCHED: &str = "\
+#- pkg/__init__.py
+#- pkg/core.py
+field = None
+
+def label():
+    return field or 'none'
+#- tests/__init__.py
+#- tests/conftest.py
+import pytest
+
+@pytest.fixture(autouse=True)
+def no_field(monkeypatch):
+    monkeypatch.setattr('pkg.core.field', None)
+
+@pytest.fixture
+def field(monkeypatch, no_field):
+    monkeypatch.setattr('pkg.core.field', 'id')
+    return 'id'
+#- tests/test_label.py
+from pkg.core import label
+
+def test_label(field):
+    assert label() == field
+
+def test_none():
+    assert label() == 'none'
+";
+    check(PATCHED, "tests/test_label.py", &Faithful("update(__loader__=__loader__, field="));
+}

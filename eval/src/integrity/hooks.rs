@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::{
-    Expr, Stmt, StmtAssign,
+    Expr, ExprCall, Stmt, StmtAssign,
     visitor::{Visitor, walk_expr},
 };
 
@@ -53,13 +53,27 @@ fn list(statement: &str) -> Option<Vec<String>> {
 
 /// Whether a statement names hooks, or tells an object of names that it does not say.
 pub(super) fn names_hooks(statement: &str) -> bool {
-    statement.contains(PREFIX) || statement.starts_with("vars(") && statement.contains("**")
+    let hides = |statement: &str| {
+        let parsed = ruff_python_parser::parse_module(statement).ok()?;
+        let [Stmt::Expr(node)] = parsed.suite().as_slice() else { return None };
+        let call = node.value.as_call_expr()?;
+        let method = call.func.as_attribute_expr()?;
+        Some(&method.attr == "update" && is_hidden(call))
+    };
+    statement.contains(PREFIX) || statement.starts_with("vars(") && hides(statement) == Some(true)
 }
 
-/// Mentions of modules that the file makes, where their names look like those of hooks.
+/// Whether an object is told of anything that is not said by its name.
+fn is_hidden(call: &ExprCall) -> bool {
+    let ExprCall { arguments, .. } = call;
+    !arguments.args.is_empty() || arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+}
+
+/// Mentions of modules that the file makes, and of places and full names, where they look like those of hooks.
 struct Modules<'a> {
     bindings: &'a Bindings<'a>,
     named: usize,
+    placed: usize,
 }
 
 impl<'v> Visitor<'v> for Modules<'_> {
@@ -70,6 +84,11 @@ impl<'v> Visitor<'v> for Modules<'_> {
         {
             self.named += name.id.matches(PREFIX).count();
         }
+        if let Expr::StringLiteral(text) = expr {
+            let text = text.value.to_str();
+            let is_whole = !text.contains(['/', '.']);
+            self.placed += if is_whole { 0 } else { text.matches(PREFIX).count() };
+        }
         walk_expr(self, expr);
     }
 }
@@ -78,10 +97,11 @@ impl<'v> Visitor<'v> for Modules<'_> {
 /// name, where that is a module which the file makes, by mentioning such modules, or by giving it a longer name.
 pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
-    let mut modules = Modules { bindings, named: 0 };
+    let mut modules = Modules { bindings, named: 0, placed: 0 };
     parsed.suite().iter().for_each(|stmt| modules.visit_stmt(stmt));
+    let said = statement.matches(PREFIX).count().saturating_sub(modules.placed);
     let is_table = ["vars(", "__dict__"].iter().any(|table| statement.contains(table));
-    if !is_table && modules.named > 0 && modules.named == statement.matches(PREFIX).count() {
+    if !is_table && modules.named > 0 && modules.named == said {
         return false;
     }
     let node = match parsed.suite().as_slice() {
@@ -91,8 +111,7 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     };
     let Expr::Call(call) = node.value.as_ref() else { return true };
     let Some(object) = filled(call) else { return true };
-    let is_hidden = call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
-    if is_hidden || made(object, bindings).is_none() {
+    if is_hidden(call) || made(object, bindings).is_none() {
         return true;
     }
     let own = usize::from(object.starts_with(PREFIX));
@@ -103,7 +122,7 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
             name.starts_with(PREFIX) && (name.as_str() == own || is_late(name, own))
         })
     });
-    statement.matches(PREFIX).count() != 2 * told.count() + own
+    said != 2 * told.count() + own
 }
 
 /// The hook for which a name stands that is longer: a gist with the hooks of two conftests has two of that one.

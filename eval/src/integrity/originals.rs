@@ -13,8 +13,9 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 
-use super::{aliases::Locals, bindings::captured, mentions::imported};
+use super::{Part, aliases::Locals, bindings::captured, is_part, mentions::imported};
 use crate::{
+    blocks::{Line, Role},
     codebase::{CodeFile, Codebase},
     scorers::Executed,
 };
@@ -105,6 +106,21 @@ impl<'a> Originals<'a> {
             && !uses.is_defined
             && !self.may_come_by_star(file, &uses)
             && uses.imports.iter().all(is_it)
+    }
+
+    /// Whether each file that ran and defines a name imports a part of a module from outside under the part's own name.
+    pub(super) fn import_part(&self, defined: &str, module: &str, part: &str) -> bool {
+        let defines = |line: &Line| {
+            line.parent.is_none()
+                && matches!(line.role, Role::Definition | Role::Simple)
+                && line.binds.iter().any(|name| name == defined)
+        };
+        let ran = self.files.values().filter(|file| self.executed.ran(&file.path));
+        let mut homes = ran.filter(|file| file.outline.lines.iter().any(defines)).peekable();
+        let part = Part { module: module.to_owned(), name: part.to_owned(), local: String::new() };
+        !(self.is_internal)(module)
+            && homes.peek().is_some()
+            && homes.all(|file| is_part(&file.text, &part))
     }
 
     /// Whether what a file imports under a full name is a module of the repository.

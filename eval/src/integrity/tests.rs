@@ -515,6 +515,17 @@ fn classes_of_dishonest_lines() {
     check("model.eval()\nre.compile(x)\nx = 'exec(y)'\n", &[], &[]);
 }
 
+#[test]
+fn where_files_of_the_original_are_is_no_encoded_data() {
+    let codebase =
+        Codebase::of_texts([("pkg/providers_of/all_addresses/in_english/a.py", "x = 1\n")]);
+    for (end, fine) in [("lish/a.py", true), ("lish", true), ("lish/other", false), ("l", false)] {
+        let text = format!("x = '/pkg/providers_of/all_addresses/in_eng{end}'\n").repeat(12);
+        let found = examine(&text, &Outline::of(&text), &codebase, &|_| false);
+        assert_eq!(found.violations.is_empty(), fine, "{end}: {found:?}");
+    }
+}
+
 /// Examines texts, each behind `before`, beside an original: whether each is fine.
 #[track_caller]
 fn check_beside(original: &str, before: &str, rows: &[(&str, bool)]) {

@@ -118,6 +118,17 @@ fn only_the_hooks_of_the_original_take_part() {
                 expected: REFUSED,
             },
             Case {
+                what: "the same in a row, and a text that looks like a place",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nvars(conftest).update([(\"pytest_pyfunc/call\".replace(\"/\", \"_\"), lax)])\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "a class in the place of the module",
                 edits: &[
                     WRONG,

@@ -76,12 +76,12 @@ pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
     found
 }
 
-/// Fixtures that one of their name asks for, by the module that has them: a file's names are one each, so that an object
+/// Fixtures that one of their name asks for, and the modules that have them: a file's names are one each, so that an object
 /// has all but the innermost. pytest asks for what a plugin has last, as it does for a conftest's.
 pub(crate) fn overridden(
     program: &Program<'_>,
     is_test: impl Fn(ModuleId) -> bool,
-) -> BTreeMap<String, Vec<Name>> {
+) -> BTreeSet<(ModuleId, Name)> {
     let mut homes: BTreeMap<&str, BTreeSet<(bool, bool, usize, ModuleId)>> = BTreeMap::new();
     for fixture in &program.trace.fixtures {
         let Some((id, module)) = program.modules.of_path(&fixture.path) else { continue };
@@ -93,13 +93,11 @@ pub(crate) fn overridden(
             homes.entry(&fixture.name).or_default().insert((is_test(id), is_conftest, depth, id));
         }
     }
-    let mut found: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+    let mut found = BTreeSet::new();
     for (name, mut homes) in homes {
         homes.pop_last();
-        for (_, _, _, id) in homes.into_iter().filter(|(is_test, ..)| !is_test) {
-            let module = program.modules.get(id).name.clone();
-            found.entry(module).or_default().push(Name::new(name));
-        }
+        let homes = homes.into_iter().filter(|(is_test, ..)| !is_test);
+        found.extend(homes.map(|(.., id)| (id, Name::new(name))));
     }
     found
 }

@@ -328,17 +328,23 @@ impl Sliceable {
                     ran.range(source, ruff_text_size::Ranged::range(stmt))
                 }
         });
-        let program = Program::new(
-            &resolver,
-            trace,
-            &ran,
-            (self.support.clone(), &self.helpers),
-            adjustments,
-        );
-        let selection = select::select(program, tests, &self.data, adjustments);
-        let naming = name::name(&selection, adjustments);
-        let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
-        (Plan { imported, ..plan }, gist)
+        let mut held = BTreeSet::new();
+        loop {
+            let program = Program::new(
+                &resolver,
+                trace,
+                &ran,
+                (self.support.clone(), &self.helpers),
+                adjustments,
+            );
+            let selection = select::select(program, tests, &self.data, adjustments, &held);
+            let naming = name::name(&selection, adjustments);
+            if naming.to_hold.is_subset(&held) {
+                let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
+                return (Plan { imported, ..plan }, gist);
+            }
+            held.extend(naming.to_hold);
+        }
     }
 }
 

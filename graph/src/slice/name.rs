@@ -76,6 +76,8 @@ pub(crate) struct Naming {
     pub(crate) namespaces: BTreeSet<String>,
     /// What those are called in the gist.
     pub(crate) objects: BTreeMap<String, Name>,
+    /// Fixtures that have to be held as hooks are, since a test asks for something else by their name.
+    pub(crate) to_hold: BTreeSet<(ModuleId, Name)>,
     /// Names that mean something in the gist.
     pub(crate) taken: FxHashSet<Name>,
 }
@@ -153,6 +155,9 @@ pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Nami
             more: BTreeSet::new(),
         };
         namer.assign();
+        if namer.naming.to_hold.iter().any(|(module, name)| !selection.is_held(*module, name)) {
+            return namer.naming;
+        }
         if namer.more.iter().any(|module| !namespaces.contains(module)) {
             namespaces.extend(std::mem::take(&mut namer.more));
             continue;
@@ -281,6 +286,7 @@ impl Namer<'_, '_> {
             let pinned = uses.iter().filter(|one| &one.thing == thing && one.pinned);
             pinned.filter_map(|one| one.through.as_ref()).collect()
         };
+        self.hold_fixtures(&pinned);
         for loser in pinned.iter().filter(|thing| **thing != winner) {
             let mut objects = through(loser);
             if objects.is_empty() {

@@ -14,7 +14,11 @@ mod roots;
 mod strings;
 mod stubs;
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::{Ranged, TextRange};
@@ -125,6 +129,7 @@ pub(crate) fn select<'a>(
     tests: &[(String, Vec<String>)],
     data: &'a [Syntax],
     adjustments: &Adjustments,
+    held: &BTreeSet<(ModuleId, Name)>,
 ) -> Selection<'a> {
     let tests = &within_modules(&program, tests);
     let named = named_tests(&program, tests);
@@ -148,8 +153,9 @@ pub(crate) fn select<'a>(
     });
     let mut hooks = if adjustments.hooks { hooks::hooks(&program) } else { BTreeMap::new() };
     let is_test = |module| named.iter().any(|(home, ..)| *home == module);
-    for (module, fixtures) in hooks::overridden(&program, is_test) {
-        hooks.entry(module).or_default().extend(fixtures);
+    for (module, fixture) in hooks::overridden(&program, is_test).union(held) {
+        let module = program.modules.get(*module).name.clone();
+        hooks.entry(module).or_default().push(fixture.clone());
     }
     let objects = || adjustments.namespaces.iter().chain(hooks.keys()).cloned();
     let mut stubs: FxHashSet<Place> = FxHashSet::default();

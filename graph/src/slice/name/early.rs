@@ -1,4 +1,5 @@
-//! Names that something has until something else takes them: nobody asks for it later.
+//! Names that something has until something else takes them, since nobody asks for it later, or pytest finds it
+//! elsewhere.
 
 use super::*;
 
@@ -33,5 +34,31 @@ impl Namer<'_, '_> {
         let Thing::Own(module, name) = thing else { return false };
         let mut uses = uses.iter().filter(|one| &one.thing == thing);
         self.selection.is_held(*module, name) && uses.all(|one| one.range.is_none()) && own < others
+    }
+
+    /// Asks for objects with the fixtures that share their name with something else that cannot have another. A module
+    /// is had through an object of its package.
+    pub(super) fn hold_fixtures(&mut self, pinned: &BTreeSet<&Thing>) {
+        let fixtures = pinned.iter().map(|thing| (thing, self.shared_fixture(thing)));
+        let fixtures: Vec<_> = fixtures.collect();
+        let mut others = fixtures.iter().filter(|(_, fixture)| fixture.is_none());
+        if others.any(|(thing, _)| matches!(thing, Thing::Own(..))) {
+            self.naming.to_hold.extend(fixtures.into_iter().filter_map(|(_, fixture)| fixture));
+        }
+    }
+
+    /// A fixture of a conftest: an object can have it in the place of that.
+    fn shared_fixture(&self, thing: &Thing) -> Option<(ModuleId, Name)> {
+        let Thing::Own(module, name) = thing else { return None };
+        let program = &self.selection.program;
+        let is_conftest =
+            program.modules.get(*module).path().rsplit('/').next() == Some("conftest.py");
+        let is_fixture = |unit: &UnitId| {
+            let chosen = self.selection.chosen.get(unit);
+            chosen.is_some_and(|one| one.reason == Reason::Fixture)
+                && is_definition(program.get(*unit).stmt)
+        };
+        let mut binders = program.binders(*module, name).into_iter();
+        (is_conftest && binders.any(|unit| is_fixture(&unit))).then(|| (*module, name.clone()))
     }
 }
