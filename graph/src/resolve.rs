@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     module::{ModuleId, Modules},
     scope,
-    trace::{Trace, Value},
+    trace::{ModuleSnapshot, Trace, Value},
 };
 
 pub(crate) use provide::{Exports, Namespaces, Provider, exports, provider, starred};
@@ -77,7 +77,34 @@ pub struct Resolver<'a> {
 struct Table {
     bindings: FxHashMap<Name, Vec<Binding>>,
     stars: Vec<String>,
+    /// Where those stand.
+    places: Vec<TextSize>,
     exported: Option<Vec<Name>>,
+}
+
+impl Table {
+    /// Binds what a star brought from outside, as far as a run shows where it is from.
+    fn bind_stars(&mut self, modules: &Modules, held: &ModuleSnapshot) {
+        let top =
+            |name: &str| name.split('.').next().unwrap_or(name).trim_start_matches('_').to_owned();
+        for (name, value) in &held.names {
+            let (Value::Class(from, _) | Value::Function(from, _)) = value else { continue };
+            let from = from.as_str();
+            if name.starts_with('_')
+                || modules.is_internal(from)
+                || self.bindings.contains_key(name.as_str())
+            {
+                continue;
+            }
+            let stars = self.stars.iter().zip(&self.places);
+            let mut stars =
+                stars.filter(|(star, _)| !modules.is_internal(star) && top(star) == top(from));
+            if let (Some((star, at)), None) = (stars.next(), stars.next()) {
+                let kind = BindingKind::From { module: star.clone(), name: Name::new(name) };
+                self.bindings.insert(Name::new(name), vec![Binding { kind, at: *at }]);
+            }
+        }
+    }
 }
 
 impl<'a> Resolver<'a> {
@@ -96,6 +123,10 @@ impl<'a> Resolver<'a> {
                 collect.block(module.syntax.body());
                 for name in scope::declared_global(module.syntax.body()) {
                     table.bindings.entry(name).or_default();
+                }
+                let held = trace.and_then(|trace| trace.modules.get(&module.name));
+                if let Some(held) = held.filter(|_| !table.stars.is_empty()) {
+                    table.bind_stars(modules, held);
                 }
                 table
             })
@@ -401,6 +432,7 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
                 for alias in &import.names {
                     if &alias.name == "*" {
                         self.table.stars.push(module.clone());
+                        self.table.places.push(stmt.start());
                         continue;
                     }
                     let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();

@@ -9,6 +9,7 @@
 
 mod early;
 mod gather;
+mod stars;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};

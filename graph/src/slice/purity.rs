@@ -263,6 +263,16 @@ impl<'a, 'r> Purity<'a, 'r> {
         }
     }
 
+    /// Whether reading an attribute changes nothing: a property of that name runs whenever it is read.
+    fn pure_attribute(&self, name: &Name, depth: u32) -> bool {
+        let Some(candidates) = self.entered.get(name.as_str()) else { return true };
+        let is_property = |function: &StmtFunctionDef| {
+            function.decorator_list.iter().any(|one| runs_when_read(&one.expression))
+        };
+        let mut properties = candidates.iter().filter(|(_, function)| is_property(function));
+        properties.all(|(home, function)| self.pure_function(*home, function, depth + 1))
+    }
+
     fn pure_definition(&self, home: ModuleId, name: &Name, depth: u32) -> bool {
         let body = self.resolver.modules().get(home).syntax.body();
         body.iter().any(|stmt| match stmt {
@@ -355,9 +365,26 @@ impl<'v> Visitor<'v> for Judge<'_, '_, '_> {
                     walk_expr(self, expr);
                 }
             }
+            Expr::Attribute(node) => {
+                self.pure = self.purity.pure_attribute(&node.attr.id, self.depth);
+                if self.pure {
+                    walk_expr(self, expr);
+                }
+            }
             _ => walk_expr(self, expr),
         }
     }
+}
+
+/// Whether a decorator has its function run where the attribute is read, as one of that kind is commonly named.
+fn runs_when_read(decorator: &Expr) -> bool {
+    let name = match decorator {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(node) => node.attr.as_str(),
+        Expr::Call(call) => return runs_when_read(&call.func),
+        _ => "",
+    };
+    name.ends_with("property") || name == "reify"
 }
 
 fn is_local_target(target: &Expr) -> bool {

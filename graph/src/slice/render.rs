@@ -347,6 +347,16 @@ pub(crate) fn import_text(
             let mut adapted = absolute.is_some();
             let mut line = None;
             for alias in &import.names {
+                // A star gives way to what is needed of it.
+                if &alias.name == "*" && !names.iter().any(|(name, _)| name == "*") {
+                    line = Some(source.line(stmt.start()));
+                    adapted = true;
+                    parts.extend(names.iter().map(|(name, flat)| match name == flat {
+                        true => name.to_string(),
+                        false => format!("{name} as {flat}"),
+                    }));
+                    continue;
+                }
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                 for (_, flat) in names.iter().filter(|(name, _)| *name == local) {
                     line.get_or_insert_with(|| source.line(stmt.start()));

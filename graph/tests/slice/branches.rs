@@ -167,6 +167,48 @@ fn a_pure_function_in_a_condition_does_not_keep_it() {
 }
 
 #[test]
+fn a_property_in_a_condition_runs_when_it_is_read() {
+    let files = |body: &str| {
+        format!(
+            r#"
+--- pkg.py
++class Lines:
++    _starts = _ends = None
++    @property
++    def starts(self):
+{body}
++    def first(self):
+*        if not self.starts:
+-            return None
+*        return self._ends
+--- test_a.py
++from pkg import Lines
++def test_f():
+*    assert Lines().first() is None
+"#
+        )
+    };
+    let gist = |condition: &str, body: &str| {
+        format!(
+            r#"
+ class Lines:
+     _starts = _ends = None
+{body}     def first(self):
+{condition}         return self._ends
+ def test_f():
+     assert Lines().first() is None
+"#
+        )
+    };
+    let kept = "         if not self.starts:\n             return None\n";
+    let fills = "*        self._ends = [1]\n*        return self._ends";
+    let filled = "     @property\n     def starts(self):\n         self._ends = [1]\n         return self._ends\n";
+    check(&files(fills), "test_a.py::test_f", &gist(kept, filled));
+    let given = "     @property\n     def starts(self):\n         return [1]\n";
+    check(&files("*        return [1]"), "test_a.py::test_f", &gist("", given));
+}
+
+#[test]
 fn a_walrus_in_a_condition_is_no_pure_test() {
     prunes(
         "

@@ -425,3 +425,58 @@ fn a_logger_has_the_name_by_which_tests_call_it() {
         .replace(" = sys.modules.get", " = sys.modules[\"pkg.mod\"] = sys.modules.get");
     of("pkg.mod.f", &registered, " log = logging.getLogger(__name__)");
 }
+
+#[test]
+fn what_a_star_brings_gives_way_to_what_has_its_name() {
+    let files = |other: &str| {
+        format!(
+            r#"
+--- pkg/__init__.py
+--- pkg/kinds.py
++from ast import *
++def kinds(text):
+*    return walk(parse(text))
+--- pkg/add.py
++def {other}(x):
+*    return x + 1
+--- test_a.py
++from pkg.add import {other}
++from pkg.kinds import kinds
++def test_f():
+*    assert kinds('') and {other}(1) == 2
+--- trace
+external ast
+holds pkg.kinds walk function ast:walk
+holds pkg.kinds parse function ast:parse
+holds pkg.kinds arg class ast:arg
+"#
+        )
+    };
+    check(
+        &files("parse"),
+        "test_a.py::test_f",
+        r#"
+ def parse(x):
+     return x + 1
+~from ast import parse as parse_ast, walk
+ def kinds(text):
+~    return walk(parse_ast(text))
+ def test_f():
+     assert kinds('') and parse(1) == 2
+"#,
+    );
+    // What is not needed of it is not there for long.
+    check(
+        &files("arg"),
+        "test_a.py::test_f",
+        r#"
+ from ast import *
+ def arg(x):
+     return x + 1
+ def kinds(text):
+     return walk(parse(text))
+ def test_f():
+     assert kinds('') and arg(1) == 2
+"#,
+    );
+}

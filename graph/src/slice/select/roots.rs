@@ -90,10 +90,10 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The units with fixtures that the tests request.
+    /// The units with fixtures that the tests request, and those that give them the names that tests ask for.
     fn fixtures(&self) -> Vec<UnitId> {
         let program = self.program();
-        let unit = |fixture: &Fixture| {
+        let units = |fixture: &Fixture| {
             let (id, module) = program.modules.of_path(&fixture.path)?;
             let source = module.syntax.source();
             let start = source.line_start(fixture.line);
@@ -101,9 +101,15 @@ impl Search<'_, '_> {
             let at = body.find(|stmt| {
                 stmt.range().contains(start) || source.line(stmt.start()) == fixture.line
             });
-            program.unit_at(id, at?.start())
+            let own = program.unit_at(id, at?.start())?;
+            let mut units = vec![own];
+            // `name = pytest.fixture()(function)`.
+            if matches!(program.get(own).stmt, Stmt::FunctionDef(_)) {
+                units.extend(program.binders(id, &Name::new(&fixture.name)).last());
+            }
+            Some(units)
         };
-        program.trace.fixtures.iter().filter_map(unit).collect()
+        program.trace.fixtures.iter().filter_map(units).flatten().collect()
     }
 
     /// Whether nothing but functions that never ran has this name.
