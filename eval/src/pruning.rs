@@ -63,11 +63,22 @@ impl<'a> Tree<'a> {
         heads.find(|&at| self.is_function(at))
     }
 
-    /// Whether anything of what a line heads was executed: what does nothing is told from the head by its line alone.
+    /// Whether anything of what a line heads was executed.
     fn did_run(&self, head: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
-        let is_told = |line: &Line| !is_filler(line) || line.first > self.lines[head].last;
         let inside = SUITES.into_iter().flat_map(|suite| self.suite(head, suite));
-        inside.into_iter().map(|&at| &self.lines[at]).any(|line| ran(line) && is_told(line))
+        inside.into_iter().any(|&at| ran(&self.lines[at]))
+    }
+
+    /// Whether a definition does nothing and is defined anew right behind it, as overloads are.
+    fn is_replaced(&self, at: usize) -> bool {
+        let line = &self.lines[at];
+        let Some((head, suite)) = line.parent else { return false };
+        let mut behind = self.suite(head, suite).iter().filter(|&&other| other > at);
+        let next = behind.find(|&&other| self.lines[other].role != Role::Decorator);
+        let next = next.map(|&other| &self.lines[other]);
+        let inside = SUITES.into_iter().flat_map(|suite| self.suite(at, suite));
+        next.is_some_and(|next| next.role == Role::Definition && next.binds == line.binds)
+            && inside.into_iter().all(|&at| is_filler(&self.lines[at]))
     }
 
     fn suite(&self, head: usize, suite: Suite) -> &[usize] {
@@ -114,10 +125,9 @@ impl<'a> Tree<'a> {
     fn is_idle(&self, at: usize, ran: &dyn Fn(&Line) -> bool) -> bool {
         let only_looks = |text: &str| !text.contains(['(', '[', '*']) || is_tuple_of_names(text);
         let body = self.suite(at, Suite::Body);
-        let is_told = |at: &usize| !is_filler(&self.lines[*at]);
         !ran(&self.lines[at])
             || only_looks(&self.lines[at].text)
-                && body.iter().any(is_told)
+                && body.iter().any(|at| is_told(&self.lines[*at]))
                 && !body.iter().any(|at| ran(&self.lines[*at]))
     }
 }
@@ -211,7 +221,7 @@ impl<'a> Pairing<'a> {
     fn may_go(&self, at: usize) -> bool {
         let line = &self.original.lines[at];
         if line.role == Role::Definition {
-            return !self.original.did_run(at, self.ran);
+            return !self.original.did_run(at, self.ran) || self.original.is_replaced(at);
         }
         if let Some(shared) = shared(line) {
             return !self.is_bound(at, &shared);

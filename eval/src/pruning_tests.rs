@@ -112,6 +112,7 @@ fn a_try_that_caught_nothing_may_go_alone() {
     let silent =
         original.replace("except Other:\n        return\n", "except Other: #\n        pass\n");
     check(&silent, flat, "nothing");
+    check(&silent.replace("pass", "continue"), flat, "nothing");
 }
 
 #[test]
@@ -140,9 +141,12 @@ fn what_was_defined_and_ran_stays_as_what_shares_a_name_does() {
     let idle =
         "def near(a, b):\n    def check(value): #\n        assert value\n    use(a == b) #\n";
     check(idle, "def near(a, b):\n    use(a == b)\n", "def near(a, b):\n    use(a == b)\n");
-    // Its annotation is on the line of what it does.
-    let other = "def near(a, b):\n    def check( #\n        value,\n    ) -> int: ... #\n    use(a == b) #\n";
-    check(other, "def near(a, b):\n    use(a == b)\n", "def near(a, b):\n    use(a == b)\n");
+    let other = "def near(a, b):\n    def log(*args): pass #\n    log(a) #\n    use(a == b) #\n";
+    check(other, "def near(a, b):\n    log(a)\n    use(a == b)\n", "nothing");
+    // What is defined anew at once does nothing, and its annotation is on the line of that.
+    let other = "def near(a, b):\n    @overload #\n    def log(\n        value,\n    ) -> int: ... #\n    def log(value): #\n        use(value) #\n    log(a == b) #\n";
+    let last = "def near(a, b):\n    def log(value):\n        use(value)\n    log(a == b)\n";
+    check(other, last, last);
     for word in ["global", "nonlocal"] {
         let shares = format!("def near(a, b):\n    {word} fine\n    fine = a == b #\n");
         check(&shares, "def near(a, b):\n    fine = a == b\n", "nothing");

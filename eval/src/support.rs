@@ -539,29 +539,46 @@ mod tests {
         }
     }
 
+    /// The findings of a gist of files, of which the first helps its tests, and lines that ran of each.
+    fn found(text: &str, files: &[(&str, &str, &[u32])]) -> Vec<Finding> {
+        let codebase = Codebase::of_texts(files.iter().map(|(path, text, _)| (*path, *text)));
+        let ran = files.iter().map(|(path, _, ran)| ((*path).to_owned(), ran.to_vec()));
+        let executed = Executed::new(ran);
+        let is_internal = |_: &str| false;
+        changed_support(&Support {
+            text,
+            gist: &Outline::of(text),
+            codebase: &codebase,
+            files: &BTreeSet::from([files[0].0.to_owned()]),
+            executed: &executed,
+            tests: &[],
+            places: &[],
+            named: &BTreeSet::new(),
+            failed: &[],
+            is_internal: &is_internal,
+            originals: &Originals::new(&codebase, &executed, &is_internal),
+        })
+    }
+
     #[test]
     fn only_tests_that_ran_lend_their_names() {
         let text = "import types\nlinalg = types.ModuleType(\"pkg.linalg\")\n";
         let module = "from scipy import linalg\n\ndef test_a():\n    linalg.norm(1)\n";
-        let path = "tests/test_a.py";
-        let codebase = Codebase::of_texts([(path, module)]);
-        for (ran, expected) in [(vec![1, 3, 4], 1), (Vec::new(), 0)] {
-            let executed = Executed::new([(path.to_owned(), ran)]);
-            let is_internal = |_: &str| false;
-            let found = changed_support(&Support {
-                text,
-                gist: &Outline::of(text),
-                codebase: &codebase,
-                files: &BTreeSet::from([path.to_owned()]),
-                executed: &executed,
-                tests: &[],
-                places: &[],
-                named: &BTreeSet::new(),
-                failed: &[],
-                is_internal: &is_internal,
-                originals: &Originals::new(&codebase, &executed, &is_internal),
-            });
+        for (ran, expected) in [(&[1, 3, 4][..], 1), (&[], 0)] {
+            let found = found(text, &[("tests/test_a.py", module, ran)]);
             assert_eq!(found.len(), expected, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_namesake_in_a_test_that_never_ran_says_nothing_of_the_package() {
+        let text = "class Kind:\n    size = 1\n    size += 1\n";
+        let own = "class Kind:\n    size = 1\n";
+        for (ran, fine) in [(&[][..], true), (&[1, 2], false)] {
+            let files =
+                [("tests/kinds.py", "class Kind:\n    x = 2\n", ran), ("pkg.py", own, &[1, 2])];
+            let found = found(text, &files);
+            assert_eq!(found.is_empty(), fine, "{found:?}");
         }
     }
 }

@@ -14,7 +14,7 @@ use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    module::{ModuleId, Modules},
+    module::{Module, ModuleId, Modules},
     scope,
     trace::{ModuleSnapshot, Trace, Value},
 };
@@ -83,27 +83,35 @@ struct Table {
 }
 
 impl Table {
-    /// Binds what a star brought from outside, as far as a run shows where it is from.
-    fn bind_stars(&mut self, modules: &Modules, held: &ModuleSnapshot) {
+    /// Binds what a star brought from outside, as far as a run shows that it may be from there: the one star that there
+    /// is brought what no statement of the module binds, and of several the one whose package has it.
+    fn bind_stars(&mut self, modules: &Modules, module: &Module, held: &ModuleSnapshot) {
         let top =
             |name: &str| name.split('.').next().unwrap_or(name).trim_start_matches('_').to_owned();
+        let stars = self.stars.iter().zip(&self.places);
+        let stars: Vec<_> = stars.filter(|(star, _)| !modules.is_internal(star)).collect();
+        let text = module.syntax.source().text();
+        let is_plain = !["globals(", "vars(", "__dict__"].iter().any(|word| text.contains(word));
+        let is_only = is_plain && self.stars.len() == 1;
+        let mut found = Vec::new();
         for (name, value) in &held.names {
-            let (Value::Class(from, _) | Value::Function(from, _)) = value else { continue };
-            let from = from.as_str();
-            if name.starts_with('_')
-                || modules.is_internal(from)
-                || self.bindings.contains_key(name.as_str())
-            {
+            if name.starts_with('_') || self.bindings.contains_key(name.as_str()) {
                 continue;
             }
-            let stars = self.stars.iter().zip(&self.places);
-            let mut stars =
-                stars.filter(|(star, _)| !modules.is_internal(star) && top(star) == top(from));
+            let is_from = |star: &str| match value {
+                Value::Class(from, _) | Value::Function(from, _) => {
+                    !modules.is_internal(from) && top(star) == top(from)
+                }
+                Value::Other(_) => is_only,
+                Value::Module(_) => false,
+            };
+            let mut stars = stars.iter().filter(|(star, _)| is_from(star));
             if let (Some((star, at)), None) = (stars.next(), stars.next()) {
-                let kind = BindingKind::From { module: star.clone(), name: Name::new(name) };
-                self.bindings.insert(Name::new(name), vec![Binding { kind, at: *at }]);
+                let kind = BindingKind::From { module: (*star).clone(), name: Name::new(name) };
+                found.push((Name::new(name), vec![Binding { kind, at: **at }]));
             }
         }
+        self.bindings.extend(found);
     }
 }
 
@@ -126,7 +134,7 @@ impl<'a> Resolver<'a> {
                 }
                 let held = trace.and_then(|trace| trace.modules.get(&module.name));
                 if let Some(held) = held.filter(|_| !table.stars.is_empty()) {
-                    table.bind_stars(modules, held);
+                    table.bind_stars(modules, module, held);
                 }
                 table
             })

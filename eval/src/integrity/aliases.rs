@@ -72,7 +72,9 @@ fn changed_back(
         let mut stores = Stores::default();
         syntax.body().iter().for_each(|stmt| stores.visit_stmt(stmt));
         aliases.retain(|name, _| !stores.0.contains(name));
-        let outside: Vec<_> = parts(syntax.body(), &bindings).collect();
+        let outside = parts(syntax.body(), &bindings).filter(|_| !bindings.has_star());
+        let outside = outside.filter(|(.., local)| !stores.0.contains(local));
+        let outside: Vec<_> = outside.collect();
         let mut parts = BTreeMap::new();
         if let Some(originals) = originals {
             let names = gists.iter().filter(|name| bindings.once(name).is_some());

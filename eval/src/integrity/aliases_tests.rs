@@ -90,8 +90,10 @@ fn what_a_statement_of_the_original_has_from_outside_has_its_own_name_there() {
     ] {
         check(&format!("{head}{line}"), Places::Names, expected);
     }
-    let bound = format!("{head}Callable_abc = 1\ndef call(f: Callable_abc): pass");
-    check(&bound, Places::Names, "def call(f: Callable_abc): pass");
+    for other in ["Callable_abc = 1", "pkg.Callable_abc = 1", "from other import *"] {
+        let bound = format!("{head}{other}\ndef call(f: Callable_abc): pass");
+        check(&bound, Places::Names, "def call(f: Callable_abc): pass");
+    }
 }
 
 #[test]

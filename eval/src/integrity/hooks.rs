@@ -6,6 +6,7 @@ use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtAssign,
     visitor::{Visitor, walk_expr},
 };
+use ruff_text_size::Ranged;
 
 use super::{
     bindings::Bindings,
@@ -53,27 +54,44 @@ fn list(statement: &str) -> Option<Vec<String>> {
 
 /// Whether a statement names hooks, or tells an object of names that it does not say.
 pub(super) fn names_hooks(statement: &str) -> bool {
-    let hides = |statement: &str| {
-        let parsed = ruff_python_parser::parse_module(statement).ok()?;
-        let [Stmt::Expr(node)] = parsed.suite().as_slice() else { return None };
-        let call = node.value.as_call_expr()?;
-        let method = call.func.as_attribute_expr()?;
-        Some(&method.attr == "update" && is_hidden(call))
+    let hides = || {
+        let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
+        let mut telling = Telling(false);
+        parsed.suite().iter().for_each(|stmt| telling.visit_stmt(stmt));
+        telling.0
     };
-    statement.contains(PREFIX) || statement.starts_with("vars(") && hides(statement) == Some(true)
+    statement.contains(PREFIX) || statement.contains("vars(") && hides()
 }
 
-/// Whether an object is told of anything that is not said by its name.
+/// Whether the table of an object is told of anything that is not said by its name.
+struct Telling(bool);
+
+impl<'v> Visitor<'v> for Telling {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Call(call) = expr
+            && let Expr::Attribute(method) = call.func.as_ref()
+            && let Expr::Call(table) = method.value.as_ref()
+            && table.func.as_name_expr().is_some_and(|name| &name.id == "vars")
+        {
+            self.0 |= match method.attr.as_str() {
+                "update" => is_hidden(call),
+                method => ["setdefault", "__setitem__", "__ior__"].contains(&method),
+            };
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// Whether names are given that a call does not say.
 fn is_hidden(call: &ExprCall) -> bool {
     let ExprCall { arguments, .. } = call;
     !arguments.args.is_empty() || arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
 }
 
-/// Mentions of modules that the file makes, and of places and full names, where they look like those of hooks.
+/// Mentions of modules that the file makes, where their names look like those of hooks.
 struct Modules<'a> {
     bindings: &'a Bindings<'a>,
     named: usize,
-    placed: usize,
 }
 
 impl<'v> Visitor<'v> for Modules<'_> {
@@ -84,11 +102,6 @@ impl<'v> Visitor<'v> for Modules<'_> {
         {
             self.named += name.id.matches(PREFIX).count();
         }
-        if let Expr::StringLiteral(text) = expr {
-            let text = text.value.to_str();
-            let is_whole = !text.contains(['/', '.']);
-            self.placed += if is_whole { 0 } else { text.matches(PREFIX).count() };
-        }
         walk_expr(self, expr);
     }
 }
@@ -97,9 +110,9 @@ impl<'v> Visitor<'v> for Modules<'_> {
 /// name, where that is a module which the file makes, by mentioning such modules, or by giving it a longer name.
 pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     let Ok(parsed) = ruff_python_parser::parse_module(statement) else { return true };
-    let mut modules = Modules { bindings, named: 0, placed: 0 };
+    let mut modules = Modules { bindings, named: 0 };
     parsed.suite().iter().for_each(|stmt| modules.visit_stmt(stmt));
-    let said = statement.matches(PREFIX).count().saturating_sub(modules.placed);
+    let said = statement.matches(PREFIX).count();
     let is_table = ["vars(", "__dict__"].iter().any(|table| statement.contains(table));
     if !is_table && modules.named > 0 && modules.named == said {
         return false;
@@ -111,9 +124,9 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
     };
     let Expr::Call(call) = node.value.as_ref() else { return true };
     let Some(object) = filled(call) else { return true };
-    if is_hidden(call) || made(object, bindings).is_none() {
-        return true;
-    }
+    let Some(module) = made(object, bindings).filter(|_| !is_hidden(call)) else { return true };
+    let mut placed = Placed { statement, module: &module, found: 0 };
+    placed.visit_expr(&node.value);
     let own = usize::from(object.starts_with(PREFIX));
     let told = call.arguments.keywords.iter().filter(|keyword| {
         let (name, value) = (keyword.arg.as_ref(), keyword.value.as_name_expr());
@@ -122,7 +135,30 @@ pub(super) fn changes_hooks(statement: &str, bindings: &Bindings<'_>) -> bool {
             name.starts_with(PREFIX) && (name.as_str() == own || is_late(name, own))
         })
     });
-    said != 2 * told.count() + own
+    said != 2 * told.count() + own + placed.found
+}
+
+/// What looks like hooks in literals that say the name of a module, or where its file is.
+struct Placed<'a> {
+    statement: &'a str,
+    module: &'a str,
+    found: usize,
+}
+
+impl<'v> Visitor<'v> for Placed<'_> {
+    fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::StringLiteral(text) = expr {
+            let place = text.value.to_str().trim_matches('/');
+            let place = place.strip_suffix(".py").unwrap_or(place);
+            let place = place.strip_suffix("/__init__").unwrap_or(place).replace('/', ".");
+            let rest = place.strip_suffix(self.module);
+            // As it is written: what is put together says something else.
+            let written = &self.statement[text.range()];
+            let is_it = rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+            self.found += if is_it { written.matches(PREFIX).count() } else { 0 };
+        }
+        walk_expr(self, expr);
+    }
 }
 
 /// The hook for which a name stands that is longer: a gist with the hooks of two conftests has two of that one.
@@ -171,4 +207,35 @@ pub fn idle_hooks<'a>(
     hooks
         .filter(|line| line.role == Role::Definition && !alive.contains(line.block.as_str()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_told_of_hooks_by_their_names_alone() {
+        const MADE: &str = "import types\npytest_kit = types.ModuleType('pkg.pytest_kit')\n";
+        let syntax = graph::Syntax::parse(graph::Source::new("gist", MADE));
+        let bindings = Bindings::of(syntax.body());
+        for (statement, fine) in [
+            ("vars(pytest_kit).update(pytest_configure=pytest_configure)", true),
+            ("vars(pytest_kit).update(__file__=f + '/pkg/pytest_kit.py')", true),
+            ("vars(pytest_kit).update(__file__=f + '/src/pkg/pytest_kit/__init__.py')", true),
+            ("vars(pytest_kit).update(__spec__=spec('pkg.pytest_kit'), a=a)", true),
+            ("vars(pytest_kit).update(pytest_configure=lax)", false),
+            ("vars(pytest_kit).update(pytest_configure=lax, x='py' 'test_.')", false),
+            ("vars(pytest_kit).update(pytest_configure=lax, x='/pkg/py' 'test_kit.py')", false),
+            ("vars(pytest_kit).update(x='/pkg/pytest_other.py')", false),
+            ("vars(pytest_kit).update(x=f('pytest_configure/a'))", false),
+            ("vars(pytest_kit).update([('py' 'test_configure', lax)])", false),
+            ("x = vars(pytest_kit).update({'py' 'test_configure': lax})", false),
+            ("vars(pytest_kit).update(**{'py' 'test_configure': lax}) or None", false),
+            ("vars(pytest_kit).setdefault('py' 'test_configure', lax)", false),
+            ("pytest_kit.pytest_configure = lax if 'py' 'test_.' else 0", false),
+        ] {
+            let changes = names_hooks(statement) && changes_hooks(statement, &bindings);
+            assert_eq!(!changes, fine, "{statement}");
+        }
+    }
 }

@@ -89,7 +89,7 @@ pub(crate) fn emit(
         }
     }
     let mut head = Head::new(selection, naming, adjustments);
-    head.stars = imports(selection, naming, &head, &mut items);
+    imports(selection, naming, &head, &mut items);
     items.sort_by(|(left, one), (right, other)| {
         left.cmp(right).then_with(|| one.text.cmp(&other.text))
     });
@@ -138,8 +138,6 @@ struct Head {
     needs_types: bool,
     gist_names: BTreeSet<Name>,
     registered: BTreeSet<String>,
-    /// Imports of all names: whatever the gist has of its own comes later.
-    stars: Lines,
 }
 
 impl Head {
@@ -166,7 +164,6 @@ impl Head {
             needs_types: naming.needs_types,
             gist_names: naming.gist_names.clone(),
             registered,
-            stars: Lines::default(),
         }
     }
 
@@ -190,7 +187,6 @@ impl Head {
         for module in &adjustments.imports {
             load(selection, naming, &mut lines, module);
         }
-        lines.append(std::mem::take(&mut self.stars));
         let mut targets: Vec<String> = self.gist_names.iter().map(Name::to_string).collect();
         targets.extend(self.registered.iter().map(|module| format!("sys.modules[{module:?}]")));
         if !targets.is_empty() {
@@ -283,15 +279,13 @@ fn standing(selection: &Selection<'_>, lines: &mut Lines, text: &str, is: impl F
     }
 }
 
-/// Puts the imports at their moments; gives those that come first.
 fn imports(
     selection: &Selection<'_>,
     naming: &Naming,
     head: &Head,
     items: &mut Vec<(Moment, Lines)>,
-) -> Lines {
+) {
     let program = &selection.program;
-    let mut stars = Lines::default();
     let mut grouped: BTreeMap<(Moment, UnitId), Vec<(Name, Name)>> = BTreeMap::new();
     for ((unit, local), names) in &naming.imports {
         for (flat, moment) in names {
@@ -315,30 +309,29 @@ fn imports(
                 _ => true,
             })
             .collect();
-        let (brought, names) = match is_star(unit.stmt) {
-            true => naming.by_star(program.resolver, (unit.module, unit.stmt), names),
-            false => (false, names),
+        // A star that stays brings all that is needed of it, but for what has another name here.
+        let stays = is_star(unit.stmt)
+            && !naming.replaces_star(selection, (unit.module, unit.stmt), &names);
+        let star = Name::new_static("*");
+        let parts = match stays {
+            true => {
+                let renamed = names.into_iter().filter(|(local, flat)| local != flat).collect();
+                vec![vec![(star.clone(), star)], renamed]
+            }
+            false => vec![names],
         };
-        let write = |names: &[(Name, Name)], lines: &mut Lines| {
+        let mut lines = Lines::default();
+        for names in parts.iter().filter(|names| !names.is_empty()) {
             for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), names)
             {
                 let place = Place { path: module.path().to_owned(), line };
                 lines.source(0, &text, place, adapted);
             }
-        };
-        if brought {
-            let star = Name::new_static("*");
-            write(&[(star.clone(), star)], &mut stars);
-        }
-        let mut lines = Lines::default();
-        if !names.is_empty() {
-            write(&names, &mut lines);
         }
         if !lines.text.is_empty() {
             items.push((moment, lines));
         }
     }
-    stars
 }
 
 fn is_star(stmt: &Stmt) -> bool {

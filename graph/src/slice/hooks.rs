@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::{Expr, Stmt, name::Name};
+use ruff_python_ast::{Expr, Stmt, StmtFunctionDef, name::Name};
 use ruff_text_size::Ranged;
 
 use super::program::Program;
@@ -76,30 +76,49 @@ pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
     found
 }
 
-/// Fixtures that one of their name asks for, and the modules that have them: a file's names are one each, so that an object
-/// has all but the innermost. pytest asks for what a plugin has last, as it does for a conftest's.
+/// Fixtures that one of their name asks for, and the conftests that have them: a file's names are one each, so that an
+/// object has all but the innermost. pytest asks for what a plugin has last, as it does for a conftest's. Where a
+/// fixture comes by an import, or two conftests have one name, nothing tells who stands on whom.
 pub(crate) fn overridden(
     program: &Program<'_>,
     is_test: impl Fn(ModuleId) -> bool,
 ) -> BTreeSet<(ModuleId, Name)> {
-    let mut homes: BTreeMap<&str, BTreeSet<(bool, bool, usize, ModuleId)>> = BTreeMap::new();
+    let mut homes: BTreeMap<&str, BTreeSet<(bool, usize, ModuleId)>> = BTreeMap::new();
     for fixture in &program.trace.fixtures {
-        let Some((id, module)) = program.modules.of_path(&fixture.path) else { continue };
-        let is_it =
-            |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(one) if *one.name == *fixture.name);
-        if module.syntax.body().iter().any(is_it) {
-            let is_conftest = fixture.path.rsplit('/').next() == Some("conftest.py");
+        if let Some((id, _)) = program.modules.of_path(&fixture.path) {
             let depth = fixture.path.matches('/').count();
-            homes.entry(&fixture.name).or_default().insert((is_test(id), is_conftest, depth, id));
+            homes.entry(&fixture.name).or_default().insert((is_test(id), depth, id));
         }
     }
     let mut found = BTreeSet::new();
-    for (name, mut homes) in homes {
-        homes.pop_last();
-        let homes = homes.into_iter().filter(|(is_test, ..)| !is_test);
-        found.extend(homes.map(|(.., id)| (id, Name::new(name))));
+    for (name, homes) in homes {
+        let mut outer = homes.iter().rev().skip(1).map(|(.., id)| *id);
+        let asks = |id: ModuleId| {
+            let asked = fixture(program, id, name).map(|function| &function.parameters);
+            asked.is_some_and(|asked| asked.includes(name))
+        };
+        let stand = homes.iter().skip(1).all(|(.., id)| asks(*id));
+        if stand && outer.all(|id| holds(program, id, name)) {
+            let outer = homes.iter().rev().skip(1).map(|(.., id)| (*id, Name::new(name)));
+            found.extend(outer);
+        }
     }
     found
+}
+
+/// Whether an object can hold a fixture of a module: a conftest with a name of its own.
+pub(crate) fn holds(program: &Program<'_>, module: ModuleId, name: &str) -> bool {
+    let conftest = program.modules.get(module);
+    conftest.path().rsplit('/').next() == Some("conftest.py")
+        && program.modules.find(&conftest.name) == Some(module)
+        && fixture(program, module, name).is_some()
+}
+
+/// The function of a module's top level that has a name.
+fn fixture<'a>(program: &Program<'a>, module: ModuleId, name: &str) -> Option<&'a StmtFunctionDef> {
+    let body = program.modules.get(module).syntax.body().iter();
+    let mut functions = body.filter_map(Stmt::as_function_def_stmt);
+    functions.find(|function| *function.name == *name)
 }
 
 /// The name under which an object has a hook of its module: one whose time has passed has the next.

@@ -263,14 +263,15 @@ impl<'a, 'r> Purity<'a, 'r> {
         }
     }
 
-    /// Whether reading an attribute changes nothing: a property of that name runs whenever it is read.
+    /// Whether reading an attribute changes nothing: what decorates a method of that name may have it run whenever it is
+    /// read, as a property does.
     fn pure_attribute(&self, name: &Name, depth: u32) -> bool {
         let Some(candidates) = self.entered.get(name.as_str()) else { return true };
-        let is_property = |function: &StmtFunctionDef| {
-            function.decorator_list.iter().any(|one| runs_when_read(&one.expression))
+        let may_run = |function: &StmtFunctionDef| {
+            function.decorator_list.iter().any(|one| may_run_when_read(&one.expression))
         };
-        let mut properties = candidates.iter().filter(|(_, function)| is_property(function));
-        properties.all(|(home, function)| self.pure_function(*home, function, depth + 1))
+        let mut decorated = candidates.iter().filter(|(_, function)| may_run(function));
+        decorated.all(|(home, function)| self.pure_function(*home, function, depth + 1))
     }
 
     fn pure_definition(&self, home: ModuleId, name: &Name, depth: u32) -> bool {
@@ -376,15 +377,16 @@ impl<'v> Visitor<'v> for Judge<'_, '_, '_> {
     }
 }
 
-/// Whether a decorator has its function run where the attribute is read, as one of that kind is commonly named.
-fn runs_when_read(decorator: &Expr) -> bool {
+/// Whether a decorator may have its function run where the attribute is read.
+fn may_run_when_read(decorator: &Expr) -> bool {
+    const OTHERS: [&str; 6] =
+        ["abstractmethod", "classmethod", "deleter", "overload", "setter", "staticmethod"];
     let name = match decorator {
         Expr::Name(name) => name.id.as_str(),
         Expr::Attribute(node) => node.attr.as_str(),
-        Expr::Call(call) => return runs_when_read(&call.func),
         _ => "",
     };
-    name.ends_with("property") || name == "reify"
+    !OTHERS.contains(&name)
 }
 
 fn is_local_target(target: &Expr) -> bool {

@@ -176,3 +176,31 @@ fixture client tests/conftest.py 5
 "#,
     );
 }
+
+#[test]
+fn a_fixture_whose_function_has_another_name_is_there_by_its_own() {
+    check(
+        r#"
+--- pkg/__init__.py
+--- tests/conftest.py
++import pytest
++def made():
+*    return 'made'
++app = pytest.fixture()(made)
+--- tests/test_app.py
++def test_app(app):
+*    assert app == 'made'
+--- trace
+fixture app tests/conftest.py 2
+"#,
+        "tests/test_app.py::test_app",
+        r#"
+ import pytest
+ def made():
+     return 'made'
+ app = pytest.fixture()(made)
+ def test_app(app):
+     assert app == 'made'
+"#,
+    );
+}

@@ -465,18 +465,66 @@ holds pkg.kinds arg class ast:arg
      assert kinds('') and parse(1) == 2
 "#,
     );
-    // What is not needed of it is not there for long.
+    // What is not needed of it takes no name from anything.
     check(
         &files("arg"),
         "test_a.py::test_f",
         r#"
- from ast import *
  def arg(x):
      return x + 1
+~from ast import parse, walk
  def kinds(text):
      return walk(parse(text))
  def test_f():
      assert kinds('') and arg(1) == 2
 "#,
+    );
+    check(
+        &files("other"),
+        "test_a.py::test_f",
+        r#"
+ def other(x):
+     return x + 1
+ from ast import *
+ def kinds(text):
+     return walk(parse(text))
+ def test_f():
+     assert kinds('') and other(1) == 2
+"#,
+    );
+}
+
+#[test]
+fn a_star_that_brings_a_name_of_a_builtin_is_imported_name_by_name() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/geo.py
++from math import *
++def norm(x):
+*    return sqrt(x)
+--- pkg/bits.py
++def bits(x):
+*    return pow(2, x, 1000)
+--- test_a.py
++from pkg.geo import norm
++from pkg.bits import bits
++def test_f():
+*    assert norm(4) == 2 and bits(10) == 24
+--- trace
+external math
+holds pkg.geo sqrt other builtin_function_or_method
+holds pkg.geo pow other builtin_function_or_method
+",
+        "test_a.py::test_f",
+        "
+~from math import sqrt
+ def norm(x):
+     return sqrt(x)
+ def bits(x):
+     return pow(2, x, 1000)
+ def test_f():
+     assert norm(4) == 2 and bits(10) == 24
+",
     );
 }

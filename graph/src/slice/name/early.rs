@@ -1,7 +1,8 @@
 //! Names that something has until something else takes them, since nobody asks for it later, or pytest finds it
-//! elsewhere.
+//! elsewhere. A name that anything asks for again is none of its business.
 
 use super::*;
+use crate::slice::hooks;
 
 impl Namer<'_, '_> {
     /// Whether a test imports a thing under a name that is bound anew before anything else asks for it, as by a class
@@ -37,28 +38,29 @@ impl Namer<'_, '_> {
     }
 
     /// Asks for objects with the fixtures that share their name with something else that cannot have another. A module
-    /// is had through an object of its package.
+    /// is had through an object of its package, and of two fixtures nothing tells here which stands on the other.
     pub(super) fn hold_fixtures(&mut self, pinned: &BTreeSet<&Thing>) {
-        let fixtures = pinned.iter().map(|thing| (thing, self.shared_fixture(thing)));
-        let fixtures: Vec<_> = fixtures.collect();
-        let mut others = fixtures.iter().filter(|(_, fixture)| fixture.is_none());
-        if others.any(|(thing, _)| matches!(thing, Thing::Own(..))) {
-            self.naming.to_hold.extend(fixtures.into_iter().filter_map(|(_, fixture)| fixture));
+        let is_other = |thing: &&&Thing| matches!(thing, Thing::Own(..)) && !self.is_fixture(thing);
+        if pinned.iter().any(|thing| is_other(&thing)) {
+            let fixtures = pinned.iter().filter(|thing| self.is_fixture(thing));
+            let fixtures = fixtures.filter_map(|thing| match thing {
+                Thing::Own(module, name) => Some((*module, name.clone())),
+                _ => None,
+            });
+            let program = &self.selection.program;
+            let held = fixtures.filter(|(module, name)| hooks::holds(program, *module, name));
+            let held: Vec<_> = held.collect();
+            self.naming.to_hold.extend(held);
         }
     }
 
-    /// A fixture of a conftest: an object can have it in the place of that.
-    fn shared_fixture(&self, thing: &Thing) -> Option<(ModuleId, Name)> {
-        let Thing::Own(module, name) = thing else { return None };
+    fn is_fixture(&self, thing: &Thing) -> bool {
+        let Thing::Own(module, name) = thing else { return false };
         let program = &self.selection.program;
-        let is_conftest =
-            program.modules.get(*module).path().rsplit('/').next() == Some("conftest.py");
-        let is_fixture = |unit: &UnitId| {
-            let chosen = self.selection.chosen.get(unit);
-            chosen.is_some_and(|one| one.reason == Reason::Fixture)
-                && is_definition(program.get(*unit).stmt)
-        };
         let mut binders = program.binders(*module, name).into_iter();
-        (is_conftest && binders.any(|unit| is_fixture(&unit))).then(|| (*module, name.clone()))
+        binders.any(|unit| {
+            let chosen = self.selection.chosen.get(&unit);
+            chosen.is_some_and(|one| one.reason == Reason::Fixture)
+        })
     }
 }

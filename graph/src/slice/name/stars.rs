@@ -1,33 +1,33 @@
-//! Imports of all names of a module from outside: which of them stay, and what is imported name by name instead.
+//! Imports of all names of a module from outside: whether they stay, or what is needed of them is imported name by name.
+//! A name whose origin no run shows keeps the star.
 
 use super::*;
-use crate::resolve::Resolver;
 
 impl Naming {
-    /// Whether such an import stays, and which names of it are imported one by one: those that something else has as
-    /// well, and all of them where one would take a builtin's name from everybody.
-    pub(crate) fn by_star(
+    /// Whether such an import gives way: it would take a name from something else that the gist has, or a builtin's from
+    /// everybody.
+    pub(crate) fn replaces_star(
         &self,
-        resolver: &Resolver<'_>,
+        selection: &Selection<'_>,
         (module, stmt): (ModuleId, &Stmt),
-        names: Vec<(Name, Name)>,
-    ) -> (bool, Vec<(Name, Name)>) {
-        let is_alone = |(local, flat): &&(Name, Name)| {
-            local == flat && !self.collisions.contains_key(local.as_str())
-        };
+        names: &[(Name, Name)],
+    ) -> bool {
+        if names.iter().any(|(local, _)| local == "*") {
+            return false;
+        }
+        let program = &selection.program;
         let comes = |name: &&Name| {
-            let bindings = resolver.bindings(module, name);
+            let bindings = program.resolver.bindings(module, name);
             bindings.is_some_and(|all| all.iter().any(|one| one.at == stmt.start()))
         };
-        let hides = || {
-            let mut brought = resolver.names(module).into_iter().filter(comes);
-            brought.any(|name| scope::is_builtin(name))
+        let own = selection.chosen.keys().flat_map(|unit| &program.get(*unit).binds);
+        let taken: FxHashSet<&Name> =
+            own.chain(&self.gist_names).chain(self.objects.values()).collect();
+        let mut brought = program.resolver.names(module).into_iter().filter(comes);
+        let is_contested = |(local, flat): &(Name, Name)| {
+            local != flat || self.collisions.contains_key(local.as_str())
         };
-        let (stay, single): (Vec<_>, Vec<_>) = names.iter().partition(is_alone);
-        let asked = stay.iter().any(|(local, _)| local == "*");
-        if asked || single.is_empty() && !hides() {
-            return (true, single.into_iter().cloned().collect());
-        }
-        (false, names)
+        names.iter().any(is_contested)
+            || brought.any(|name| taken.contains(name) || scope::is_builtin(name))
     }
 }

@@ -212,9 +212,6 @@ impl Search<'_, '_> {
             return self.external_stars(module, name);
         };
         let binders = self.program().binders(home, &name);
-        if binders.is_empty() {
-            return self.star_import(home, name);
-        }
         let chosen: Vec<UnitId> =
             if late { binders.last().copied().into_iter().collect() } else { binders };
         for unit in chosen {
@@ -225,16 +222,6 @@ impl Search<'_, '_> {
                 self.keep(unit, Reason::Import(place, name.to_string()));
             }
         }
-    }
-
-    /// Needs the star import that brings a name from outside.
-    fn star_import(&mut self, home: ModuleId, name: Name) {
-        let program = self.program();
-        let at =
-            program.resolver.bindings(home, &name).and_then(|all| all.last()).map(|one| one.at);
-        let mut units = program.units_of(home).iter().copied();
-        let unit = units.find(|unit| at == Some(program.get(*unit).stmt.start()));
-        self.selection.imports.extend(unit.map(|unit| (unit, name)));
     }
 
     /// Star imports from outside that may bring a name, also through stars of internal modules.
