@@ -69,15 +69,20 @@ impl<'a> Tree<'a> {
         inside.into_iter().any(|&at| ran(&self.lines[at]))
     }
 
-    /// Whether a definition does nothing and is defined anew right behind it, as overloads are.
+    /// Whether a definition only declares types: it is an overload, and the next of its name is right behind it.
     fn is_replaced(&self, at: usize) -> bool {
         let line = &self.lines[at];
         let Some((head, suite)) = line.parent else { return false };
-        let mut behind = self.suite(head, suite).iter().filter(|&&other| other > at);
+        let suite = self.suite(head, suite);
+        let before = suite.iter().rev().skip_while(|&&other| other >= at);
+        let before = before.map(|&other| &self.lines[other]);
+        let mut decorators = before.take_while(|line| line.role == Role::Decorator);
+        let mut behind = suite.iter().filter(|&&other| other > at);
         let next = behind.find(|&&other| self.lines[other].role != Role::Decorator);
         let next = next.map(|&other| &self.lines[other]);
         let inside = SUITES.into_iter().flat_map(|suite| self.suite(at, suite));
-        next.is_some_and(|next| next.role == Role::Definition && next.binds == line.binds)
+        decorators.any(|line| line.text.ends_with("overload"))
+            && next.is_some_and(|next| next.role == Role::Definition && next.binds == line.binds)
             && inside.into_iter().all(|&at| is_filler(&self.lines[at]))
     }
 

@@ -147,6 +147,8 @@ fn what_was_defined_and_ran_stays_as_what_shares_a_name_does() {
     let other = "def near(a, b):\n    @overload #\n    def log(\n        value,\n    ) -> int: ... #\n    def log(value): #\n        use(value) #\n    log(a == b) #\n";
     let last = "def near(a, b):\n    def log(value):\n        use(value)\n    log(a == b)\n";
     check(other, last, last);
+    let registered = other.replace("overload", "show.register");
+    check(&registered, last, "nothing");
     for word in ["global", "nonlocal"] {
         let shares = format!("def near(a, b):\n    {word} fine\n    fine = a == b #\n");
         check(&shares, "def near(a, b):\n    fine = a == b\n", "nothing");

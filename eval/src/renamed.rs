@@ -58,7 +58,9 @@ impl<'a> Renamed<'a> {
         let mut files = line.into_iter().flat_map(|line| codebase.places(line));
         files.any(|place| {
             let file = codebase.file(codebase.path(place));
-            file.is_some_and(|file| parts.iter().all(|part| is_part(&file.text, part)))
+            file.is_some_and(|file| {
+                parts.iter().all(|part| is_part(&file.text, &part.module, &part.name))
+            })
         })
     }
 

@@ -293,17 +293,13 @@ fn in_block(
     }
     // The block may as well be that of the package, of the same name: it has to be one of them.
     let ran = |file: &CodeFile| support.executed.ran(&file.path);
-    // A namesake in a file that never ran says nothing of what did.
-    let mut came = originals.iter().filter(|(file, _)| ran(file)).peekable();
-    if came.peek().is_some() && came.all(|(file, _)| !support.files.contains(&file.path)) {
+    // What ran does not give way to a namesake in a file that did not.
+    let any_ran = originals.iter().any(|(file, _)| ran(file));
+    let comes =
+        |file: &CodeFile| if any_ran { ran(file) } else { support.files.contains(&file.path) };
+    let candidates: Vec<_> = originals.iter().filter(|(file, _)| comes(file)).collect();
+    if !candidates.iter().any(|(file, _)| support.files.contains(&file.path)) {
         return Vec::new();
-    }
-    let candidates =
-        originals.iter().filter(|(file, _)| support.files.contains(&file.path) || ran(file));
-    let mut candidates: Vec<_> = candidates.collect();
-    // One of a file that ran does not give way to a namesake of one that did not.
-    if candidates.iter().any(|(file, _)| support.files.contains(&file.path) && ran(file)) {
-        candidates.retain(|(file, _)| ran(file));
     }
     let own = LazyCell::new(|| Tree::of(own));
     let nearest = |lines: &[(usize, &Line)]| {

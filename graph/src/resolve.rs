@@ -90,9 +90,7 @@ impl Table {
             |name: &str| name.split('.').next().unwrap_or(name).trim_start_matches('_').to_owned();
         let stars = self.stars.iter().zip(&self.places);
         let stars: Vec<_> = stars.filter(|(star, _)| !modules.is_internal(star)).collect();
-        let text = module.syntax.source().text();
-        let is_plain = !["globals(", "vars(", "__dict__"].iter().any(|word| text.contains(word));
-        let is_only = is_plain && self.stars.len() == 1;
+        let is_only = self.stars.len() == 1 && !may_fill_itself(module);
         let mut found = Vec::new();
         for (name, value) in &held.names {
             if name.starts_with('_') || self.bindings.contains_key(name.as_str()) {
@@ -100,7 +98,7 @@ impl Table {
             }
             let is_from = |star: &str| match value {
                 Value::Class(from, _) | Value::Function(from, _) => {
-                    !modules.is_internal(from) && top(star) == top(from)
+                    !modules.is_internal(from) && (is_only || top(star) == top(from))
                 }
                 Value::Other(_) => is_only,
                 Value::Module(_) => false,
@@ -475,6 +473,14 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
         let binding = Binding { kind, at: stmt.start() };
         self.table.bindings.entry(name).or_default().push(binding);
     }
+}
+
+/// Whether the code of a module may put names there without a statement that binds them.
+pub(crate) fn may_fill_itself(module: &Module) -> bool {
+    let text = module.syntax.source().text();
+    ["globals()", "vars(", "locals()", "sys.modules[", "__dict__"]
+        .iter()
+        .any(|by| text.contains(by))
 }
 
 /// Whether the statement at `at` is `name = name`.

@@ -476,7 +476,7 @@ fn fixtures_that_others_of_their_name_ask_for_are_there_for_them() {
 def plain():
     return ['plain']
 #- tests/__init__.py
-#- tests/deep/__init__.py
+#- tests/api/__init__.py
 #- tests/conftest.py
 import pytest
 from pkg import plain
@@ -496,13 +496,13 @@ def logged():
 @pytest.fixture
 def client(app):
     return {'of': app}
-#- tests/deep/conftest.py
+#- tests/api/conftest.py
 import pytest
 
 @pytest.fixture
 def app(app):
     return [*app, 'deep']
-#- tests/deep/test_app.py
+#- tests/api/test_app.py
 import pytest
 
 @pytest.fixture
@@ -517,7 +517,7 @@ def test_app(app, client, logged):
     assert app == ['plain', 'deep', 'own'] and client['of'] is app
     assert logged == ['outer', 'inner']
 ";
-    check(LAYERS, "tests/deep/test_app.py", &Faithful("pytest_plugins = ["));
+    check(LAYERS, "tests/api/test_app.py", &Faithful("pytest_plugins = ["));
 }
 
 #[test]
@@ -551,4 +551,51 @@ def test_none():
     assert label() == 'none'
 ";
     check(PATCHED, "tests/test_label.py", &Faithful("update(__loader__=__loader__, field="));
+}
+
+#[test]
+fn a_fixture_of_a_test_s_module_with_the_name_of_what_it_patches_is_refused() {
+    // It does as the original; the judge cannot tell it from a gist that gives the tests another thing.
+    const OWN: &str = "\
+#- pkg/__init__.py
+#- pkg/core.py
+def name():
+    return 'original'
+
+def greet():
+    return 'hello ' + name()
+#- tests/test_greet.py
+import pytest
+from pkg.core import greet
+
+@pytest.fixture
+def name(monkeypatch):
+    monkeypatch.setattr('pkg.core.name', lambda: 'patched')
+
+def test_greet(name):
+    assert greet() == 'hello patched'
+";
+    let refused = "name of the tests is another thing: name = name_core";
+    check(OWN, "tests/test_greet.py", &OutOfReach(refused));
+}
+
+#[test]
+fn plugins_of_the_repository_are_the_gist_itself() {
+    const PLUGGED: &str = "\
+#- pkg/__init__.py
+#- pkg/testing.py
+import pytest
+
+@pytest.fixture
+def answer():
+    return 42
+#- conftest.py
+pytest_plugins = ['pkg.testing']
+#- tests/test_answer.py
+def test_answer(answer):
+    assert answer == 42
+";
+    check(PLUGGED, "tests/test_answer.py", &Faithful("def answer():\n"));
+    let both = PLUGGED.replace("['pkg.testing']", "['pkg.testing', 'pytester']");
+    check(&both, "tests/test_answer.py", &Faithful("pytest_plugins = [\"pytester\"]\n"));
 }

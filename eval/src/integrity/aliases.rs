@@ -179,12 +179,12 @@ pub fn renamed_parts(text: &str) -> Vec<Part> {
     })
 }
 
-/// Whether, at the top level of a text, an import gives that part its own name, and nothing else does.
-pub fn is_part(text: &str, part: &Part) -> bool {
+/// Whether, at the top level of a text, an import gives a part of a module its own name, and nothing else does.
+pub fn is_part(text: &str, module: &str, name: &str) -> bool {
     graph::with_deep_stack(|| {
         let syntax = Syntax::parse(graph::Source::new("original", text));
-        let full = Bindings::of(syntax.body()).resolve_at_top(&part.name);
-        full.flatten().is_some_and(|full| full == format!("{}.{}", part.module, part.name))
+        let full = Bindings::of(syntax.body()).resolve_at_top(name);
+        full.flatten().is_some_and(|full| full == format!("{module}.{name}"))
     })
 }
 

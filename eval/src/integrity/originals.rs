@@ -13,7 +13,7 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt},
 };
 
-use super::{Part, aliases::Locals, bindings::captured, is_part, mentions::imported};
+use super::{aliases::Locals, bindings::captured, is_part, mentions::imported};
 use crate::{
     blocks::{Line, Role},
     codebase::{CodeFile, Codebase},
@@ -28,6 +28,8 @@ pub struct Originals<'a> {
     is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     /// What is known of names already; those who ask have stacks, and threads, of their own.
     named: Mutex<BTreeMap<String, BTreeSet<String>>>,
+    /// Whether the files that define a name import a part of a module.
+    lent: Mutex<BTreeMap<[String; 3], bool>>,
 }
 
 /// What an import gives.
@@ -49,7 +51,8 @@ impl<'a> Originals<'a> {
         is_internal: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> Originals<'a> {
         let files = codebase.files().iter().map(|file| (stem(&file.path), file)).collect();
-        Originals { files, executed, is_internal, named: Mutex::default() }
+        let (named, lent) = Default::default();
+        Originals { files, executed, is_internal, named, lent }
     }
 
     /// The modules of the repository that a name stands for wherever it does not stand for a class or function of the
@@ -110,6 +113,18 @@ impl<'a> Originals<'a> {
 
     /// Whether each file that ran and defines a name imports a part of a module from outside under the part's own name.
     pub(super) fn import_part(&self, defined: &str, module: &str, part: &str) -> bool {
+        let key = [defined, module, part].map(str::to_owned);
+        let known = self.lent.lock().ok().and_then(|lent| lent.get(&key).copied());
+        known.unwrap_or_else(|| {
+            let found = !(self.is_internal)(module) && self.do_import(defined, module, part);
+            if let Ok(mut lent) = self.lent.lock() {
+                lent.insert(key, found);
+            }
+            found
+        })
+    }
+
+    fn do_import(&self, defined: &str, module: &str, part: &str) -> bool {
         let defines = |line: &Line| {
             line.parent.is_none()
                 && matches!(line.role, Role::Definition | Role::Simple)
@@ -117,10 +132,7 @@ impl<'a> Originals<'a> {
         };
         let ran = self.files.values().filter(|file| self.executed.ran(&file.path));
         let mut homes = ran.filter(|file| file.outline.lines.iter().any(defines)).peekable();
-        let part = Part { module: module.to_owned(), name: part.to_owned(), local: String::new() };
-        !(self.is_internal)(module)
-            && homes.peek().is_some()
-            && homes.all(|file| is_part(&file.text, &part))
+        homes.peek().is_some() && homes.all(|file| is_part(&file.text, module, part))
     }
 
     /// Whether what a file imports under a full name is a module of the repository.

@@ -83,8 +83,14 @@ impl Writing<'_> {
             let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
             arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
         });
+        // Names that are not said may be those of hooks.
+        let says = arguments.is_some_and(|arguments| {
+            let mut names = arguments.keywords.iter().map(|keyword| keyword.arg.as_ref());
+            arguments.args.is_empty() && names.all(|name| name.is_some())
+        });
         let is_honest = of.is_some_and(|of| {
-            self.depth == 0 && is_made(of, self.bindings) || tells && is_own(of, self.bindings)
+            self.depth == 0 && says && is_made(of, self.bindings)
+                || tells && is_own(of, self.bindings)
         });
         if !is_honest {
             self.add(

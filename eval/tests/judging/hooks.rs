@@ -118,6 +118,39 @@ fn only_the_hooks_of_the_original_take_part() {
                 expected: REFUSED,
             },
             Case {
+                what: "the same behind a name for it",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nput = vars(conftest).update\nput([(\"py\" \"test_pyfunc_call\", lax)])\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same by the method of all tables",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\ndict.update(vars(conftest), [(\"py\" \"test_pyfunc_call\", lax)])\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
+                what: "the same within another",
+                edits: &[
+                    WRONG,
+                    (
+                        NAMES,
+                        "pytest_plugins = [\"conftest\"]\ndef lax(pyfuncitem):\n    return True\nvars(conftest).update(double=vars(conftest).update([(\"py\" \"test_pyfunc_call\", lax)]))\n",
+                    ),
+                ],
+                expected: REFUSED,
+            },
+            Case {
                 what: "the same in a row, and a text that looks like a place",
                 edits: &[
                     WRONG,

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Adjustments, hooks, loggers,
-    name::{Naming, key},
+    name::{Naming, key, owners, starred},
     plan::{Gist, Kept, Place, Plan, Reason},
     program::{Moment, UnitId},
     render::{HOME, Lines, Renderer, import_text},
@@ -101,7 +101,9 @@ pub(crate) fn emit(
     }
     let kept = program.unit_ids().filter(|id| selection.chosen.contains_key(id));
     let kept = kept.map(|id| program.get(id).stmt).filter(|stmt| hooks::names_plugins(stmt));
-    if let Some(text) = hooks::statement(selection.hooks.keys(), kept) {
+    let modules = hooks::outermost_first(program, &selection.hooks);
+    let is_internal = |name: &str| program.modules.is_internal(name);
+    if let Some(text) = hooks::statement(modules, kept, is_internal) {
         all.glue(0, &text, "hooks of conftests and plugins, which are none in a test module");
     }
     if let Some(entry) = &program.trace.entry {
@@ -286,6 +288,7 @@ fn imports(
     items: &mut Vec<(Moment, Lines)>,
 ) {
     let program = &selection.program;
+    let owners = owners(naming, selection);
     let mut grouped: BTreeMap<(Moment, UnitId), Vec<(Name, Name)>> = BTreeMap::new();
     for ((unit, local), names) in &naming.imports {
         for (flat, moment) in names {
@@ -310,8 +313,8 @@ fn imports(
             })
             .collect();
         // A star that stays brings all that is needed of it, but for what has another name here.
-        let stays = is_star(unit.stmt)
-            && !naming.replaces_star(selection, (unit.module, unit.stmt), &names);
+        let stays =
+            starred(unit.stmt).is_some() && !naming.replaces_star(selection, id, &names, &owners);
         let star = Name::new_static("*");
         let parts = match stays {
             true => {
@@ -332,11 +335,6 @@ fn imports(
             items.push((moment, lines));
         }
     }
-}
-
-fn is_star(stmt: &Stmt) -> bool {
-    let import = stmt.as_import_from_stmt();
-    import.is_some_and(|import| import.names.iter().any(|alias| &alias.name == "*"))
 }
 
 /// `__file__` of another module, and `__name__` where it shows.

@@ -83,34 +83,59 @@ pub(crate) fn overridden(
     program: &Program<'_>,
     is_test: impl Fn(ModuleId) -> bool,
 ) -> BTreeSet<(ModuleId, Name)> {
-    let mut homes: BTreeMap<&str, BTreeSet<(bool, usize, ModuleId)>> = BTreeMap::new();
+    let mut homes: BTreeMap<&str, BTreeSet<(usize, bool, ModuleId)>> = BTreeMap::new();
     for fixture in &program.trace.fixtures {
         if let Some((id, _)) = program.modules.of_path(&fixture.path) {
-            let depth = fixture.path.matches('/').count();
-            homes.entry(&fixture.name).or_default().insert((is_test(id), depth, id));
+            let depth = depth(&fixture.path);
+            homes.entry(&fixture.name).or_default().insert((depth, is_test(id), id));
         }
     }
+    let directory =
+        |id: ModuleId| program.modules.get(id).path().rsplit_once('/').map_or("", |(d, _)| d);
+    let is_below = |inner: ModuleId, outer: ModuleId| {
+        let rest = directory(inner).strip_prefix(directory(outer));
+        rest.is_some_and(|rest| {
+            rest.is_empty() || directory(outer).is_empty() || rest.starts_with('/')
+        })
+    };
+    let is_conftest =
+        |id: ModuleId| program.modules.get(id).path().rsplit('/').next() == Some("conftest.py");
     let mut found = BTreeSet::new();
     for (name, homes) in homes {
-        let mut outer = homes.iter().rev().skip(1).map(|(.., id)| *id);
-        let asks = |id: ModuleId| {
-            let asked = fixture(program, id, name).map(|function| &function.parameters);
-            asked.is_some_and(|asked| asked.includes(name))
+        let homes: Vec<ModuleId> = homes.into_iter().map(|(.., id)| id).collect();
+        let stands = |pair: &[ModuleId]| {
+            let asked = fixture(program, pair[1], name).map(|function| &function.parameters);
+            is_conftest(pair[0])
+                && is_holdable(program, pair[0], name)
+                && is_below(pair[1], pair[0])
+                && asked.is_some_and(|asked| asked.includes(name))
         };
-        let stand = homes.iter().skip(1).all(|(.., id)| asks(*id));
-        if stand && outer.all(|id| holds(program, id, name)) {
-            let outer = homes.iter().rev().skip(1).map(|(.., id)| (*id, Name::new(name)));
-            found.extend(outer);
+        if homes.windows(2).all(stands) {
+            let outer = homes.iter().rev().skip(1);
+            found.extend(outer.map(|id| (*id, Name::new(name))));
         }
     }
     found
 }
 
-/// Whether an object can hold a fixture of a module: a conftest with a name of its own.
-pub(crate) fn holds(program: &Program<'_>, module: ModuleId, name: &str) -> bool {
-    let conftest = program.modules.get(module);
-    conftest.path().rsplit('/').next() == Some("conftest.py")
-        && program.modules.find(&conftest.name) == Some(module)
+/// The modules whose objects have hooks or fixtures, as pytest is told of conftests: what it is told of last comes first.
+pub(crate) fn outermost_first<'s>(
+    program: &Program<'_>,
+    hooks: &'s BTreeMap<String, Vec<Name>>,
+) -> Vec<&'s String> {
+    let mut modules: Vec<&String> = hooks.keys().collect();
+    let path = |module: &str| program.modules.find(module).map(|id| program.modules.get(id).path());
+    modules.sort_by_key(|module| path(module).map_or(0, depth));
+    modules
+}
+
+fn depth(path: &str) -> usize {
+    path.matches('/').count()
+}
+
+/// Whether an object can hold a fixture: a function of a module that has a name of its own.
+pub(crate) fn is_holdable(program: &Program<'_>, module: ModuleId, name: &str) -> bool {
+    program.modules.find(&program.modules.get(module).name) == Some(module)
         && fixture(program, module, name).is_some()
 }
 
@@ -140,23 +165,28 @@ pub(crate) fn plugins(stmt: &Stmt) -> Option<Vec<String>> {
     }
 }
 
-/// The statement that has pytest take the hooks, besides the plugins that kept statements name.
+/// The statement that has pytest take the hooks, besides the plugins from outside that kept statements name.
 pub(crate) fn statement<'s>(
-    modules: impl Iterator<Item = &'s String>,
+    modules: Vec<&String>,
     kept: impl Iterator<Item = &'s Stmt>,
+    is_internal: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let mut names: Vec<String> = Vec::new();
+    let mut said: Vec<String> = Vec::new();
     for stmt in kept {
-        names.extend(plugins(stmt)?);
+        said.extend(plugins(stmt)?);
     }
-    let before = names.len();
-    for module in modules {
-        if !names.contains(module) {
-            names.push(module.clone());
-        }
-    }
+    // What the repository has is the gist's own, but for what objects hold.
+    let mut names = said.clone();
+    names.retain(|name| !is_internal(name) || modules.contains(&name));
+    names.extend(modules.into_iter().filter(|module| !said.contains(module)).cloned());
     let list: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-    (names.len() > before).then(|| format!("{PLUGINS} = [{}]", list.join(", ")))
+    (names != said).then(|| format!("{PLUGINS} = [{}]", list.join(", ")))
+}
+
+/// Whether all plugins that a statement names are the repository's: the gist has their fixtures, and objects their hooks.
+pub(crate) fn names_own_plugins(stmt: &Stmt, is_internal: impl Fn(&str) -> bool) -> bool {
+    names_plugins(stmt)
+        && plugins(stmt).is_some_and(|names| names.iter().all(|name| is_internal(name)))
 }
 
 /// Whether a statement gives the names of plugins.

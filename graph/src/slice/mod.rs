@@ -328,22 +328,19 @@ impl Sliceable {
                     ran.range(source, ruff_text_size::Ranged::range(stmt))
                 }
         });
+        let support = (self.support.clone(), &self.helpers);
+        let mut program = Program::new(&resolver, trace, &ran, support, adjustments);
         let mut held = BTreeSet::new();
         loop {
-            let program = Program::new(
-                &resolver,
-                trace,
-                &ran,
-                (self.support.clone(), &self.helpers),
-                adjustments,
-            );
             let selection = select::select(program, tests, &self.data, adjustments, &held);
-            let naming = name::name(&selection, adjustments);
-            if naming.to_hold.is_subset(&held) {
-                let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
-                return (Plan { imported, ..plan }, gist);
+            match name::name(&selection, adjustments) {
+                Ok(naming) => {
+                    let (plan, gist) = emit::emit(&selection, &naming, gist_path, adjustments);
+                    return (Plan { imported, ..plan }, gist);
+                }
+                Err(more) => held.extend(more),
             }
-            held.extend(naming.to_hold);
+            program = selection.program;
         }
     }
 }

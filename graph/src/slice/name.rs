@@ -12,6 +12,8 @@ mod gather;
 mod stars;
 mod write;
 
+pub(crate) use stars::{owners, starred};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::{Stmt, name::Name};
@@ -77,8 +79,6 @@ pub(crate) struct Naming {
     pub(crate) namespaces: BTreeSet<String>,
     /// What those are called in the gist.
     pub(crate) objects: BTreeMap<String, Name>,
-    /// Fixtures that have to be held as hooks are, since a test asks for something else by their name.
-    pub(crate) to_hold: BTreeSet<(ModuleId, Name)>,
     /// Names that mean something in the gist.
     pub(crate) taken: FxHashSet<Name>,
 }
@@ -141,7 +141,12 @@ struct Book {
     augmented: Vec<(UnitId, Name, Thing)>,
 }
 
-pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Naming {
+/// The names of a gist; or the fixtures that have to be held as hooks are first, since a test asks for something else by
+/// their name.
+pub(crate) fn name(
+    selection: &Selection<'_>,
+    adjustments: &Adjustments,
+) -> Result<Naming, BTreeSet<(ModuleId, Name)>> {
     let mut namespaces: BTreeSet<String> = adjustments.namespaces.iter().cloned().collect();
     namespaces
         .extend(selection.escaped.iter().filter(|module| selection.is_namespace(module)).cloned());
@@ -154,10 +159,11 @@ pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Nami
             flat: BTreeMap::new(),
             states: BTreeMap::new(),
             more: BTreeSet::new(),
+            to_hold: BTreeSet::new(),
         };
         namer.assign();
-        if namer.naming.to_hold.iter().any(|(module, name)| !selection.is_held(*module, name)) {
-            return namer.naming;
+        if !namer.to_hold.is_empty() {
+            return Err(namer.to_hold);
         }
         if namer.more.iter().any(|module| !namespaces.contains(module)) {
             namespaces.extend(std::mem::take(&mut namer.more));
@@ -167,7 +173,7 @@ pub(crate) fn name(selection: &Selection<'_>, adjustments: &Adjustments) -> Nami
         let mut naming = namer.naming;
         naming.taken = book.taken;
         naming.namespaces = namespaces;
-        return naming;
+        return Ok(naming);
     }
 }
 
@@ -181,6 +187,8 @@ struct Namer<'n, 'a> {
     states: BTreeMap<Name, Vec<(Moment, Thing)>>,
     /// Modules that must become objects of their own.
     more: BTreeSet<String>,
+    /// Fixtures that must be held.
+    to_hold: BTreeSet<(ModuleId, Name)>,
 }
 
 impl Namer<'_, '_> {

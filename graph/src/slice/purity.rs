@@ -8,10 +8,10 @@ use std::{cell::RefCell, rc::Rc};
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtFunctionDef,
     name::Name,
-    visitor::{Visitor, walk_expr},
+    visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{changes::OfObject, prune::own_yields, ran::Ran, setters::Classes};
 use crate::{
@@ -202,6 +202,10 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
     /// Whether one of them is a generator.
     pub(super) generates: bool,
+    /// Methods that may run where the attribute is read.
+    read: FxHashSet<*const StmtFunctionDef>,
+    /// Names of functions of which a class makes a property, by the name that it gives that.
+    made: FxHashMap<&'a str, Vec<&'a str>>,
     /// Whether methods change what they are called on, by name.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     /// What they change of that.
@@ -226,8 +230,11 @@ impl<'a, 'r> Purity<'a, 'r> {
         let mut functions = entered.values().flatten().map(|(_, function)| function);
         let generates =
             functions.any(|one| one.decorator_list.is_empty() && !own_yields(&one.body).is_empty());
+        let mut properties = Properties::default();
+        modules.iter().for_each(|(_, module)| properties.visit_body(module.syntax.body()));
+        let Properties { read, made } = properties;
         let (changing, changed, judged, set) = Default::default();
-        Self { resolver, ran, entered, generates, changing, changed, judged, set }
+        Self { resolver, ran, entered, generates, read, made, changing, changed, judged, set }
     }
 
     /// Whether evaluating an expression of a module changes nothing.
@@ -263,15 +270,15 @@ impl<'a, 'r> Purity<'a, 'r> {
         }
     }
 
-    /// Whether reading an attribute changes nothing: what decorates a method of that name may have it run whenever it is
-    /// read, as a property does.
+    /// Whether reading an attribute changes nothing: what decorates a method of that name, or makes something of it for the
+    /// class, may have it run whenever it is read, as a property does.
     fn pure_attribute(&self, name: &Name, depth: u32) -> bool {
-        let Some(candidates) = self.entered.get(name.as_str()) else { return true };
-        let may_run = |function: &StmtFunctionDef| {
-            function.decorator_list.iter().any(|one| may_run_when_read(&one.expression))
-        };
-        let mut decorated = candidates.iter().filter(|(_, function)| may_run(function));
-        decorated.all(|(home, function)| self.pure_function(*home, function, depth + 1))
+        let entered = |name: &str| self.entered.get(name).into_iter().flatten();
+        let is_read =
+            |function: &StmtFunctionDef| self.read.contains(&std::ptr::from_ref(function));
+        let made = self.made.get(name.as_str()).into_iter().flatten().copied();
+        let mut read = entered(name).filter(|(_, one)| is_read(one)).chain(made.flat_map(entered));
+        read.all(|(home, function)| self.pure_function(*home, function, depth + 1))
     }
 
     fn pure_definition(&self, home: ModuleId, name: &Name, depth: u32) -> bool {
@@ -377,16 +384,55 @@ impl<'v> Visitor<'v> for Judge<'_, '_, '_> {
     }
 }
 
-/// Whether a decorator may have its function run where the attribute is read.
-fn may_run_when_read(decorator: &Expr) -> bool {
+/// What runs where an attribute is read, as far as classes say.
+#[derive(Default)]
+struct Properties<'a> {
+    read: FxHashSet<*const StmtFunctionDef>,
+    made: FxHashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Visitor<'a> for Properties<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        for stmt in stmt.as_class_def_stmt().iter().flat_map(|class| &class.body) {
+            match stmt {
+                Stmt::FunctionDef(function)
+                    if function.decorator_list.iter().any(|one| may_run(&one.expression)) =>
+                {
+                    self.read.insert(std::ptr::from_ref(function));
+                }
+                Stmt::Assign(node) => {
+                    let call = node.value.as_call_expr().filter(|call| is_property(&call.func));
+                    let made = call.into_iter().flat_map(|call| &call.arguments.args);
+                    let made: Vec<&str> =
+                        made.filter_map(|one| Some(one.as_name_expr()?.id.as_str())).collect();
+                    for target in node.targets.iter().filter_map(Expr::as_name_expr) {
+                        self.made.entry(&target.id).or_default().extend(made.iter().copied());
+                    }
+                }
+                _ => {}
+            }
+        }
+        walk_stmt(self, stmt);
+    }
+}
+
+/// Whether a decorator may have its method run where the attribute is read.
+fn may_run(decorator: &Expr) -> bool {
     const OTHERS: [&str; 6] =
         ["abstractmethod", "classmethod", "deleter", "overload", "setter", "staticmethod"];
-    let name = match decorator {
+    !OTHERS.contains(&last_name(decorator))
+}
+
+fn is_property(made_by: &Expr) -> bool {
+    last_name(made_by).ends_with("property")
+}
+
+fn last_name(expr: &Expr) -> &str {
+    match expr {
         Expr::Name(name) => name.id.as_str(),
         Expr::Attribute(node) => node.attr.as_str(),
         _ => "",
-    };
-    !OTHERS.contains(&name)
+    }
 }
 
 fn is_local_target(target: &Expr) -> bool {

@@ -209,6 +209,44 @@ fn a_property_in_a_condition_runs_when_it_is_read() {
 }
 
 #[test]
+fn what_a_class_makes_a_property_of_runs_when_it_is_read() {
+    check(
+        "
+--- pkg.py
++class Lines:
++    _ends = None
++    def fill(self):
+*        self._ends = [1]
+*        return self._ends
++    starts = property(fill)
++    def first(self):
+*        if not self.starts:
+-            return None
+*        return self._ends
+--- test_a.py
++from pkg import Lines
++def test_f():
+*    assert Lines().first() == [1]
+",
+        "test_a.py::test_f",
+        "
+ class Lines:
+     _ends = None
+     def fill(self):
+         self._ends = [1]
+         return self._ends
+     starts = property(fill)
+     def first(self):
+         if not self.starts:
+             return None
+         return self._ends
+ def test_f():
+     assert Lines().first() == [1]
+",
+    );
+}
+
+#[test]
 fn a_walrus_in_a_condition_is_no_pure_test() {
     prunes(
         "

@@ -528,3 +528,77 @@ holds pkg.geo pow other builtin_function_or_method
 ",
     );
 }
+
+#[test]
+fn a_star_takes_no_name_from_another_import() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/url.py
++from urllib import parse
++def url(x):
+*    return parse.quote(x)
+--- pkg/kinds.py
++from ast import *
++def nodes(tree):
+*    return walk(tree)
+--- test_a.py
++from pkg.url import url
++from pkg.kinds import nodes
++def test_f():
+*    assert url('a') and nodes
+--- trace
+external urllib.parse
+external ast
+holds pkg.url parse module urllib.parse
+holds pkg.kinds walk function ast:walk
+holds pkg.kinds parse function ast:parse
+",
+        "test_a.py::test_f",
+        "
+ from urllib import parse
+ def url(x):
+     return parse.quote(x)
+~from ast import walk
+ def nodes(tree):
+     return walk(tree)
+ def test_f():
+     assert url('a') and nodes
+",
+    );
+}
+
+#[test]
+fn the_one_star_brings_what_its_module_has_from_others() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/paths.py
++from os.path import *
++def parts(x):
+*    return basename(x), split(x)
+--- pkg/num.py
++def split(x):
+*    return x // 2
+--- test_a.py
++from pkg.paths import parts
++from pkg.num import split
++def test_f():
+*    assert parts('a/b') and split(4) == 2
+--- trace
+external os.path
+holds pkg.paths basename function posixpath:basename
+holds pkg.paths split function posixpath:split
+",
+        "test_a.py::test_f",
+        "
+~from os.path import basename, split as split_path
+ def parts(x):
+~    return basename(x), split_path(x)
+ def split(x):
+     return x // 2
+ def test_f():
+     assert parts('a/b') and split(4) == 2
+",
+    );
+}

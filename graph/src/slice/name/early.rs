@@ -48,9 +48,10 @@ impl Namer<'_, '_> {
                 _ => None,
             });
             let program = &self.selection.program;
-            let held = fixtures.filter(|(module, name)| hooks::holds(program, *module, name));
-            let held: Vec<_> = held.collect();
-            self.naming.to_hold.extend(held);
+            let fixtures = fixtures.filter(|(module, name)| {
+                !self.selection.is_held(*module, name) && hooks::is_holdable(program, *module, name)
+            });
+            self.to_hold.extend(fixtures.collect::<Vec<_>>());
         }
     }
 

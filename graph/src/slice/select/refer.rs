@@ -1,6 +1,7 @@
 //! What a reference or an import of kept code needs: units of other modules, modules, imports from outside.
 
 use super::{super::emit::package_of, *};
+use crate::resolve;
 
 impl Search<'_, '_> {
     pub(super) fn refer(&mut self, id: UnitId, reference: &Reference) {
@@ -77,11 +78,8 @@ impl Search<'_, '_> {
         let program = self.program();
         let module = program.modules.get(home);
         let held = program.trace.modules.get(&module.name);
-        let text = module.syntax.source().text();
         if !held.is_some_and(|held| held.names.contains_key(name.as_str()))
-            || !["globals()", "vars()", "locals()", "sys.modules["]
-                .iter()
-                .any(|by| text.contains(by))
+            || !resolve::may_fill_itself(module)
         {
             return;
         }

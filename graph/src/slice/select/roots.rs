@@ -141,7 +141,10 @@ impl Search<'_, '_> {
         }) {
             return Some(Reason::Test);
         }
-        if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str())) {
+        let is_internal = |name: &str| program.modules.is_internal(name);
+        if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str()))
+            && !hooks::names_own_plugins(unit.stmt, is_internal)
+        {
             return Some(Reason::Configuration);
         }
         match unit.stmt {
