@@ -580,6 +580,39 @@ def test_greet(name):
 }
 
 #[test]
+fn patches_of_two_modules_that_differ_in_a_name_are_out_of_reach() {
+    // One of them is the gist, where its code reads what is patched; the other is an object beside its code.
+    const PATCHED: &str = "\
+#- pkg/__init__.py
+#- pkg/base.py
+from json import dumps
+
+class Channel:
+    def write(self, value):
+        return dumps(value)
+#- pkg/store.py
+from json import loads
+from pkg import base
+
+class Channel(base.Channel):
+    def read(self, text):
+        return loads(text)
+#- tests/test_channel.py
+from unittest.mock import patch
+from pkg import base, store
+
+def test_channels():
+    with patch('pkg.store.loads', int), patch('pkg.base.dumps', str):
+        assert store.Channel().read('4') == 4
+        assert base.Channel().write('4') == '4'
+";
+    check(PATCHED, "tests/test_channel.py", &OutOfReach("AssertionError: assert '\"4\"' == '4'"));
+    let one =
+        PATCHED.replace(", patch('pkg.base.dumps', str):", ":").replace("'4') == '4'", "4) == '4'");
+    check(&one, "tests/test_channel.py", &Faithful("types.ModuleType(\"pkg.base\")"));
+}
+
+#[test]
 fn plugins_of_the_repository_are_the_gist_itself() {
     const PLUGGED: &str = "\
 #- pkg/__init__.py
