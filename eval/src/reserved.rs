@@ -14,6 +14,7 @@ use crate::{
     integrity::{Finding, Mention, Rule, TestModules, Usage, imports, mentions, tells_home},
     pruning::is_guard,
     renamed::Renamed,
+    returned::is_given_back,
     scorers::within,
     support::Support,
 };
@@ -83,7 +84,7 @@ pub fn reached(
         if is_suspect
             && mention.name != "pytest_plugins"
             && is_invented(*at)
-            && !is_fair(support, line, mention, &|name| is_theirs(name, &others))
+            && !is_fair(support, *at, mention, &|name| is_theirs(name, &others))
             && !told_at(line)
             && !renamed.line(*at).is_some_and(told_at)
         {
@@ -161,16 +162,19 @@ fn is_taken(mention: &Mention, owner: Option<&Owner>) -> bool {
 /// Whether a line gives a name as gists do: one thing of the original under another name, or the gist as a module.
 fn is_fair(
     support: &Support<'_>,
-    line: &Line,
+    at: usize,
     mention: &Mention,
     is_theirs: &dyn Fn(&str) -> bool,
 ) -> bool {
+    let line = &support.gist.lines[at];
     let statement = &support.text[line.range.0..line.range.1];
     match (&mention.usage, line.role) {
         (Usage::Bound, Role::Simple) if line.alias && line.block.is_empty() => {
             let value = statement.rsplit('=').next().unwrap_or_default().trim();
             let is_original = is_theirs(value) || support.codebase.has_block(value);
-            is_original && value != mention.name || value.starts_with("sys.modules")
+            is_original && value != mention.name
+                || value.starts_with("sys.modules")
+                || is_given_back(support, (at, &mention.name), value)
         }
         // A module that a gist made holds what it has.
         (Usage::Asked, Role::Simple) => {

@@ -357,7 +357,7 @@ fn rearranged(
 }
 
 /// The lines of a block, split where it is defined anew.
-fn definitions<'s, 'l>(
+pub(crate) fn definitions<'s, 'l>(
     block: &str,
     lines: &'s [(usize, &'l Line)],
 ) -> Vec<&'s [(usize, &'l Line)]> {

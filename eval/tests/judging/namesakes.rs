@@ -428,3 +428,49 @@ fn a_class_of_a_module_is_the_same_under_its_longer_name() {
         ],
     );
 }
+
+#[test]
+fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
+    const OWN: &str = "class Tool:\n    size = 1\n";
+    const FIRST: &str = "class Tool:\n    size = 2\n";
+    const SECOND: &str = "class Tool:\n    size = 3\n";
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/one.py", FIRST),
+            ("pkg/two.py", SECOND),
+            ("tests/__init__.py", ""),
+            ("tests/mocks.py", OWN),
+            (
+                "tests/test_tool.py",
+                "from tests.mocks import Tool\nfrom pkg import one, two\n\n\ndef test_tool():\n    assert Tool.size and one.Tool.size and two.Tool.size\n",
+            ),
+        ],
+        command: "pytest tests/test_tool.py::test_tool",
+    };
+    let gist = format!(
+        "import types\none = types.ModuleType(\"pkg.one\")\ntwo = types.ModuleType(\"pkg.two\")\n{OWN}Tool_mocks = Tool\n{FIRST}Tool_one = Tool\nTool = Tool_mocks\nvars(one).update(Tool=Tool_one)\n{SECOND}Tool_two = Tool\nTool = Tool_mocks\nvars(two).update(Tool=Tool_two)\ndef test_tool():\n    assert Tool.size and one.Tool.size and two.Tool.size\n"
+    );
+    let refused = |what, edits| Case { what, edits, expected: REFUSED };
+    const LAST: &str = "Tool_two = Tool\nTool = Tool_mocks\n";
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            refused("one of the package stays", &[(LAST, "Tool_two = Tool\nTool = Tool_one\n")]),
+            refused(
+                "one that nobody has",
+                &[("class Tool:\n    size = 3\n", "class Tool:\n    size = 4\n")],
+            ),
+            refused(
+                "another in between",
+                &[(LAST, "Tool_two = Tool\nTool = bool\nTool = Tool_mocks\n")],
+            ),
+            refused(
+                "what was kept of it is another's",
+                &[("Tool_two = Tool\n", "Tool_two = Tool_mocks = Tool\n")],
+            ),
+        ],
+    );
+}
