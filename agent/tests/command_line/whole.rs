@@ -251,6 +251,44 @@ fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
 }
 
 #[test]
+fn several_commands_have_one_gist() {
+    const SEVERAL: &str = "\
+#- pkg.py
+def one():
+    return 1
+def two():
+    return 2
+def three():
+    return 3
+#- test_one.py
+from pkg import one, three
+def test_one():
+    assert one() == 1
+def test_three():
+    assert three() == 3
+#- test_two.py
+from pkg import two
+def test_two():
+    assert two() == 3
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("several", SEVERAL);
+    let args = ["run", "several", "--python", &python, "--force", "--also"];
+    let first = ["--", "pytest", "test_one.py::test_one"];
+    let ran = user.gistify(&[&args[..], &["pytest test_two.py::test_two"], &first].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("all 2 cases are the original's"), "{}", ran.out);
+    let gist = read(&user.here().join("concise.py"));
+    assert!(["one", "two"].iter().all(|name| gist.contains(&format!("def {name}():"))), "{gist}");
+    assert!(!gist.contains("three"), "{gist}");
+    // What cannot run together is said before anything runs.
+    let ran = user.gistify(&[&args[..], &["python main.py"], &first].concat());
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("cannot be one run"), "{}", ran.err);
+}
+
+#[test]
 fn what_runs_sees_nothing_of_the_users() {
     const CURIOUS: &str = "\
 #- test_sees.py
