@@ -84,7 +84,7 @@ pub fn reached(
         if is_suspect
             && mention.name != "pytest_plugins"
             && is_invented(*at)
-            && !is_fair(support, *at, mention, &|name| is_theirs(name, &others))
+            && !is_fair((support, &renamed), *at, mention, &|name| is_theirs(name, &others))
             && !told_at(line)
             && !renamed.line(*at).is_some_and(told_at)
         {
@@ -161,7 +161,7 @@ fn is_taken(mention: &Mention, owner: Option<&Owner>) -> bool {
 
 /// Whether a line gives a name as gists do: one thing of the original under another name, or the gist as a module.
 fn is_fair(
-    support: &Support<'_>,
+    (support, renamed): (&Support<'_>, &Renamed<'_>),
     at: usize,
     mention: &Mention,
     is_theirs: &dyn Fn(&str) -> bool,
@@ -174,7 +174,7 @@ fn is_fair(
             let is_original = is_theirs(value) || support.codebase.has_block(value);
             is_original && value != mention.name
                 || value.starts_with("sys.modules")
-                || is_given_back(support, (at, &mention.name), value)
+                || is_given_back((support, renamed), (at, &mention.name), value)
         }
         // A module that a gist made holds what it has.
         (Usage::Asked, Role::Simple) => {

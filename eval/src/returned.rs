@@ -7,6 +7,7 @@ use crate::{
     blocks::{Class, Line, Role},
     codebase::CodeFile,
     kept::words,
+    renamed::Renamed,
     scorers::within,
     support::{Support, definitions},
 };
@@ -14,7 +15,11 @@ use crate::{
 /// Whether a definition of the tests, none that the command names, gets back its name, which some of the package had in
 /// between: `name = other`, where `other = name` stands behind the one and before the others, and no other line but such
 /// says `other`.
-pub fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), other: &str) -> bool {
+pub fn is_given_back(
+    (support, renamed): (&Support<'_>, &Renamed<'_>),
+    (at, name): (usize, &str),
+    other: &str,
+) -> bool {
     let lines = &support.gist.lines;
     let says = |line: &Line, left: &str, right: &str| {
         let sides = support.text[line.range.0..line.range.1].split_once('=');
@@ -33,10 +38,10 @@ pub fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), other: &s
     let own = |range: Range<usize>| -> Vec<(usize, &Line)> {
         range.map(|at| (at, &lines[at])).filter(|(_, line)| within(&line.block, &block)).collect()
     };
-    let before = homes(support, &own(defined..copied));
+    let before = homes(support, renamed, &own(defined..copied));
     let between = own(copied..at);
     let are_packages = definitions(name, &between).into_iter().all(|one| {
-        let homes = homes(support, one);
+        let homes = homes(support, renamed, one);
         !homes.is_empty() && !homes.iter().any(is_test)
     });
     let said = 1 + lines.iter().filter(|line| gives_back(line)).count();
@@ -48,12 +53,18 @@ pub fn is_given_back(support: &Support<'_>, (at, name): (usize, &str), other: &s
         && are_packages
 }
 
-/// The files that ran and have all of what lines of a block say.
-fn homes<'a>(support: &Support<'a>, lines: &[(usize, &Line)]) -> Vec<&'a CodeFile> {
-    let own: Vec<&Line> =
-        lines.iter().map(|(_, line)| *line).filter(|line| line.class != Class::Potential).collect();
+/// The files that ran and have all of what lines of a block say, under whichever names.
+fn homes<'a>(
+    support: &Support<'a>,
+    renamed: &Renamed<'_>,
+    lines: &[(usize, &Line)],
+) -> Vec<&'a CodeFile> {
+    let own: Vec<_> = lines.iter().filter(|(_, line)| line.class != Class::Potential).collect();
     let has_all = |file: &&CodeFile| {
-        support.executed.ran(&file.path) && own.iter().all(|line| file.outline.has(line))
+        let has = |(at, line): &(usize, &Line)| {
+            file.outline.has(line) || renamed.line(*at).is_some_and(|line| file.outline.has(line))
+        };
+        support.executed.ran(&file.path) && own.iter().all(|one| has(one))
     };
     support.codebase.files().iter().filter(|_| !own.is_empty()).filter(has_all).collect()
 }

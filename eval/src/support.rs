@@ -205,7 +205,7 @@ fn taken(
         let is_itself = line.alias && value.starts_with("sys.modules");
         // What the command names is what its file defines, not what something else was called in the end.
         let is_named = || support.names(name) && !is_defined_after(support.gist, at, name);
-        let is_back = || line.alias && is_given_back(support, (at, name), value);
+        let is_back = || line.alias && is_given_back((support, &renamed), (at, name), value);
         let honest = if is_outside {
             is_itself
         } else {

@@ -431,25 +431,27 @@ fn a_class_of_a_module_is_the_same_under_its_longer_name() {
 
 #[test]
 fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
-    const OWN: &str = "class Tool:\n    size = 1\n";
+    const OWN: &str = "class Tool(one.Tool_one):\n    size = 1\n";
     const FIRST: &str = "class Tool:\n    size = 2\n";
+    const THIRD: &str = "class Tool:\n    size = 5\n";
     const SECOND: &str = "class Tool:\n    size = 3\n";
     let original = Original {
         files: &[
             ("pkg/__init__.py", ""),
             ("pkg/one.py", FIRST),
             ("pkg/two.py", SECOND),
+            ("pkg/three.py", THIRD),
             ("tests/__init__.py", ""),
-            ("tests/mocks.py", OWN),
+            ("tests/mocks.py", "from pkg import one\n\n\nclass Tool(one.Tool):\n    size = 1\n"),
             (
                 "tests/test_tool.py",
-                "from tests.mocks import Tool\nfrom pkg import one, two\n\n\ndef test_tool():\n    assert Tool.size and one.Tool.size and two.Tool.size\n",
+                "from tests.mocks import Tool\nfrom pkg import one, three, two\n\n\ndef test_tool():\n    assert Tool.size and one.Tool.size and two.Tool.size and three.Tool.size\n",
             ),
         ],
         command: "pytest tests/test_tool.py::test_tool",
     };
     let gist = format!(
-        "import types\none = types.ModuleType(\"pkg.one\")\ntwo = types.ModuleType(\"pkg.two\")\n{OWN}Tool_mocks = Tool\n{FIRST}Tool_one = Tool\nTool = Tool_mocks\nvars(one).update(Tool=Tool_one)\n{SECOND}Tool_two = Tool\nTool = Tool_mocks\nvars(two).update(Tool=Tool_two)\ndef test_tool():\n    assert Tool.size and one.Tool.size and two.Tool.size\n"
+        "import sys\nimport types\none = sys.modules.get(__name__)\ntwo = types.ModuleType(\"pkg.two\")\nthree = types.ModuleType(\"pkg.three\")\n{FIRST}Tool_one = Tool\n{OWN}Tool_mocks = Tool\n{THIRD}Tool_three = Tool\nTool = Tool_mocks\nvars(three).update(Tool=Tool_three)\n{SECOND}Tool_two = Tool\nTool = Tool_mocks\nvars(two).update(Tool=Tool_two)\ndef test_tool():\n    assert Tool.size and one.Tool_one.size and two.Tool.size and three.Tool.size\n"
     );
     let refused = |what, edits| Case { what, edits, expected: REFUSED };
     const LAST: &str = "Tool_two = Tool\nTool = Tool_mocks\n";
