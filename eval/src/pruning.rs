@@ -81,7 +81,7 @@ impl<'a> Tree<'a> {
         let next = behind.find(|&&other| self.lines[other].role != Role::Decorator);
         let next = next.map(|&other| &self.lines[other]);
         let inside = SUITES.into_iter().flat_map(|suite| self.suite(at, suite));
-        decorators.any(|line| line.text.ends_with("overload"))
+        decorators.any(|line| line.text.rsplit(['@', '.']).next() == Some("overload"))
             && next.is_some_and(|next| next.role == Role::Definition && next.binds == line.binds)
             && inside.into_iter().all(|&at| is_filler(&self.lines[at]))
     }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Whether a definition of the tests, none that the command names, gets back its name, which some of the package had in
 /// between: `name = other`, where `other = name` stands behind the one and before the others, and no other line but such
-/// says `other`.
+/// says `other`. What is left of the definition may be all that one of the package says, too.
 pub fn is_given_back(
     (support, renamed): (&Support<'_>, &Renamed<'_>),
     (at, name): (usize, &str),
@@ -48,8 +48,7 @@ pub fn is_given_back(
     !support.names(name)
         && words(support.text).filter(|(word, _)| *word == other).count() == said
         && !lines[defined + 1..at].iter().any(|line| rebinds(line) && !gives_back(line))
-        && !before.is_empty()
-        && before.iter().all(is_test)
+        && before.iter().any(is_test)
         && are_packages
 }
 

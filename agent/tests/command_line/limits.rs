@@ -554,8 +554,8 @@ def test_none():
 }
 
 #[test]
-fn a_fixture_of_a_test_s_module_with_the_name_of_what_it_patches_is_refused() {
-    // It does as the original; the judge cannot tell it from a gist that gives the tests another thing.
+fn definitions_of_the_tests_whose_name_the_package_gets_back_are_refused() {
+    // They do as the original; the judge cannot tell them from gists that give the tests another thing.
     const OWN: &str = "\
 #- pkg/__init__.py
 #- pkg/core.py
@@ -577,6 +577,31 @@ def test_greet(name):
 ";
     let refused = "name of the tests is another thing: name = name_core";
     check(OWN, "tests/test_greet.py", &OutOfReach(refused));
+    const MOCKED: &str = "\
+#- pkg.py
+class Sender:
+    def send(self, url):
+        return 'real ' + url
+
+def get(url, sender=None):
+    return (sender or Sender()).send(url)
+#- tests/__init__.py
+#- tests/mocks.py
+import pkg
+
+class Sender(pkg.Sender):
+    def send(self, url):
+        return super().send('mock ' + url)
+#- tests/test_get.py
+from pkg import Sender, get
+from . import mocks
+
+def test_get():
+    assert get('u', mocks.Sender()) == 'real mock u'
+    assert type(mocks.Sender()) is not Sender
+";
+    let refused = "Sender of the tests is another thing: Sender = Sender_pkg";
+    check(MOCKED, "tests/test_get.py", &OutOfReach(refused));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const PLUGINS: &str = "pytest_plugins";
-const PREFIX: &str = "pytest_";
+pub(super) const PREFIX: &str = "pytest_";
 /// The hook that a test's file may have.
 const OF_TESTS: &str = "pytest_generate_tests";
 /// The name of the next hook that is told of the session, and what was called before pytest read the gist.

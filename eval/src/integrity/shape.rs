@@ -11,7 +11,8 @@ use super::{
     Rule,
     bindings::{Bindings, chain, elements},
     fold::{fold, texts},
-    tables::{excuse, is_itself, owner, table},
+    hooks::PREFIX,
+    tables::{excuse, is_itself, is_made, owner, table},
     words::{COMPARES, decides, judge_attribute, judge_text},
 };
 
@@ -73,7 +74,14 @@ impl Looking<'_> {
     fn written(&mut self, node: &ExprSubscript) {
         if let Some(table) = table(&node.value, self.bindings) {
             let what = format!("it writes into {}", table.trim_end_matches('('));
-            let word = excuse(&node.value, self.bindings);
+            // A key may be the name of a hook, however it is said.
+            let of = node.value.as_call_expr().and_then(|call| call.arguments.args.first());
+            let is_made = of.is_some_and(|of| is_made(of, self.bindings));
+            let key = node.slice.as_string_literal_expr().map(|key| key.value.to_str());
+            let word = match is_made && key.is_none_or(|key| key.starts_with(PREFIX)) {
+                true => NEVER.to_owned(),
+                false => excuse(&node.value, self.bindings),
+            };
             self.add(node.start(), Rule::Tampering, what, &word);
         }
     }

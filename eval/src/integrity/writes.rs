@@ -76,29 +76,22 @@ impl Writing<'_> {
 
     /// A table of names that changes.
     fn changes(&mut self, holder: &Expr, arguments: Option<&Arguments>, at: TextSize) {
-        let Some(word) = table(holder, self.bindings) else { return };
+        let Some(table) = table(holder, self.bindings) else { return };
         let of = holder.as_call_expr().and_then(|call| call.arguments.args.first());
-        let tells = arguments.is_some_and(|arguments| {
-            let names = arguments.keywords.iter().map(|keyword| keyword.arg.as_ref());
-            let mut names = names.map(|name| name.map_or("", |name| name.as_str()));
-            arguments.args.is_empty() && names.all(|name| OWN.contains(&name))
-        });
+        let told = |is_fine: fn(Option<&str>) -> bool| {
+            arguments.is_some_and(|arguments| {
+                let names = arguments.keywords.iter().map(|one| one.arg.as_deref());
+                arguments.args.is_empty() && names.into_iter().all(is_fine)
+            })
+        };
+        let is_made = of.is_some_and(|of| is_made(of, self.bindings));
         // Names that are not said may be those of hooks.
-        let says = arguments.is_some_and(|arguments| {
-            let mut names = arguments.keywords.iter().map(|keyword| keyword.arg.as_ref());
-            arguments.args.is_empty() && names.all(|name| name.is_some())
-        });
-        let is_honest = of.is_some_and(|of| {
-            self.depth == 0 && says && is_made(of, self.bindings)
-                || tells && is_own(of, self.bindings)
-        });
-        if !is_honest {
-            self.add(
-                at,
-                Rule::Tampering,
-                format!("it writes into {}", word.trim_end_matches('(')),
-                &excuse(holder, self.bindings),
-            );
+        let says = is_made && self.depth == 0 && told(|name| name.is_some());
+        let tells = || told(|name| name.is_some_and(|name| OWN.contains(&name)));
+        if !says && !of.is_some_and(|of| is_own(of, self.bindings) && tells()) {
+            let word = if is_made { NEVER.to_owned() } else { excuse(holder, self.bindings) };
+            let what = format!("it writes into {}", table.trim_end_matches('('));
+            self.add(at, Rule::Tampering, what, &word);
         }
     }
 

@@ -319,3 +319,63 @@ fn hooks_of_two_conftests_and_modules_that_look_like_one() {
         ],
     );
 }
+
+#[test]
+fn what_the_original_does_with_its_own_globals_tells_no_hooks() {
+    let library =
+        "def fill(value):\n    globals()[\"made\"] = value\n    return made\n\n\nONE = fill(1)\n";
+    let original = Original {
+        files: &[
+            ("lib.py", library),
+            HOOKED.files[1],
+            (
+                "tests/test_double.py",
+                "from lib import ONE\n\n\ndef test_double(ready):\n    assert ready == [\"test_double\"]\n    assert ONE == 1\n",
+            ),
+        ],
+        command: HOOKED.command,
+    };
+    const FILL: &str = "    globals()[\"made\"] = value\n    return made\n";
+    const LAX: &str = "def lax(item):\n    pass\ndef fill";
+    let gist = format!(
+        "import sys\nimport types\nconftest = sys.modules[\"conftest\"] = types.ModuleType(\"conftest\")\nimport pytest\nREADY = []\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_setup(item):\n    READY.append(item.name)\n{LINE}@pytest.fixture\ndef ready():\n    return list(READY)\ndef fill(value):\n{FILL}ONE = fill(1)\ndef test_double(ready):\n    assert ready == [\"test_double\"]\n    assert ONE == 1\n{NAMES}"
+    );
+    let refused = |what, edits| Case { what, edits, expected: REFUSED };
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            refused(
+                "in a row",
+                &[
+                    ("def fill", LAX),
+                    (
+                        FILL,
+                        "    vars(conftest).update([(\"py\" \"test_runtest_call\", lax)])\n    return value\n",
+                    ),
+                ],
+            ),
+            refused(
+                "by a key",
+                &[
+                    ("def fill", LAX),
+                    (
+                        FILL,
+                        "    vars(conftest)[\"py\" + \"test_runtest_call\"] = lax\n    return value\n",
+                    ),
+                ],
+            ),
+            refused(
+                "by a key in parts",
+                &[
+                    ("def fill", LAX),
+                    (
+                        FILL,
+                        "    vars(conftest)[\"py\" \"test_runtest_call\"] = lax\n    return value\n",
+                    ),
+                ],
+            ),
+        ],
+    );
+}

@@ -433,14 +433,17 @@ fn a_class_of_a_module_is_the_same_under_its_longer_name() {
 fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
     const OWN: &str = "class Tool(one.Tool_one):\n    size = 1\n";
     const FIRST: &str = "class Tool:\n    size = 2\n";
-    const THIRD: &str = "class Tool:\n    size = 5\n";
+    const THIRD: &str = "class Tool(one.Tool_one):\n    size = 1\n    more = 2\n";
     const SECOND: &str = "class Tool:\n    size = 3\n";
     let original = Original {
         files: &[
             ("pkg/__init__.py", ""),
             ("pkg/one.py", FIRST),
             ("pkg/two.py", SECOND),
-            ("pkg/three.py", THIRD),
+            (
+                "pkg/three.py",
+                "from pkg import one\n\n\nclass Tool(one.Tool):\n    size = 1\n    more = 2\n",
+            ),
             ("tests/__init__.py", ""),
             ("tests/mocks.py", "from pkg import one\n\n\nclass Tool(one.Tool):\n    size = 1\n"),
             (
@@ -468,6 +471,10 @@ fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
             refused(
                 "another in between",
                 &[(LAST, "Tool_two = Tool\nTool = bool\nTool = Tool_mocks\n")],
+            ),
+            refused(
+                "one of the package was kept",
+                &[("size = 1\nTool_mocks", "size = 1\n    more = 2\nTool_mocks")],
             ),
             refused(
                 "what was kept of it is another's",
