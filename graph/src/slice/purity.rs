@@ -6,7 +6,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use ruff_python_ast::{
-    Expr, ExprCall, Stmt, StmtFunctionDef,
+    Arguments, Expr, ExprCall, Stmt, StmtFunctionDef,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
@@ -204,8 +204,8 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) generates: bool,
     /// Methods that may run where the attribute is read.
     read: FxHashSet<*const StmtFunctionDef>,
-    /// Names of functions of which a class makes a property, by the name that it gives that.
-    made: FxHashMap<&'a str, Vec<&'a str>>,
+    /// Names of functions of which a class makes a property, by the name that it gives that; `None` for what has no name.
+    made: FxHashMap<&'a str, Vec<Option<&'a str>>>,
     /// Whether methods change what they are called on, by name.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
     /// What they change of that.
@@ -232,7 +232,7 @@ impl<'a, 'r> Purity<'a, 'r> {
             functions.any(|one| one.decorator_list.is_empty() && !own_yields(&one.body).is_empty());
         let mut properties = Properties::default();
         modules.iter().for_each(|(_, module)| properties.visit_body(module.syntax.body()));
-        let Properties { read, made } = properties;
+        let Properties { read, made, .. } = properties;
         let (changing, changed, judged, set) = Default::default();
         Self { resolver, ran, entered, generates, read, made, changing, changed, judged, set }
     }
@@ -276,9 +276,11 @@ impl<'a, 'r> Purity<'a, 'r> {
         let entered = |name: &str| self.entered.get(name).into_iter().flatten();
         let is_read =
             |function: &StmtFunctionDef| self.read.contains(&std::ptr::from_ref(function));
-        let made = self.made.get(name.as_str()).into_iter().flatten().copied();
-        let mut read = entered(name).filter(|(_, one)| is_read(one)).chain(made.flat_map(entered));
-        read.all(|(home, function)| self.pure_function(*home, function, depth + 1))
+        let made = self.made.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+        let of_names = made.iter().flatten().copied().flat_map(entered);
+        let mut read = entered(name).filter(|(_, one)| is_read(one)).chain(of_names);
+        made.iter().all(Option::is_some)
+            && read.all(|(home, function)| self.pure_function(*home, function, depth + 1))
     }
 
     fn pure_definition(&self, home: ModuleId, name: &Name, depth: u32) -> bool {
@@ -388,29 +390,48 @@ impl<'v> Visitor<'v> for Judge<'_, '_, '_> {
 #[derive(Default)]
 struct Properties<'a> {
     read: FxHashSet<*const StmtFunctionDef>,
-    made: FxHashMap<&'a str, Vec<&'a str>>,
+    made: FxHashMap<&'a str, Vec<Option<&'a str>>>,
+    in_class: bool,
+}
+
+impl<'a> Properties<'a> {
+    fn within(&mut self, stmt: &'a Stmt, in_class: bool) {
+        let around = std::mem::replace(&mut self.in_class, in_class);
+        walk_stmt(self, stmt);
+        self.in_class = around;
+    }
+
+    /// `name = property(function)`.
+    fn is_made(&mut self, target: &'a Expr, value: &'a Expr) {
+        let Some(call) = value.as_call_expr().filter(|call| is_property(&call.func)) else {
+            return;
+        };
+        let Some(target) = target.as_name_expr() else { return };
+        let Arguments { args, keywords, .. } = &call.arguments;
+        let parts = args.iter().chain(keywords.iter().map(|one| &one.value));
+        let parts = parts.map(|part| part.as_name_expr().map(|name| name.id.as_str()));
+        self.made.entry(&target.id).or_default().extend(parts);
+    }
 }
 
 impl<'a> Visitor<'a> for Properties<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        for stmt in stmt.as_class_def_stmt().iter().flat_map(|class| &class.body) {
-            match stmt {
-                Stmt::FunctionDef(function)
-                    if function.decorator_list.iter().any(|one| may_run(&one.expression)) =>
-                {
+        match stmt {
+            Stmt::ClassDef(_) => return self.within(stmt, true),
+            Stmt::FunctionDef(function) => {
+                let is_read = function.decorator_list.iter().any(|one| may_run(&one.expression));
+                if self.in_class && is_read {
                     self.read.insert(std::ptr::from_ref(function));
                 }
-                Stmt::Assign(node) => {
-                    let call = node.value.as_call_expr().filter(|call| is_property(&call.func));
-                    let made = call.into_iter().flat_map(|call| &call.arguments.args);
-                    let made: Vec<&str> =
-                        made.filter_map(|one| Some(one.as_name_expr()?.id.as_str())).collect();
-                    for target in node.targets.iter().filter_map(Expr::as_name_expr) {
-                        self.made.entry(&target.id).or_default().extend(made.iter().copied());
-                    }
-                }
-                _ => {}
+                return self.within(stmt, false);
             }
+            Stmt::Assign(node) if self.in_class => {
+                node.targets.iter().for_each(|target| self.is_made(target, &node.value));
+            }
+            Stmt::AnnAssign(node) if self.in_class => {
+                node.value.iter().for_each(|value| self.is_made(&node.target, value));
+            }
+            _ => {}
         }
         walk_stmt(self, stmt);
     }

@@ -210,15 +210,64 @@ fn a_property_in_a_condition_runs_when_it_is_read() {
 
 #[test]
 fn what_a_class_makes_a_property_of_runs_when_it_is_read() {
-    check(
-        "
+    for made in [
+        "starts = property(fill)",
+        "starts = property(fget=fill)",
+        "starts: property = property(fill)",
+        "starts = property(lambda self: self.fill())",
+    ] {
+        let files = format!(
+            "
 --- pkg.py
 +class Lines:
 +    _ends = None
 +    def fill(self):
 *        self._ends = [1]
 *        return self._ends
-+    starts = property(fill)
++    {made}
++    def first(self):
+*        if not self.starts:
+-            return None
+*        return self._ends
+--- test_a.py
++from pkg import Lines
++def test_f():
+*    assert Lines().first() == [1]
+"
+        );
+        let gist = format!(
+            "
+ class Lines:
+     _ends = None
+     def fill(self):
+         self._ends = [1]
+         return self._ends
+     {made}
+     def first(self):
+         if not self.starts:
+             return None
+         return self._ends
+ def test_f():
+     assert Lines().first() == [1]
+"
+        );
+        check(&files, "test_a.py::test_f", &gist);
+    }
+}
+
+#[test]
+fn a_property_within_a_condition_of_its_class_runs_when_it_is_read() {
+    check(
+        "
+--- pkg.py
++import sys
++class Lines:
++    _ends = None
++    if sys.platform:
++        @property
++        def starts(self):
+*            self._ends = [1]
+*            return self._ends
 +    def first(self):
 *        if not self.starts:
 -            return None
@@ -230,12 +279,14 @@ fn what_a_class_makes_a_property_of_runs_when_it_is_read() {
 ",
         "test_a.py::test_f",
         "
+ import sys
  class Lines:
      _ends = None
-     def fill(self):
-         self._ends = [1]
-         return self._ends
-     starts = property(fill)
+     if sys.platform:
+         @property
+         def starts(self):
+             self._ends = [1]
+             return self._ends
      def first(self):
          if not self.starts:
              return None
