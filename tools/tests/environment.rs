@@ -91,6 +91,7 @@ fn says_why_an_interpreter_cannot_be_used() {
         assert_eq!(error, format!("use interpreter {}: {expected}", python.display()));
     };
     check(temporary.path().join("python"), "no such file");
+    check(temporary.path().to_path_buf(), "it is a directory");
     check("/bin/true".into(), "it is no python 3 interpreter");
     check("/bin/false".into(), "it cannot be asked what it is: it printed nothing");
 }

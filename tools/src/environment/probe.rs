@@ -41,6 +41,9 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
     if !python.exists() {
         return Err(unusable("no such file".to_owned()));
     }
+    if python.is_dir() {
+        return Err(unusable("it is a directory".to_owned()));
+    }
     let request = Request {
         program: python.to_path_buf(),
         args: ["-I", "-B", "-c", include_str!("probe.py")].map(OsString::from).into(),
@@ -58,6 +61,8 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
         Status::Exited(_) | Status::Signaled(_) | Status::TimedOut | Status::OutOfMemory => {
             let stderr = finished.stderr.text();
             let last = stderr.trim().lines().last().unwrap_or("it printed nothing");
+            // A program that is no interpreter may print all of its arguments.
+            let last: String = last.chars().take(120).collect();
             return Err(unusable(format!("it cannot be asked what it is: {last}")));
         }
     }
