@@ -12,6 +12,7 @@ mod deferred;
 mod documented;
 mod facts;
 mod flow;
+mod glue;
 mod graph;
 mod handlers;
 mod importance;
@@ -40,6 +41,7 @@ pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
 pub use deferred::deferred;
 pub use documented::{DOCSTRING, Documented, documented};
 pub use facts::{ImportPlace, Kind, Measures, Span};
+pub use glue::{FilePath, Glue, GlueTarget, Held, Imported, Spelling, undo_spellings};
 pub use graph::{
     BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,
     NameIndex, Tier, Unresolved, Use,

@@ -1,9 +1,6 @@
 //! Puts the kept units, imports and glue in the order of the run and writes the gist and its plan.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::{
     Alias, FString, Stmt, StmtFunctionDef, StringFlags as _,
@@ -24,6 +21,7 @@ use super::{
     select::{Selection, has_future},
 };
 use crate::{
+    glue::{FilePath, Glue, GlueTarget, Imported, Spelling},
     module::{Module, ModuleId},
     scope,
 };
@@ -51,7 +49,7 @@ pub(crate) fn emit(
             stays.then_some(absolute)
         };
         let place = Place { path: module.path().to_owned(), line: unit.first_line };
-        let home = format!("__module__ = {:?}", module.name);
+        let home = Glue::ClassModule(module.name.clone());
         let is_told = adjustments.homes.contains(&place)
             || selection.homes.contains(&module.name) && program.is_of_itself(id);
         let renderer = Renderer {
@@ -61,7 +59,7 @@ pub(crate) fn emit(
             outside: &outside,
             // Those of tests stay as they are, and so do examples that the command runs.
             brief: !adjustments.docstrings && !program.is_support(unit.module),
-            home: Some(home.as_str()).filter(|_| is_told),
+            home: Some(&home).filter(|_| is_told),
         };
         let mut lines = Lines::default();
         for node in &chosen.nodes {
@@ -71,20 +69,21 @@ pub(crate) fn emit(
             && is_told
         {
             let named = edits.get(&unit.module).and_then(|edits| edits.get(&key(name.range())));
-            let named = named.map_or(name.as_str(), String::as_str);
-            lines.glue(0, &format!("{named}.{home}"), HOME);
+            let function = named.map_or_else(|| name.to_string(), String::clone);
+            let glue = Glue::FunctionModule { function, module: module.name.clone() };
+            lines.glue(0, &glue, HOME);
         }
         items.push((unit.moment, lines));
     }
     for glue in &naming.glue {
         let mut lines = Lines::default();
-        lines.glue(0, &glue.text, &glue.reason);
+        lines.glue(0, &glue.glue, &glue.reason);
         items.push((glue.moment, lines));
     }
     for (module, flat) in &naming.objects {
-        if let Some(text) = place_of(selection, gist_path, module, flat) {
+        if let Some(glue) = place_of(selection, gist_path, module, flat) {
             let mut lines = Lines::default();
-            lines.glue(0, &text, "code asks where this module's file is");
+            lines.glue(0, &glue, "code asks where this module's file is");
             items.push((Moment::START.after(1), lines));
         }
     }
@@ -103,14 +102,13 @@ pub(crate) fn emit(
     let kept = kept.map(|id| program.get(id).stmt).filter(|stmt| hooks::names_plugins(stmt));
     let modules = hooks::outermost_first(program, &selection.hooks);
     let is_internal = |name: &str| program.modules.is_internal(name);
-    if let Some(text) = hooks::statement(modules, kept, is_internal) {
-        all.glue(0, &text, "hooks of conftests and plugins, which are none in a test module");
+    if let Some(glue) = hooks::statement(modules, kept, is_internal) {
+        all.glue(0, &glue, "hooks of conftests and plugins, which are none in a test module");
     }
     if let Some(entry) = &program.trace.entry {
         let reason = "the gist is run in the place of a console script";
-        all.glue(0, "if __name__ == \"__main__\":", reason);
-        all.glue(1, &format!("sys.argv[0] = {:?}", entry.script), reason);
-        all.glue(1, &format!("sys.exit({}())", entry.attribute), reason);
+        let (script, function) = (entry.script.clone(), entry.attribute.clone());
+        all.glue(0, &Glue::EntryPoint { script, function }, reason);
     }
     let mut text = all.text.join("\n");
     text.push('\n');
@@ -158,7 +156,7 @@ impl Head {
                 }
             }
         }
-        let uses_sys = naming.glue.iter().any(|glue| glue.text.contains("sys.modules"));
+        let uses_sys = naming.glue.iter().any(|one| one.glue.needs_sys());
         let uses_sys = uses_sys || selection.program.trace.entry.is_some();
         let needs_sys = uses_sys || !naming.gist_names.is_empty() || !registered.is_empty();
         Self {
@@ -177,9 +175,9 @@ impl Head {
     ) -> Lines {
         let mut lines = Lines::default();
         if selection.future {
-            standing(selection, &mut lines, "from __future__ import annotations", |stmt| {
-                has_future(std::slice::from_ref(stmt))
-            });
+            let names = vec![Imported { name: "annotations".to_owned(), asname: None }];
+            let future = Glue::ImportFrom { module: "__future__".to_owned(), names };
+            standing(selection, &mut lines, &future, |stmt| has_future(std::slice::from_ref(stmt)));
         }
         for (needed, name) in [(self.needs_sys, "sys"), (self.needs_types, "types")] {
             if needed {
@@ -189,22 +187,27 @@ impl Head {
         for module in &adjustments.imports {
             load(selection, naming, &mut lines, module);
         }
-        let mut targets: Vec<String> = self.gist_names.iter().map(Name::to_string).collect();
-        targets.extend(self.registered.iter().map(|module| format!("sys.modules[{module:?}]")));
+        let names = self.gist_names.iter().map(Name::to_string);
+        let mut targets: Vec<GlueTarget> = names.map(GlueTarget::Name).collect();
+        targets.extend(self.registered.iter().cloned().map(GlueTarget::Registered));
         if !targets.is_empty() {
-            let text = format!("{} = sys.modules.get(__name__)", targets.join(" = "));
-            lines.glue(0, &text, "the gist stands for the modules of the repository");
+            lines.glue(
+                0,
+                &Glue::GistModule(targets),
+                "the gist stands for the modules of the repository",
+            );
         }
         // A line of glue for all of them, however many there are.
         let children = self.registered.iter().filter_map(|module| {
-            let (parent, child) = module.rsplit_once('.')?;
-            let stays = selection.program.holds_extensions(parent);
-            stays.then(|| format!("{}.{child}", imported(parent)))
+            let (package, name) = module.rsplit_once('.')?;
+            let stays = selection.program.holds_extensions(package);
+            let (package, name) = (package.to_owned(), name.to_owned());
+            stays.then_some(GlueTarget::Child { package, name })
         });
-        let children: Vec<String> = children.collect();
+        let children: Vec<GlueTarget> = children.collect();
         if !children.is_empty() {
-            let text = format!("{} = sys.modules.get(__name__)", children.join(" = "));
-            lines.glue(0, &text, "packages that are still there, for their compiled extensions");
+            let reason = "packages that are still there, for their compiled extensions";
+            lines.glue(0, &Glue::GistModule(children), reason);
         }
         lines
     }
@@ -215,17 +218,9 @@ impl Head {
     }
 }
 
-/// An expression for a module that binds no name.
-pub(super) fn imported(module: &str) -> String {
-    match module.contains('.') {
-        true => format!("__import__({module:?}, fromlist=['_'])"),
-        false => format!("__import__({module:?})"),
-    }
-}
-
 /// `import name`, as a line of the original where one has it.
 fn plain_import(selection: &Selection<'_>, lines: &mut Lines, name: &str) {
-    standing(selection, lines, &format!("import {name}"), |stmt| match stmt {
+    standing(selection, lines, &Glue::import(name), |stmt| match stmt {
         Stmt::Import(import) => {
             import.names.iter().any(|alias| &alias.name == name && alias.asname.is_none())
         }
@@ -265,19 +260,19 @@ fn load(selection: &Selection<'_>, naming: &Naming, lines: &mut Lines, module: &
             return;
         }
     }
-    lines.glue(0, &format!("import {module}"), "the original loads it before its tests");
+    lines.glue(0, &Glue::import(module), "the original loads it before its tests");
 }
 
 /// A statement that the gist needs, marked as the original's where some module has it.
-fn standing(selection: &Selection<'_>, lines: &mut Lines, text: &str, is: impl Fn(&Stmt) -> bool) {
+fn standing(selection: &Selection<'_>, lines: &mut Lines, glue: &Glue, is: impl Fn(&Stmt) -> bool) {
     let found = selection.program.modules.iter().find_map(|(_, module)| {
         let stmt = module.syntax.body().iter().find(|stmt| is(stmt))?;
         let line = module.syntax.source().line(stmt.start());
         Some(Place { path: module.path().to_owned(), line })
     });
     match found {
-        Some(place) => lines.source(0, text, place, false),
-        None => lines.glue(0, text, "needed by the lines below"),
+        Some(place) => lines.source(0, &glue.render(), place, false),
+        None => lines.glue(0, glue, "needed by the lines below"),
     }
 }
 
@@ -363,7 +358,7 @@ fn special_names(
                 continue;
             }
             let mut range = reference.range;
-            let text = match reference.name.as_str() {
+            let spelling = match reference.name.as_str() {
                 "__package__" | "__spec__" if !support => {
                     let Some(package) = package_of(module) else { continue };
                     if &reference.name == "__spec__" {
@@ -374,13 +369,13 @@ fn special_names(
                         };
                         range = range.cover(*place);
                     }
-                    format!("{package:?}")
+                    Spelling::ModuleName(package.to_owned())
                 }
-                "__file__" => file_expression(gist_path, module.path()),
+                "__file__" => Spelling::File(FilePath::between(gist_path, module.path())),
                 _ if support => continue,
                 "__path__" if module.is_package => {
                     let directory = module.path().trim_end_matches("/__init__.py");
-                    format!("[{}]", file_expression(gist_path, directory))
+                    Spelling::Directory(FilePath::between(gist_path, directory))
                 }
                 "__name__" if module.name != "__main__" => {
                     // Code that takes a name apart means the one that its module had.
@@ -391,14 +386,14 @@ fn special_names(
                     if !apart && !adjustments.module_names && !is_logger() {
                         continue;
                     }
-                    format!("{:?}", module.name)
+                    Spelling::ModuleName(module.name.clone())
                 }
                 _ => continue,
             };
-            let text = match inside_double_quotes(unit.stmt, range) {
-                true => text.replace('"', "'"),
-                false => text,
-            };
+            let mut text = spelling.render();
+            if inside_double_quotes(unit.stmt, range) {
+                text = text.replace('"', "'");
+            }
             edits.entry(unit.module).or_default().insert(key(range), text);
         }
     }
@@ -413,32 +408,19 @@ pub(super) fn package_of(module: &Module) -> Option<&str> {
 }
 
 /// Tells the object that stands for a module where that module's file is, where code asks for that.
-fn place_of(
-    selection: &Selection<'_>,
-    gist_path: &str,
-    module: &str,
-    flat: &Name,
-) -> Option<String> {
+fn place_of(selection: &Selection<'_>, gist_path: &str, module: &str, flat: &Name) -> Option<Glue> {
     let modules = selection.program.modules;
     let found = modules.find(module).filter(|_| selection.placed.contains(module));
     let registered = selection.registered.contains(module);
     let module = modules.get(found?);
-    let file = file_expression(gist_path, module.path());
     let directory = module.path().strip_suffix("/__init__.py").filter(|_| module.is_package);
-    let path = directory.map(|path| format!("[{}]", file_expression(gist_path, path)));
-    let mut held = format!("__file__={file}");
-    if let Some(path) = &path {
-        let _ = write!(held, ", __path__={path}");
-    }
-    if registered {
-        // Whoever finds it by its name asks its spec for a loader, which reads what lies beside it.
-        let (util, name) = (imported("importlib.util"), &module.name);
-        let inside =
-            path.map_or_else(String::new, |path| format!(", submodule_search_locations={path}"));
-        let spec = format!("{util}.spec_from_file_location({name:?}, {file}{inside})");
-        let _ = write!(held, ", __spec__={spec}");
-    }
-    Some(format!("vars({flat}).update({held})"))
+    Some(Glue::Located {
+        object: flat.to_string(),
+        file: FilePath::between(gist_path, module.path()),
+        directory: directory.map(|path| FilePath::between(gist_path, path)),
+        // Whoever finds it by its name asks its spec for a loader.
+        spec: registered.then(|| module.name.clone()),
+    })
 }
 
 /// Whether a place is inside an f-string in double quotes, where older interpreters take no others.
@@ -456,23 +438,8 @@ fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
     finder.1
 }
 
-/// The path of an original file, computed from the gist's own.
-fn file_expression(gist: &str, path: &str) -> String {
-    let mut base: Vec<&str> = gist.split('/').collect();
-    base.pop();
-    let parts: Vec<&str> = path.split('/').collect();
-    let shared = base.iter().zip(&parts).take_while(|(left, right)| left == right).count();
-    let up = base.len() - shared + 1;
-    let above = format!("__file__.rsplit('/', {up})[0]");
-    match parts[shared..].join("/") {
-        // A directory that the gist is in.
-        rest if rest.is_empty() => above,
-        rest => format!("{above} + '/{rest}'"),
-    }
-}
-
-fn inner_by_module(naming: &Naming) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<String>>> {
-    let mut by_module: FxHashMap<ModuleId, FxHashMap<u32, Vec<String>>> = FxHashMap::default();
+fn inner_by_module(naming: &Naming) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> {
+    let mut by_module: FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> = FxHashMap::default();
     for ((module, start), lines) in &naming.inner {
         by_module.entry(*module).or_default().insert(*start, lines.clone());
     }

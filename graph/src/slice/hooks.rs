@@ -11,7 +11,7 @@ use ruff_python_ast::{Expr, Stmt, StmtFunctionDef, name::Name};
 use ruff_text_size::Ranged;
 
 use super::program::Program;
-use crate::{module::ModuleId, trace::Trace};
+use crate::{glue::Glue, module::ModuleId, trace::Trace};
 
 /// What pytest calls when it has read the gist, or calls again for plugins that come late. What makes parameters
 /// works in the gist itself.
@@ -170,7 +170,7 @@ pub(crate) fn statement<'s>(
     modules: Vec<&String>,
     kept: impl Iterator<Item = &'s Stmt>,
     is_internal: impl Fn(&str) -> bool,
-) -> Option<String> {
+) -> Option<Glue> {
     let mut said: Vec<String> = Vec::new();
     for stmt in kept {
         said.extend(plugins(stmt)?);
@@ -179,8 +179,7 @@ pub(crate) fn statement<'s>(
     let mut names = said.clone();
     names.retain(|name| !is_internal(name) || modules.contains(&name));
     names.extend(modules.into_iter().filter(|module| !said.contains(module)).cloned());
-    let list: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-    (names != said).then(|| format!("{PLUGINS} = [{}]", list.join(", ")))
+    (names != said).then_some(Glue::Plugins(names))
 }
 
 /// Whether all plugins that a statement names are the repository's: the gist has their fixtures, and objects their hooks.

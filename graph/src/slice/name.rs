@@ -28,6 +28,7 @@ use super::{
     select::{Selection, goes_through_globals, is_definition},
 };
 use crate::{
+    glue::Glue,
     module::ModuleId,
     resolve::{BindingKind, Target},
     scope,
@@ -53,9 +54,9 @@ impl Thing {
 
 /// A glue statement, when it stands, and why.
 #[derive(Debug, Clone)]
-pub(crate) struct Glue {
+pub(crate) struct PlacedGlue {
     pub(crate) moment: Moment,
-    pub(crate) text: String,
+    pub(crate) glue: Glue,
     pub(crate) reason: String,
 }
 
@@ -65,13 +66,13 @@ pub(crate) struct Naming {
     /// Replacements of text, by module and place.
     pub(crate) edits: FxHashMap<ModuleId, BTreeMap<TextRangeKey, String>>,
     /// Statements that stand nowhere in the original.
-    pub(crate) glue: Vec<Glue>,
+    pub(crate) glue: Vec<PlacedGlue>,
     /// Names of the gist module itself.
     pub(crate) gist_names: BTreeSet<Name>,
     /// External imports: (unit, local name) to the names under which they are emitted, and when.
     pub(crate) imports: BTreeMap<(UnitId, Name), Vec<(Name, Moment)>>,
     /// What inner import statements become: (module, start) to assignments; none where it vanishes.
-    pub(crate) inner: FxHashMap<(ModuleId, u32), Vec<String>>,
+    pub(crate) inner: FxHashMap<(ModuleId, u32), Vec<Glue>>,
     pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
     pub(crate) notes: Vec<String>,
     pub(crate) needs_types: bool,
@@ -580,9 +581,9 @@ impl Namer<'_, '_> {
         flat
     }
 
-    fn glue(&mut self, moment: Moment, text: String, reason: String) {
-        if !self.naming.glue.iter().any(|glue| glue.text == text && glue.moment == moment) {
-            self.naming.glue.push(Glue { moment, text, reason });
+    fn glue(&mut self, moment: Moment, glue: Glue, reason: String) {
+        if !self.naming.glue.iter().any(|one| one.glue == glue && one.moment == moment) {
+            self.naming.glue.push(PlacedGlue { moment, glue, reason });
         }
     }
 }

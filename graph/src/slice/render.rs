@@ -15,7 +15,7 @@ use super::{
     prune::{Clause, Head, Node, Role},
     ran::counts_lines,
 };
-use crate::{module::Module, scope};
+use crate::{glue::Glue, module::Module, scope};
 
 /// Lines of a gist with their origins.
 #[derive(Debug, Default)]
@@ -25,9 +25,11 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn glue(&mut self, depth: usize, text: &str, reason: &str) {
-        self.text.push(format!("{}{text}", indent(depth)));
-        self.origins.push(GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false });
+    pub(crate) fn glue(&mut self, depth: usize, glue: &Glue, reason: &str) {
+        for text in glue.render().lines() {
+            self.text.push(format!("{}{text}", indent(depth)));
+            self.origins.push(GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false });
+        }
     }
 
     pub(crate) fn source(&mut self, depth: usize, text: &str, place: Place, adapted: bool) {
@@ -53,21 +55,22 @@ pub(crate) struct Renderer<'r> {
     /// Replacements by place; none spans lines.
     pub(crate) edits: Option<&'r BTreeMap<TextRangeKey, String>>,
     /// What import statements inside blocks become, by their start, for those that lead inwards.
-    pub(crate) inner: &'r FxHashMap<u32, Vec<String>>,
+    pub(crate) inner: &'r FxHashMap<u32, Vec<Glue>>,
     /// Where an import of a block leads to if it stays, as it does when it leads outside.
     pub(crate) outside: &'r Outside<'r>,
     /// Whether of a docstring that is all of a block one line is enough.
     pub(crate) brief: bool,
     /// What tells a class of the top level its module.
-    pub(crate) home: Option<&'r str>,
+    pub(crate) home: Option<&'r Glue>,
 }
 
 impl Renderer<'_> {
     pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut Lines) {
         if node.clauses.is_empty() {
             if let Role::Failed(kind) = node.role {
-                let text = format!("raise {}", self.module.syntax.source().slice(kind));
-                out.glue(depth, &text, "an import from inside the repository failed here");
+                let kind = self.module.syntax.source().slice(kind).to_owned();
+                let reason = "an import from inside the repository failed here";
+                out.glue(depth, &Glue::FailedImport(kind), reason);
                 return;
             }
             if depth > 0
@@ -175,16 +178,16 @@ impl Renderer<'_> {
             let is_text =
                 matches!(inner.stmt, Stmt::Expr(text) if text.value.is_string_literal_expr());
             // A docstring comes first.
-            if let Some(text) = home.take_if(|_| !is_text) {
-                out.glue(body_depth, text, HOME);
+            if let Some(glue) = home.take_if(|_| !is_text) {
+                out.glue(body_depth, glue, HOME);
             }
             self.node(inner, body_depth, out);
         }
-        home.into_iter().for_each(|text| out.glue(body_depth, text, HOME));
+        home.into_iter().for_each(|glue| out.glue(body_depth, glue, HOME));
         let only_declarations =
             clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_)));
         if out.text.len() == before || (clause.needs_pass && only_declarations && !is_told) {
-            out.glue(body_depth, "pass", "a block needs a statement");
+            out.glue(body_depth, &Glue::Pass, "a block needs a statement");
         }
     }
 
@@ -217,7 +220,7 @@ impl Renderer<'_> {
     }
 
     /// An import in a block of which some names, or all, are in the gist itself.
-    fn inner_import(&self, stmt: &Stmt, lines: &[String], depth: usize, out: &mut Lines) {
+    fn inner_import(&self, stmt: &Stmt, lines: &[Glue], depth: usize, out: &mut Lines) {
         let line = self.module.syntax.source().line(stmt.start());
         match stmt {
             Stmt::Import(import) => {
@@ -241,10 +244,10 @@ impl Renderer<'_> {
             _ => {}
         }
         let mut seen = Vec::new();
-        for text in lines {
-            if !seen.contains(&text) {
-                out.glue(depth, text, "imported here from inside the repository");
-                seen.push(text);
+        for glue in lines {
+            if !seen.contains(&glue) {
+                out.glue(depth, glue, "imported here from inside the repository");
+                seen.push(glue);
             }
         }
     }

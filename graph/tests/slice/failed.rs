@@ -66,7 +66,7 @@ runs pkg/socks.py pkg.socks
         "test_a.py::test_f",
         "
  def load():
-+    from missing import (one, two as other)
++    from missing import one, two as other
  def test_f():
      load()
 ",

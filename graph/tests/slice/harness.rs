@@ -7,8 +7,8 @@
 //! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
-    Adjustments, Entry, Fixture, Gist, GistLine, ModuleSnapshot, Origin, Phase, Place, Sliceable,
-    Source, Syntax, TRACE_VERSION, Trace, Value,
+    Adjustments, Entry, Fixture, Gist, GistLine, Glue, ModuleSnapshot, Origin, Phase, Place,
+    Sliceable, Source, Syntax, TRACE_VERSION, Trace, Value,
 };
 
 use super::marked::{Marked, module_lines};
@@ -52,7 +52,12 @@ pub fn check(files: &str, tests: &str, expected: &str) {
     assert!(gist.text.ends_with('\n') && gist.text.lines().count() == gist.lines.len());
     let errors = Syntax::parse(Source::new(&gist_path, &gist.text)).errors();
     assert!(errors.is_empty(), "the gist does not parse: {errors:?}\n{}", gist.text);
-    for (text, line) in gist.text.lines().zip(&gist.lines) {
+    // An entry point is the only glue of several lines, a statement for the gist's last ones.
+    let whole = gist.text.split_once("if __name__ == \"__main__\":\n    sys.argv[0]");
+    let last = whole.map_or(gist.lines.len(), |(before, _)| before.lines().count());
+    for (text, line) in gist.text.lines().zip(&gist.lines).take(last) {
+        let is_glue = matches!(line.origin, Origin::Glue(_));
+        assert!(!is_glue || Glue::parse_text(text.trim()).is_some(), "`{text}` is no form of glue");
         let Origin::Source(place) = &line.origin else { continue };
         let file = case.sources.iter().find(|file| file.path == place.path).expect("a source");
         assert!(

@@ -2,7 +2,13 @@
 //! stand for modules.
 
 use super::{super::failed::on_one_line, *};
-use crate::trace::Value;
+use crate::{
+    glue::{GlueTarget, Held, Imported, Spelling},
+    trace::Value,
+};
+
+/// An attribute of an object in the place of a module with its value, and when that is bound.
+type BoundHeld = (Moment, (String, Held));
 
 impl Namer<'_, '_> {
     /// Keeps a thing reachable under its other name once the contested one may hold something else.
@@ -13,11 +19,11 @@ impl Namer<'_, '_> {
             Thing::Own(_, own) if own == name => {
                 let alias = if &flat == name { self.alias_of_winner(name, thing) } else { flat };
                 if let Some(defined) = self.definition(thing) {
-                    self.glue(defined.after(1), format!("{alias} = {name}"), reason);
+                    self.glue(defined.after(1), Glue::alias(alias, name.as_str()), reason);
                 }
             }
             Thing::Builtin(_) if &flat != name => {
-                self.glue(Moment::START, format!("{flat} = {name}"), reason);
+                self.glue(Moment::START, Glue::alias(flat, name.as_str()), reason);
             }
             Thing::Gist if &flat != name => {
                 self.naming.gist_names.insert(flat);
@@ -29,7 +35,7 @@ impl Namer<'_, '_> {
                     let key = (unit, name.clone());
                     self.naming.imports.entry(key).or_default().push((alias, moment));
                 } else if let Some((moment, own)) = self.book.nested.get(thing) {
-                    self.glue(moment.after(1), format!("{alias} = {own}"), reason);
+                    self.glue(moment.after(1), Glue::alias(alias, own.as_str()), reason);
                 }
             }
             Thing::Own(..)
@@ -51,9 +57,10 @@ impl Namer<'_, '_> {
                 }
                 let reason = format!("`{name}` stands for something else in between");
                 match &winner {
-                    Thing::Builtin(_) => self.glue(*moment, format!("del {name}"), reason),
+                    Thing::Builtin(_) => self.glue(*moment, Glue::Delete(name.to_string()), reason),
                     Thing::Gist => {
-                        self.glue(*moment, format!("{name} = sys.modules.get(__name__)"), reason)
+                        let targets = vec![GlueTarget::Name(name.to_string())];
+                        self.glue(*moment, Glue::GistModule(targets), reason)
                     }
                     Thing::Namespace(_) => {
                         // The object has another name from the start, asked for under one that no code has.
@@ -62,8 +69,8 @@ impl Namer<'_, '_> {
                             let alias = self.alias_of_winner(name, &winner);
                             self.flat.insert(key.clone(), alias);
                         }
-                        let text = format!("{name} = {}", self.flat[&key]);
-                        self.glue(*moment, text, reason);
+                        let glue = Glue::alias(name.as_str(), self.flat[&key].as_str());
+                        self.glue(*moment, glue, reason);
                     }
                     Thing::Own(_, own) => {
                         let alias = if own == name {
@@ -76,11 +83,11 @@ impl Namer<'_, '_> {
                         {
                             self.glue(
                                 defined.after(1),
-                                format!("{alias} = {name}"),
+                                Glue::alias(alias.as_str(), name.as_str()),
                                 reason.clone(),
                             );
                         }
-                        self.glue(*moment, format!("{name} = {alias}"), reason);
+                        self.glue(*moment, Glue::alias(name.as_str(), alias), reason);
                     }
                     Thing::External(..) => {
                         let unit = self.import_of(name, &winner);
@@ -92,8 +99,9 @@ impl Namer<'_, '_> {
                                 .push((name.clone(), *moment));
                         } else if let Some((bound, own)) = self.book.nested.get(&winner) {
                             let alias = self.alias_of_winner(name, &winner);
-                            self.glue(bound.after(1), format!("{alias} = {own}"), reason.clone());
-                            self.glue(*moment, format!("{name} = {alias}"), reason);
+                            let saved = Glue::alias(alias.as_str(), own.as_str());
+                            self.glue(bound.after(1), saved, reason.clone());
+                            self.glue(*moment, Glue::alias(name.as_str(), alias), reason);
                         }
                     }
                 }
@@ -144,8 +152,8 @@ impl Namer<'_, '_> {
                     Thing::Own(home, own) if own != name && !self.is_replaced(*home, own, name) => {
                         let Some(defined) = self.definition(thing) else { continue };
                         // Right after the definition its own name still holds it.
-                        let text = format!("{name} = {own}");
-                        self.glue(defined.after(2), text, "imported under another name".to_owned());
+                        let glue = Glue::alias(name.as_str(), own.as_str());
+                        self.glue(defined.after(2), glue, "imported under another name".to_owned());
                     }
                     Thing::External(package, Some(own)) => {
                         self.provide_extension(name, package, own, thing);
@@ -194,8 +202,8 @@ impl Namer<'_, '_> {
             }
         };
         if flat != own {
-            let text = format!("{flat} = {own}");
-            self.glue(moment.after(2), text, "imported under another name".to_owned());
+            let glue = Glue::alias(flat, own);
+            self.glue(moment.after(2), glue, "imported under another name".to_owned());
         }
     }
 
@@ -212,10 +220,10 @@ impl Namer<'_, '_> {
             };
             let thing = Thing::Own(home, own.clone());
             let Some(defined) = self.definition(&thing) else { continue };
-            let flat = self.flat(&own, &thing);
-            let text = format!("{}.{name} = {flat}", crate::slice::emit::imported(package));
+            let source = self.flat(&own, &thing).to_string();
+            let (package, name) = (package.clone(), name.to_string());
             let reason = format!("`{package}` is still there, for its compiled extensions");
-            self.glue(defined.after(3), text, reason);
+            self.glue(defined.after(3), Glue::PackageName { package, name, source }, reason);
         }
     }
 
@@ -228,11 +236,10 @@ impl Namer<'_, '_> {
         let uses = self.book.uses.get(name).into_iter().flatten();
         let pinned = uses.filter(|one| one.pinned && one.thing == *thing);
         let Some(moment) = pinned.map(|one| program.get(one.unit).moment).min() else { return };
-        let text = match own == name {
-            true => format!("from {package} import {own}"),
-            false => format!("from {package} import {own} as {name}"),
-        };
-        self.glue(moment, text, format!("the `__getattr__` of `{package}` gives it"));
+        let asname = (own != name).then(|| name.to_string());
+        let names = vec![Imported { name: own.to_string(), asname }];
+        let glue = Glue::ImportFrom { module: package.to_owned(), names };
+        self.glue(moment, glue, format!("the `__getattr__` of `{package}` gives it"));
     }
 
     /// Binds a compiled extension that the original reaches as an attribute of its package.
@@ -251,9 +258,10 @@ impl Namer<'_, '_> {
         };
         let moments = program.unit_ids().map(|id| program.get(id));
         let moment = moments.filter(|unit| loads(unit.stmt)).map(|unit| unit.moment).min();
-        let text = format!("from {package} import {own}");
+        let names = vec![Imported { name: own.to_string(), asname: None }];
+        let glue = Glue::ImportFrom { module: package.to_owned(), names };
         let reason = format!("`{extension}` is compiled and stays importable");
-        self.glue(moment.unwrap_or(Moment::START), text, reason);
+        self.glue(moment.unwrap_or(Moment::START), glue, reason);
     }
 
     pub(super) fn write_imports(&mut self) {
@@ -296,16 +304,20 @@ impl Namer<'_, '_> {
             self.naming.inner.entry(key).or_default();
         }
         for (key, text) in &self.book.failed {
-            self.naming.inner.insert(*key, vec![on_one_line(text)]);
+            let text = on_one_line(text);
+            // A function can have no star: its module is what cannot be loaded.
+            let star = text.strip_prefix("from ").and_then(|rest| rest.strip_suffix(" import *"));
+            let glue = star.map(Glue::import).or_else(|| Glue::parse_text(&text));
+            self.naming.inner.insert(*key, glue.into_iter().collect());
         }
         for inner in &self.book.inner {
             let flat = self.flat(&inner.wanted, &inner.thing);
             let lines = self.naming.inner.entry((inner.module, inner.start)).or_default();
             if flat != inner.local {
-                lines.push(format!("{} = {flat}", inner.local));
+                lines.push(Glue::alias(inner.local.as_str(), flat));
             } else if inner.stays {
                 // Local to the function, so that the global of this name is out of sight.
-                lines.push(format!("{0} = globals()['{0}']", inner.local));
+                lines.push(Glue::Global(inner.local.to_string()));
             }
         }
     }
@@ -318,7 +330,7 @@ impl Namer<'_, '_> {
             let here = self.flat(name, &Thing::Own(unit.module, name.clone()));
             let there = self.flat(own, thing);
             let reason = "added to here, and bound anew";
-            self.glue(unit.moment.after(-1), format!("{here} = {there}"), reason.to_owned());
+            self.glue(unit.moment.after(-1), Glue::alias(here, there), reason.to_owned());
         }
     }
 
@@ -338,11 +350,11 @@ impl Namer<'_, '_> {
                 flats.push(self.unclaimed(tail(module), &unnamed));
                 unnamed.insert(flats[0].clone());
             }
-            let mut targets: Vec<String> = flats.iter().map(Name::to_string).collect();
+            let mut targets: Vec<GlueTarget> =
+                flats.iter().map(|flat| GlueTarget::Name(flat.to_string())).collect();
             if self.selection.registered.contains(module) {
-                targets.push(format!("sys.modules[{module:?}]"));
+                targets.push(GlueTarget::Registered(module.clone()));
             }
-            let all = targets.join(" = ");
             // One that always stands for it.
             let certain = flats.iter().position(|flat| !self.states.contains_key(flat));
             let flat = flats.swap_remove(certain.unwrap_or(0));
@@ -352,22 +364,23 @@ impl Namer<'_, '_> {
             self.naming.needs_types = true;
             self.glue(
                 Moment::START,
-                format!("{all} = types.ModuleType({module:?})"),
+                Glue::ModuleObject { targets, module: module.clone() },
                 reason.clone(),
             );
             let stops = self.listings(module);
-            let mut filled: BTreeMap<usize, (Moment, Vec<(Moment, String)>)> = BTreeMap::new();
+            let mut filled: BTreeMap<usize, (Moment, Vec<BoundHeld>)> = BTreeMap::new();
+            let fill = |held| Glue::Fill { object: flat.to_string(), held };
             for (name, thing) in names {
                 let value = match thing {
-                    Thing::Own(_, own) => self.flat(own, thing).to_string(),
-                    Thing::Gist => "sys.modules.get(__name__)".to_owned(),
-                    other => self.flat(name, other).to_string(),
+                    Thing::Own(_, own) => Held::Name(self.flat(own, thing).to_string()),
+                    Thing::Gist => Held::Gist,
+                    other => Held::Name(self.flat(name, other).to_string()),
                 };
                 let defined = self.definition(thing).unwrap_or(Moment::START);
                 if name == "__all__" {
                     // The next module has one as well.
-                    let text = format!("vars({flat}).update(__all__={value})");
-                    self.glue(defined.after(4), text, reason.clone());
+                    let glue = fill(vec![(name.to_string(), value)]);
+                    self.glue(defined.after(4), glue, reason.clone());
                     continue;
                 }
                 let imported =
@@ -379,13 +392,12 @@ impl Namer<'_, '_> {
                 let before = stops.partition_point(|stop| *stop <= bound);
                 let (end, pairs) = filled.entry(before).or_insert((Moment::START, Vec::new()));
                 *end = bound.max(*end);
-                pairs.push((bound, format!("{name}={value}")));
+                pairs.push((bound, (name.to_string(), value)));
             }
             for (end, mut pairs) in filled.into_values() {
                 pairs.sort_by_key(|(bound, _)| *bound);
-                let pairs: Vec<String> = pairs.into_iter().map(|(_, pair)| pair).collect();
-                let text = format!("vars({flat}).update({})", pairs.join(", "));
-                self.glue(end.after(4), text, reason.clone());
+                let glue = fill(pairs.into_iter().map(|(_, pair)| pair).collect());
+                self.glue(end.after(4), glue, reason.clone());
             }
         }
     }
@@ -416,9 +428,10 @@ impl Namer<'_, '_> {
             let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
             let own = chosen.filter(|unit| unit.module == home).map(|unit| unit.moment);
             let moment = own.filter(|moment| first.is_none_or(|first| *moment < first)).max();
-            let text = format!("{local} = {flat}.{name}");
+            let (target, object, name) = (local.to_string(), flat.to_string(), name.to_string());
             let reason = format!("what runs of `{module}` gives it this");
-            self.glue(moment.unwrap_or(Moment::START).after(5), text, reason);
+            let glue = Glue::Attribute { target, object, name };
+            self.glue(moment.unwrap_or(Moment::START).after(5), glue, reason);
         }
     }
 
@@ -433,7 +446,7 @@ impl Namer<'_, '_> {
                 if text[usize::from(reference.range.end())..].starts_with("()") {
                     let range = reference.range.add_end(2.into());
                     let edits = self.naming.edits.entry(id).or_default();
-                    edits.insert(key(range), format!("vars({flat})"));
+                    edits.insert(key(range), Spelling::Globals(flat.to_string()).render());
                 }
             }
         }

@@ -1,0 +1,189 @@
+//! Reads statements as glue.
+//!
+//! A candidate of a form is put together from the parts of the statement, and it is that form only if its rendered text
+//! has the statement's syntax tree. So each form has one owner of its shape, [`Glue::render`].
+
+use ruff_python_ast::{
+    Expr, ExprCall, Keyword, Stmt, StmtAssign,
+    comparable::{ComparableExpr, ComparableStmt},
+};
+use ruff_python_parser::{parse_expression, parse_module};
+
+use super::{FilePath, Glue, GlueTarget, Held, Imported};
+
+impl Glue {
+    /// Returns the glue that a statement is, or nothing.
+    pub fn parse(stmt: &Stmt) -> Option<Self> {
+        let glue = candidate(stmt)?;
+        let rendered = parse_module(&glue.render()).ok()?;
+        let [own] = rendered.suite().as_slice() else { return None };
+        (ComparableStmt::from(own) == ComparableStmt::from(stmt)).then_some(glue)
+    }
+
+    /// Returns the glue that the only statement of a text is, or nothing.
+    pub fn parse_text(text: &str) -> Option<Self> {
+        let parsed = parse_module(text).ok()?;
+        match parsed.suite().as_slice() {
+            [stmt] => Self::parse(stmt),
+            _ => None,
+        }
+    }
+}
+
+fn candidate(stmt: &Stmt) -> Option<Glue> {
+    match stmt {
+        Stmt::Pass(_) => Some(Glue::Pass),
+        Stmt::Import(import) => Some(Glue::Import(import.names.iter().map(imported).collect())),
+        Stmt::ImportFrom(import) => Some(Glue::ImportFrom {
+            module: import.module.as_ref().filter(|_| import.level == 0)?.to_string(),
+            names: (!import.names.iter().any(|alias| &alias.name == "*"))
+                .then(|| import.names.iter().map(imported).collect())?,
+        }),
+        Stmt::Assign(assign) => assignment(assign),
+        Stmt::Expr(stmt) => update(stmt.value.as_call_expr()?),
+        Stmt::Raise(raise) => dotted(raise.exc.as_ref()?).map(Glue::FailedImport),
+        Stmt::Delete(delete) => match delete.targets.as_slice() {
+            [Expr::Name(name)] => Some(Glue::Delete(name.id.to_string())),
+            _ => None,
+        },
+        Stmt::If(branch) => match branch.body.as_slice() {
+            [Stmt::Assign(argument), Stmt::Expr(exit)] => {
+                let exit = exit.value.as_call_expr()?.arguments.args.first()?.as_call_expr()?;
+                let (script, function) = (text(&argument.value)?, dotted(&exit.func)?);
+                Some(Glue::EntryPoint { script, function })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn imported(alias: &ruff_python_ast::Alias) -> Imported {
+    let asname = alias.asname.as_ref().map(ToString::to_string);
+    Imported { name: alias.name.to_string(), asname }
+}
+
+fn assignment(assign: &StmtAssign) -> Option<Glue> {
+    if let Expr::Call(call) = &*assign.value {
+        let targets: Vec<GlueTarget> = assign.targets.iter().map(target).collect::<Option<_>>()?;
+        return match call.arguments.args.first()? {
+            Expr::StringLiteral(module) => {
+                Some(Glue::ModuleObject { targets, module: module.value.to_str().to_owned() })
+            }
+            _ => Some(Glue::GistModule(targets)),
+        };
+    }
+    let [target] = assign.targets.as_slice() else { return None };
+    match (target, &*assign.value) {
+        (Expr::Name(target), Expr::Name(source)) => {
+            Some(Glue::alias(target.id.as_str(), source.id.as_str()))
+        }
+        (Expr::Name(target), Expr::Attribute(value)) => Some(Glue::Attribute {
+            target: target.id.to_string(),
+            object: value.value.as_name_expr()?.id.to_string(),
+            name: value.attr.to_string(),
+        }),
+        (Expr::Name(target), Expr::Subscript(_)) => Some(Glue::Global(target.id.to_string())),
+        (Expr::Name(name), Expr::List(list)) if name.id.as_str() == "pytest_plugins" => {
+            list.elts.iter().map(text).collect::<Option<_>>().map(Glue::Plugins)
+        }
+        (Expr::Name(name), value) if name.id.as_str() == "__module__" => {
+            text(value).map(Glue::ClassModule)
+        }
+        (Expr::Attribute(target), Expr::Name(source)) => Some(Glue::PackageName {
+            package: package(&target.value)?,
+            name: target.attr.to_string(),
+            source: source.id.to_string(),
+        }),
+        (Expr::Attribute(target), value) => Some(Glue::FunctionModule {
+            function: target.value.as_name_expr()?.id.to_string(),
+            module: text(value)?,
+        }),
+        _ => None,
+    }
+}
+
+fn target(target: &Expr) -> Option<GlueTarget> {
+    match target {
+        Expr::Name(name) => Some(GlueTarget::Name(name.id.to_string())),
+        Expr::Subscript(item) => text(&item.slice).map(GlueTarget::Registered),
+        Expr::Attribute(child) => Some(GlueTarget::Child {
+            package: package(&child.value)?,
+            name: child.attr.to_string(),
+        }),
+        _ => None,
+    }
+}
+
+/// Reads `__import__("pkg")`.
+fn package(expr: &Expr) -> Option<String> {
+    text(expr.as_call_expr()?.arguments.args.first()?)
+}
+
+/// Reads `vars(object).update(name=value)`.
+fn update(call: &ExprCall) -> Option<Glue> {
+    let object = call.func.as_attribute_expr()?.value.as_call_expr()?.arguments.args.first()?;
+    let object = object.as_name_expr()?.id.to_string();
+    let keywords: Vec<(&str, &Expr)> =
+        call.arguments.keywords.iter().map(keyword).collect::<Option<_>>()?;
+    if let Some((_, file)) = keywords.iter().find(|(name, _)| *name == "__file__") {
+        let value = |name: &str| keywords.iter().find(|(own, _)| *own == name).map(|(_, v)| *v);
+        let directory = match value("__path__") {
+            Some(Expr::List(list)) => Some(file_path(list.elts.first()?)?),
+            Some(_) => return None,
+            None => None,
+        };
+        let spec = match value("__spec__") {
+            Some(spec) => Some(text(spec.as_call_expr()?.arguments.args.first()?)?),
+            None => None,
+        };
+        return Some(Glue::Located { object, file: file_path(file)?, directory, spec });
+    }
+    let held = keywords.into_iter().map(|(name, value)| {
+        let value = match value {
+            Expr::Name(value) => Held::Name(value.id.to_string()),
+            Expr::Call(_) => Held::Gist,
+            _ => return None,
+        };
+        Some((name.to_owned(), value))
+    });
+    Some(Glue::Fill { object, held: held.collect::<Option<_>>()? })
+}
+
+fn keyword(keyword: &Keyword) -> Option<(&str, &Expr)> {
+    Some((keyword.arg.as_ref()?.as_str(), &keyword.value))
+}
+
+/// Reads `__file__.rsplit('/', 2)[0] + '/pkg/mod.py'`, with or without what is added.
+pub(super) fn file_path(expr: &Expr) -> Option<FilePath> {
+    let (above, rest) = match expr {
+        Expr::BinOp(sum) => (&*sum.left, text(&sum.right)?.strip_prefix('/')?.to_owned()),
+        above => (above, String::new()),
+    };
+    let call = above.as_subscript_expr()?.value.as_call_expr()?;
+    let up = call.arguments.args.get(1)?.as_number_literal_expr()?.value.as_int()?.as_usize()?;
+    let path = FilePath { up, rest };
+    is_rendered(&path.render(), expr).then_some(path)
+}
+
+/// Returns true if a text has the syntax tree of an expression.
+pub(super) fn is_rendered(text: &str, expr: &Expr) -> bool {
+    parse_expression(text)
+        .is_ok_and(|own| ComparableExpr::from(own.expr()) == ComparableExpr::from(expr))
+}
+
+/// Returns the value of a string literal.
+pub(super) fn text(expr: &Expr) -> Option<String> {
+    Some(expr.as_string_literal_expr()?.value.to_str().to_owned())
+}
+
+/// Returns names with dots between, as they stand.
+fn dotted(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Name(name) => Some(name.id.to_string()),
+        Expr::Attribute(attribute) => {
+            Some(format!("{}.{}", dotted(&attribute.value)?, attribute.attr))
+        }
+        _ => None,
+    }
+}
