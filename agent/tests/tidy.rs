@@ -8,6 +8,7 @@ use std::{
     process::Command,
 };
 
+/// What has to be there, and what may be.
 const TOP: [&str; 10] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -20,6 +21,8 @@ const TOP: [&str; 10] = [
     "prompts",
     "tools",
 ];
+const TOP_TOO: [&str; 5] =
+    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "findings", "pyproject.toml"];
 /// Lines that a file may have; sources may have [`SOURCE`], tests [`TESTS`].
 const BOUNDS: [(&str, usize); 2] = [("agent/src/agent.rs", 199), ("agent/src/main.rs", 29)];
 const SOURCE: usize = 600;
@@ -32,7 +35,10 @@ fn the_root_holds_what_was_asked_for() {
         .filter_map(|path| path.split('/').next().map(str::to_owned))
         .filter(|name| !name.starts_with('.'))
         .collect();
-    assert_eq!(tracked.iter().collect::<Vec<_>>(), TOP);
+    let missing: Vec<_> = TOP.iter().filter(|name| !tracked.contains(**name)).collect();
+    assert!(missing.is_empty(), "{missing:?} are missing");
+    let more = tracked.iter().find(|name| !TOP.iter().chain(&TOP_TOO).any(|one| one == name));
+    assert_eq!(more, None, "not of the top level");
 }
 
 #[test]
@@ -48,9 +54,9 @@ fn rust_files_are_short_and_say_what_they_own() {
 }
 
 #[test]
-fn the_readme_counts_the_tasks_of_suites() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let rows: Vec<(Vec<&str>, &str)> = readme
+fn the_topic_of_benches_counts_the_tasks_of_suites() {
+    let topic = fs::read_to_string(root().join("agent/help/bench.md")).unwrap();
+    let rows: Vec<(Vec<&str>, &str)> = topic
         .lines()
         .filter_map(|line| {
             let mut cells = line.strip_prefix("| `")?.split(" | ");
@@ -69,6 +75,21 @@ fn the_readme_counts_the_tasks_of_suites() {
     for (name, tasks) in suites {
         let row = rows.iter().find(|(names, _)| names.contains(&name.as_str()));
         assert_eq!(row.map(|row| row.1), Some(tasks.to_string().as_str()), "{name}");
+    }
+}
+
+#[test]
+fn the_readme_is_one_screen_and_leads_to_every_topic() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let words = readme.split_whitespace().count();
+    assert!(words <= 500, "the README has {words} words: the reference is in agent/help");
+    let topics = files(".md").into_iter().filter(|(path, _)| path.starts_with("agent/help/"));
+    for (path, text) in topics {
+        assert!(readme.contains(&format!("({path})")), "the README does not lead to {path}");
+        assert!(text.starts_with("# "), "{path} does not begin with its title");
+    }
+    for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(link.contains("://") || root().join(link).exists(), "README.md: no {link}");
     }
 }
 

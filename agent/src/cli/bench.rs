@@ -15,6 +15,7 @@ use super::{
     bar::{self, Bar},
     board::Board,
     flags::Flags,
+    formats::{Checked, FormatChoice, Printed},
     progress::{Progress, printable},
     run::record,
     suites::Suites,
@@ -85,6 +86,8 @@ pub struct Bench {
     /// How the tables are printed.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
+    #[command(flatten)]
+    output: FormatChoice,
 }
 
 impl Bench {
@@ -180,7 +183,15 @@ impl Bench {
         record
             .write("summary.json", summary.to_string(Format::Json).as_bytes())
             .or_exit(Exit::Infrastructure)?;
-        print!("{}", summary.to_string(self.format.format(around)));
+        match self.output.printed(around) {
+            Printed::Full => print!("{}", summary.to_string(self.format.format(around))),
+            Printed::Json => print!("{}", summary.to_string(Format::Json)),
+            Printed::Checked(format) => {
+                let checked: Vec<_> =
+                    results.iter().map(|row| Checked::of_attempt(row, directory)).collect();
+                print!("{}", format.write(&checked));
+            }
+        }
         progress.say(&format!("record {}", directory.display()));
         board.clear();
         if left > 0 {

@@ -10,6 +10,7 @@ use tools::Workspace;
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
+    formats::{Checked, FormatChoice, Printed},
     progress::Progress,
     surroundings::Surroundings,
     target::{Judged, Target},
@@ -29,6 +30,8 @@ pub struct Eval {
     /// Write all scores there, as JSON.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatChoice,
 }
 
 impl Eval {
@@ -59,9 +62,14 @@ impl Eval {
         if let Some(path) = &self.output {
             ::eval::write(path, &evaluation).or_exit(Exit::Infrastructure)?;
         }
-        match around.json {
-            true => println!("{:#}", json!({ "gist": self.gist, "scores": scores(&evaluation) })),
-            false => super::output::styled(&verdict(&evaluation, around.color)),
+        match self.format.printed(around) {
+            Printed::Json => {
+                println!("{:#}", json!({ "gist": self.gist, "scores": scores(&evaluation) }));
+            }
+            Printed::Checked(format) => {
+                print!("{}", format.write(&[Checked::of_evaluation(&evaluation, &self.gist)]));
+            }
+            Printed::Full => super::output::styled(&verdict(&evaluation, around.color)),
         }
         Ok(verdict::exit(&evaluation))
     }

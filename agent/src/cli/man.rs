@@ -20,9 +20,29 @@ impl Man {
                 .cloned()
                 .ok_or_else(|| Failure::new(Exit::Usage, format!("no subcommand {name:?}")))?;
         }
+        let whole = command.get_name() == "gistify";
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).or_exit(Exit::Infrastructure)?;
+        if whole {
+            for (_, title, text) in super::help::topics() {
+                page.extend(section(title, text).bytes());
+            }
+        }
         print!("{}", String::from_utf8_lossy(&page));
         Ok(Exit::Success)
     }
+}
+
+/// A topic as a section of the page: its lines as they are.
+fn section(title: &str, text: &str) -> String {
+    let lines = text.lines().skip(1).map(|line| match line.replace('\\', "\\e") {
+        // A line that begins with a dot or a quote is a request to the formatter.
+        line if line.starts_with(['.', '\'']) => format!("\\&{line}\n"),
+        line => format!("{line}\n"),
+    });
+    format!(
+        ".SH \"{}\"\n.nf\n{}.fi\n",
+        title.to_uppercase().replace('"', "'"),
+        lines.collect::<String>()
+    )
 }

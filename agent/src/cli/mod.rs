@@ -16,6 +16,7 @@ mod bench;
 mod board;
 mod cache;
 mod collect;
+mod companions;
 mod compare;
 mod completion;
 mod config;
@@ -25,13 +26,16 @@ mod exit;
 mod explain;
 mod export;
 mod flags;
+mod formats;
 mod graphs;
+mod help;
 mod image;
 mod man;
 mod mcp;
 mod predictions;
 mod progress;
 mod prompt;
+mod reduce;
 mod report;
 mod run;
 mod scaffolds;
@@ -51,7 +55,13 @@ use progress::printable;
 
 /// Writes one minimal file that does what a Python repository does under one command.
 #[derive(Debug, Parser)]
-#[command(name = "gistify", version, propagate_version = true, infer_subcommands = false)]
+#[command(
+    name = "gistify",
+    version,
+    propagate_version = true,
+    infer_subcommands = false,
+    disable_help_subcommand = true
+)]
 struct Cli {
     #[command(subcommand)]
     action: Action,
@@ -131,6 +141,8 @@ enum Action {
     Scaffolds(scaffolds::Scaffolds),
     /// Print what a model would see first, and how many tokens that is.
     Prompt(prompt::Prompt),
+    /// Propose smaller files to Shrink Ray, or to whatever speaks the protocol of its --reduce-with.
+    Reduce(reduce::Reduce),
     /// Make a suite of a repository's tests.
     Collect(collect::Collect),
     /// Print all settings, and where each comes from.
@@ -145,6 +157,8 @@ enum Action {
     Completion(completion::Completion),
     /// Print the manual page.
     Man(man::Man),
+    /// Explain a command or a topic.
+    Help(help::Help),
 }
 
 /// Does what the arguments say, and says how it went.
@@ -232,6 +246,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::View(view) => view.act(&around),
         Action::Compare(compare) => compare.act(&around),
         Action::Predictions(predictions) => predictions.act(),
+        Action::Reduce(reduce) => reduce.act(),
         Action::Collect(collect) => collect.act(&around),
         Action::Eval(eval) => eval.act(&around),
         Action::Trace(trace) => trace.act(&around),
@@ -255,6 +270,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Cache(cache) => cache.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),
+        Action::Help(help) => help.act(),
     }
 }
 

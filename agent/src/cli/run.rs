@@ -11,6 +11,7 @@ use super::{
     Exit, Failure, OrExit,
     explain::explain,
     flags::Flags,
+    formats::{Checked, FormatChoice, Printed},
     progress::Progress,
     surroundings::Surroundings,
     target::{Judged, Target},
@@ -46,6 +47,8 @@ pub struct Run {
     /// Print why each unit is in the gist, and why others are not.
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    format: FormatChoice,
 }
 
 impl Run {
@@ -59,6 +62,7 @@ impl Run {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let output = &around.settings.gist.output;
+        let printed = self.format.printed(around);
         writable(output, self.force)?;
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
@@ -110,7 +114,10 @@ impl Run {
         {
             let explained = explain(plan, gist);
             // What is printed for machines stays whole.
-            if around.json { eprint!("{explained}") } else { print!("{explained}") }
+            match printed {
+                Printed::Full => print!("{explained}"),
+                Printed::Json | Printed::Checked(_) => eprint!("{explained}"),
+            }
         }
         progress.say("judge");
         let judged = opened.judge(
@@ -127,17 +134,23 @@ impl Run {
         let evaluation = judged?;
         ::eval::write(&record.path().join("scores.json"), &evaluation)
             .or_exit(Exit::Infrastructure)?;
-        if around.json {
-            let scores = scores(&evaluation);
-            let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "trace": findings.reuse, "scores": scores });
-            println!("{printed:#}");
-        } else {
-            super::output::styled(&verdict(&evaluation, around.color));
-            if let Some(told) = findings.reuse.as_ref().and_then(told) {
-                println!("  trace       {told}");
+        match printed {
+            Printed::Json => {
+                let scores = scores(&evaluation);
+                let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "trace": findings.reuse, "scores": scores });
+                println!("{printed:#}");
             }
-            println!("  gist        {}", output.display());
-            println!("  record      {}", record.path().display());
+            Printed::Checked(format) => {
+                print!("{}", format.write(&[Checked::of_evaluation(&evaluation, output)]));
+            }
+            Printed::Full => {
+                super::output::styled(&verdict(&evaluation, around.color));
+                if let Some(told) = findings.reuse.as_ref().and_then(told) {
+                    println!("  trace       {told}");
+                }
+                println!("  gist        {}", output.display());
+                println!("  record      {}", record.path().display());
+            }
         }
         Ok(verdict::exit(&evaluation))
     }

@@ -20,6 +20,7 @@ use tools::{
 
 use super::{
     Exit, Failure, Global, OrExit,
+    companions::bubblewrap_beside,
     flags::Flags,
     progress::{Progress, printable},
     target,
@@ -110,6 +111,9 @@ impl Surroundings {
             let message = format!("no directory for {what} (set HOME or {name})");
             Failure::new(Exit::Usage, message)
         };
+        let credentials = Credentials::new(variables.iter().cloned().chain(own));
+        let mut host = Host::from_variables(variables);
+        host.path.extend(env::current_exe().ok().as_deref().and_then(bubblewrap_beside));
         Ok(Self {
             json: global.json,
             talk: talk(global),
@@ -117,9 +121,9 @@ impl Surroundings {
             opened: OnceLock::new(),
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
-            credentials: Credentials::new(variables.iter().cloned().chain(own)),
+            credentials,
             docker_host: env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()),
-            host: Host::from_variables(variables),
+            host,
             drain: Interrupt::new(),
             interrupt: Interrupt::new(),
             plain,

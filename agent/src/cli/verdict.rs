@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ::eval::{Evaluation, Finding, Quarantine, Record, What};
+use ::eval::{Difference, Evaluation, Finding, Quarantine, Record, What};
 use serde_json::Value;
 
 use super::{Exit, progress::printable};
@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 /// A verdict as text, with colours or without.
 pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     let mut text = String::new();
-    headline(&mut text, evaluation, color);
+    opening(&mut text, evaluation, color);
     if let Some(existence) = &evaluation.existence {
         let glue = match existence.glue {
             0 if existence.rate == Some(1.0) => "no glue".to_owned(),
@@ -47,6 +47,36 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     text
 }
 
+/// The verdict in a word or two, and what it rests on, in one line.
+pub fn headline(evaluation: &Evaluation) -> (&'static str, String) {
+    let (head, rest) = match (&evaluation.quarantine, &evaluation.fidelity) {
+        (Some(quarantine), _) => ("not scored", set_aside(quarantine)),
+        (None, Some(fidelity)) if fidelity.score == 1 => {
+            let cases = match fidelity.cases {
+                0 => "the run is the original's".to_owned(),
+                1 => "its one case is the original's".to_owned(),
+                cases => format!("all {cases} cases are the original's"),
+            };
+            ("faithful", cases)
+        }
+        (None, _) => {
+            let cause = evaluation.cause.as_ref();
+            let cause = cause.map(|cause| format!("{}: {}", cause.category, cause.evidence));
+            ("not faithful", cause.unwrap_or_else(|| "no cause is known".to_owned()))
+        }
+    };
+    (head, one_line(&rest))
+}
+
+/// A difference in one line.
+pub fn difference(difference: &Difference) -> String {
+    let place = [&*difference.case, &*difference.phase].join(" ");
+    let (expected, found) = (&difference.expected, &difference.found);
+    let told =
+        format!("{} {}: original {expected}, gist {found}", place.trim(), what(difference.what));
+    one_line(told.trim())
+}
+
 /// What the process exits with after a verdict.
 pub fn exit(evaluation: &Evaluation) -> Exit {
     match &evaluation.fidelity {
@@ -66,28 +96,18 @@ pub fn scores(evaluation: &Evaluation) -> Value {
     scores
 }
 
-fn headline(text: &mut String, evaluation: &Evaluation, color: bool) {
-    let paint = |code: &str, words: &str| match color {
-        true => format!("\x1b[1;{code}m{words}\x1b[0m"),
-        false => words.to_owned(),
+fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
+    let (head, rest) = headline(evaluation);
+    let code = match head {
+        "faithful" => "32",
+        "not faithful" => "31",
+        _ => "33",
     };
-    let (head, rest) = match (&evaluation.quarantine, &evaluation.fidelity) {
-        (Some(quarantine), _) => (paint("33", "not scored"), set_aside(quarantine)),
-        (None, Some(fidelity)) if fidelity.score == 1 => {
-            let cases = match fidelity.cases {
-                0 => "the run is the original's".to_owned(),
-                1 => "its one case is the original's".to_owned(),
-                cases => format!("all {cases} cases are the original's"),
-            };
-            (paint("32", "faithful"), cases)
-        }
-        (None, _) => {
-            let cause = evaluation.cause.as_ref();
-            let cause = cause.map(|cause| format!("{}: {}", cause.category, cause.evidence));
-            (paint("31", "not faithful"), cause.unwrap_or_else(|| "no cause is known".to_owned()))
-        }
+    let head = match color {
+        true => format!("\x1b[1;{code}m{head}\x1b[0m"),
+        false => head.to_owned(),
     };
-    let _ = writeln!(text, "{head}: {}", one_line(&rest));
+    let _ = writeln!(text, "{head}: {rest}");
     let Some(fidelity) = &evaluation.fidelity else { return };
     for difference in fidelity.differences.iter().take(SHOWN) {
         let place = [&*difference.case, &*difference.phase].join(" ");

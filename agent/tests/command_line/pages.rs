@@ -3,17 +3,34 @@
 use super::*;
 
 #[test]
-fn help_has_the_exit_codes_of_the_readme() {
+fn help_has_the_exit_codes_of_their_topic() {
     let help = User::new().gistify(&["--help"]);
     assert_eq!(help.code, 0);
-    let readme = include_str!("../../../README.md");
+    let topic = User::new().gistify(&["help", "exit-codes"]).out;
     for exit in gistify::Exit::ALL {
         let (code, meaning) = (exit.code(), exit.meaning());
         assert!(help.out.contains(&format!("{code:>3}  {meaning}")), "{}", help.out);
-        assert!(
-            readme.contains(&format!("| {code} | {meaning} |")),
-            "README lacks exit code {code}"
-        );
+        assert!(topic.contains(&format!("| {code} | {meaning} |")), "{code}: {topic}");
+    }
+}
+
+#[test]
+fn help_explains_commands_and_topics() {
+    let help = |words: &[&str]| User::new().gistify(&[&["help"], words].concat());
+    let all = help(&[]);
+    assert_eq!(all.code, 0);
+    for word in ["Commands:", "Topics", "Exit codes:", "  exit-codes    Exit codes"] {
+        assert!(all.out.contains(word), "{word}: {}", all.out);
+    }
+    assert!(help(&["bench"]).out.contains("--shard <I/N>"));
+    assert!(help(&["cache", "prune"]).out.contains("Usage: gistify cache prune"));
+    assert!(help(&["graphs"]).out.contains("--focus"));
+    let wrong = help(&["grahps"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("did you mean graphs?"), "{}", wrong.err);
+    let page = User::new().gistify(&["man"]).out;
+    for word in [".SH \"EXIT CODES\"", "--focus"] {
+        assert!(page.contains(word), "{word}");
     }
 }
 

@@ -1,0 +1,188 @@
+//! A gist that was judged, in the words that all formats share.
+
+use std::path::Path;
+
+use ::eval::{Evaluation, Finding, Row, Standing};
+
+use crate::cli::verdict;
+
+/// What became of one gist.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// What it is a gist of, such as `pytest tests/test_a.py::test_b`.
+    pub name: String,
+    /// The repository, or the suite and the solver.
+    pub group: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The verdict in one line.
+    pub headline: String,
+    /// What speaks against it, the gravest first, and what is only noted.
+    pub problems: Vec<Problem>,
+    /// Measures, as they are printed.
+    pub measures: Vec<(&'static str, String)>,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// How a gist was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does what the original does.
+    Passed,
+    /// It does not.
+    Failed,
+    /// Nothing can be said of it.
+    Skipped,
+    /// The machine failed.
+    Broken,
+}
+
+/// A finding at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The rule, a word with dashes.
+    pub rule: &'static str,
+    /// How grave it is.
+    pub level: ProblemLevel,
+    /// What is said, in one line.
+    pub message: String,
+    /// The gist, relative to the current directory where it lies below it.
+    pub file: String,
+    /// 1-based line, where there is one.
+    pub line: Option<u32>,
+}
+
+/// How grave a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemLevel {
+    /// It makes the verdict.
+    Error,
+    /// It is only said.
+    Note,
+}
+
+impl Checked {
+    /// The verdict on a gist that lies in a file.
+    pub fn of_evaluation(evaluation: &Evaluation, gist: &Path) -> Checked {
+        let file = gist.to_string_lossy().into_owned();
+        let (head, rest) = verdict::headline(evaluation);
+        let headline = format!("{head}: {rest}");
+        let judged = match &evaluation.fidelity {
+            _ if evaluation.quarantine.is_some() => Verdict::Skipped,
+            Some(fidelity) if fidelity.score == 1 => Verdict::Passed,
+            Some(_) => Verdict::Failed,
+            None => Verdict::Skipped,
+        };
+        let mut problems = Vec::new();
+        if judged == Verdict::Failed {
+            problems.push(Problem {
+                rule: "not-faithful",
+                level: ProblemLevel::Error,
+                message: headline.clone(),
+                file: file.clone(),
+                line: None,
+            });
+        }
+        let fidelity = evaluation.fidelity.iter();
+        let differences = fidelity.flat_map(|fidelity| &fidelity.differences);
+        problems.extend(differences.map(|difference| Problem {
+            rule: "difference",
+            level: ProblemLevel::Error,
+            message: verdict::difference(difference),
+            file: file.clone(),
+            line: None,
+        }));
+        let found = |findings: &[Finding], rule, level| {
+            let found = findings.iter().map(|finding| Problem {
+                rule,
+                level,
+                message: finding.evidence.clone(),
+                file: file.clone(),
+                line: Some(finding.line).filter(|line| *line > 0),
+            });
+            found.collect::<Vec<_>>()
+        };
+        problems.extend(found(&evaluation.integrity.violations, "violation", ProblemLevel::Error));
+        problems.extend(found(&evaluation.integrity.notes, "note", ProblemLevel::Note));
+        let percent = |rate: f64| format!("{:.1}%", rate * 100.0);
+        let existence = evaluation.existence.as_ref().and_then(|existence| existence.rate);
+        let execution = evaluation.execution.as_ref().and_then(|execution| execution.rate);
+        let test = evaluation.test.as_ref().and_then(|test| test.rate);
+        let rates = [("existence", existence), ("execution", execution), ("test score", test)];
+        let mut measures: Vec<_> =
+            rates.into_iter().filter_map(|(name, rate)| Some((name, percent(rate?)))).collect();
+        if let Some(size) = &evaluation.size {
+            measures.push(("lines", size.gist.lines.to_string()));
+            measures.push(("tokens", size.gist.tokens.to_string()));
+            measures.push(("lines in the repository", size.repository.lines.to_string()));
+        }
+        Checked {
+            name: evaluation.command.clone(),
+            group: evaluation.repository.clone(),
+            verdict: judged,
+            headline,
+            problems,
+            measures,
+            seconds: evaluation.seconds
+                + evaluation.effort.as_ref().map_or(0.0, |effort| effort.wall_seconds),
+        }
+    }
+
+    /// An attempt of a bench, whose files lie below `directory`.
+    pub fn of_attempt(row: &Row, directory: &Path) -> Checked {
+        let judged = match row.standing {
+            Standing::Scored if row.fidelity == Some(1.0) => Verdict::Passed,
+            Standing::Scored => Verdict::Failed,
+            Standing::Quarantined | Standing::Unfit => Verdict::Skipped,
+            Standing::Infrastructure => Verdict::Broken,
+        };
+        let head = match judged {
+            Verdict::Passed => "faithful",
+            Verdict::Failed => "not faithful",
+            Verdict::Skipped | Verdict::Broken => row.standing.name(),
+        };
+        let category = row.category.map(|category| format!(": {category}")).unwrap_or_default();
+        let evidence = Some(row.evidence.as_str()).filter(|evidence| !evidence.is_empty());
+        let headline = evidence.map_or_else(
+            || format!("{head}{category}"),
+            |evidence| format!("{head}{category}: {evidence}"),
+        );
+        let gist = directory.join(&row.place).join(tools::GIST_NAME);
+        let rule = match judged {
+            Verdict::Failed => Some("not-faithful"),
+            Verdict::Broken => Some("infrastructure"),
+            Verdict::Passed | Verdict::Skipped => None,
+        };
+        let problems = rule.map(|rule| Problem {
+            rule,
+            level: ProblemLevel::Error,
+            message: format!("{} ({}): {headline}", row.task, row.solver),
+            file: gist.to_string_lossy().into_owned(),
+            line: None,
+        });
+        let percent = |rate: f64| format!("{:.1}%", rate * 100.0);
+        let number = |number: f64| format!("{number:.0}");
+        let measures = [
+            ("existence", row.existence.map(percent)),
+            ("execution", row.execution.map(percent)),
+            ("lines", row.lines.map(number)),
+            ("tokens", row.tokens.map(number)),
+        ];
+        Checked {
+            name: match row.repetition {
+                1 => row.task.clone(),
+                repetition => format!("{} (attempt {repetition})", row.task),
+            },
+            group: format!("{}.{}", row.suite, row.solver),
+            verdict: judged,
+            headline,
+            problems: problems.into_iter().collect(),
+            measures: measures
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?)))
+                .collect(),
+            seconds: row.seconds,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `gistify help`: the help of a command, or the text of a topic.
+//!
+//! Topics are the reference of the program: files in `agent/help`, whose first line is their title. The
+//! manual page has them as well.
+
+use clap::Args;
+use include_dir::{Dir, include_dir};
+
+use super::{Exit, Failure};
+
+static TOPICS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/help");
+
+#[derive(Debug, Args)]
+pub struct Help {
+    /// A command, or a topic.
+    #[arg(value_name = "COMMAND|TOPIC")]
+    words: Vec<String>,
+}
+
+impl Help {
+    pub fn act(self) -> Result<Exit, Failure> {
+        let mut command = super::command();
+        command.build();
+        let mut at = &mut command;
+        for word in &self.words {
+            match at.find_subcommand_mut(word) {
+                // The borrow checker does not see that this one is not used in the other arm.
+                Some(_) => at = at.find_subcommand_mut(word).expect("it was found"),
+                None => return topic(&self.words),
+            }
+        }
+        print!("{}", at.render_long_help());
+        if self.words.is_empty() {
+            print!("\nTopics (gistify help TOPIC):\n{}", table());
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// The name, title and text of each topic, by name.
+pub fn topics() -> Vec<(&'static str, &'static str, &'static str)> {
+    let mut topics: Vec<_> = TOPICS
+        .files()
+        .filter_map(|file| {
+            let text = file.contents_utf8()?;
+            let title = text.lines().next()?.trim_start_matches("# ");
+            Some((file.path().file_stem()?.to_str()?, title, text))
+        })
+        .collect();
+    topics.sort_unstable();
+    topics
+}
+
+fn topic(words: &[String]) -> Result<Exit, Failure> {
+    let topics = topics();
+    let word = words.join(" ");
+    let Some((_, _, text)) = topics.iter().find(|(name, ..)| *name == word) else {
+        let near = topics
+            .iter()
+            .map(|(name, ..)| (strsim::jaro_winkler(&word, name), *name))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = near.map_or_else(
+            || "`gistify help` lists both".to_owned(),
+            |(_, name)| format!("did you mean {name}?"),
+        );
+        let message = format!("no command and no topic {word:?} ({hint})");
+        return Err(Failure::new(Exit::Usage, message));
+    };
+    print!("{text}");
+    Ok(Exit::Success)
+}
+
+/// A line for each topic.
+fn table() -> String {
+    let topics = topics();
+    topics.iter().map(|(name, title, _)| format!("  {name:<12}  {title}\n")).collect()
+}
