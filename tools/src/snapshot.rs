@@ -287,7 +287,7 @@ fn is_virtual_environment(directory: &Path) -> bool {
 }
 
 fn is_cache(name: &str) -> bool {
-    const CACHES: [&str; 9] = [
+    const CACHES: [&str; 10] = [
         "__pycache__",
         ".pytest_cache",
         ".mypy_cache",
@@ -297,6 +297,8 @@ fn is_cache(name: &str) -> bool {
         ".tox",
         ".nox",
         ".ipynb_checkpoints",
+        // Of `pytest --gist`.
+        ".gists",
     ];
     CACHES.contains(&name)
 }
