@@ -1,0 +1,172 @@
+"""One gist: the name of its file, the command that it stands for, and the process that writes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Plugins of this package, which the tests of a gist do not need.
+OWN = {"gistify", "pytest_gistify", "no:gistify", "no:pytest_gistify"}
+
+
+class NoGist(Exception):
+    """A gist cannot be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Gist:
+    """A gist that was written, and how large it is."""
+
+    lines: int
+    of_lines: int
+    #: "reproduced 3 of 3", "faithful", or why not.
+    verdict: str
+
+    def __str__(self) -> str:
+        return f"{self.lines} of {self.of_lines} lines, {self.verdict}"
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What the gists of a run have in common."""
+
+    program: str
+    root: Path
+    interpreter: str
+    #: The command up to the node id.
+    command: tuple[str, ...]
+
+    @classmethod
+    def of(cls, config: pytest.Config, interpreter: str) -> Maker:
+        """Takes the options of a run that its gists need as well."""
+        runner = ("python", "-m", "pytest") if _runs_as_module() else ("pytest",)
+        return cls(
+            program=find_program(),
+            root=config.rootpath,
+            interpreter=interpreter,
+            command=(*runner, *passed_on(config)),
+        )
+
+    def make(self, node: str, path: Path, *, failed: bool) -> Gist:
+        """Has the gist of a test written to `path`.
+
+        Raises `NoGist` where the program fails or its answer is not understood.
+        """
+        make_directory(path.parent)
+        words = [self.program, "run", str(self.root), "--output", str(path), "--force", "--json", "--quiet"]
+        words += ["--python", self.interpreter, "--", *self.command, node]
+        try:
+            done = subprocess.run(
+                words, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            raise NoGist(f"{self.program}: {error.strerror}") from None
+        try:
+            return understood(json.loads(done.stdout))
+        except (ValueError, KeyError, TypeError):
+            raise NoGist(reason(done)) from None
+
+
+def understood(result: dict[str, Any]) -> Gist:
+    """Reads what the program prints."""
+    scores = result["scores"]
+    size = scores["size"]
+    fidelity = scores.get("fidelity")
+    if fidelity is None:
+        verdict = "not scored"
+    else:
+        verdict = "faithful" if fidelity["score"] == 1 else "not faithful"
+    return Gist(size["gist"]["lines"], size["repository"]["lines"], verdict)
+
+
+def reason(done: subprocess.CompletedProcess[str]) -> str:
+    """Why the program wrote no gist: the last line of its complaint."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    last = lines[-1] if lines else f"gistify exits with {done.returncode} and says nothing"
+    return last.removeprefix("gistify: ")
+
+
+def find_program() -> str:
+    """Returns the program of the environment's distribution, else the one on the path.
+
+    Raises `NoGist` where there is neither.
+    """
+    try:
+        from gistify import find_binary  # type: ignore[import-not-found, unused-ignore]
+
+        return str(find_binary())
+    except (ImportError, FileNotFoundError):
+        pass
+    found = shutil.which("gistify")
+    if found is None:
+        raise NoGist("the program gistify is not installed (pip install gistify)")
+    return found
+
+
+def passed_on(config: pytest.Config) -> list[str]:
+    """Returns the options of the command line and of `PYTEST_ADDOPTS` that decide how a test runs.
+
+    Those of the configuration are in the repository, where the run of a gist finds them again.
+    """
+    option = config.option
+    configured = set(config.getini("addopts"))
+
+    def given(flag: str, values: Iterable[str] | None) -> list[str]:
+        new = [value for value in values or () if value not in configured and flag + value not in configured]
+        return [word for value in dict.fromkeys(new) for word in (flag, value)]
+
+    words = given("-p", [name for name in option.plugins or () if name not in OWN])
+    words += given("-o", option.override_ini)
+    words += given("-W", option.pythonwarnings)
+    if option.inifilename:
+        path = (config.invocation_params.dir / option.inifilename).resolve()
+        words += ["-c", os.path.relpath(path, config.rootpath)]
+    mode = option.importmode
+    if mode != "prepend" and f"--import-mode={mode}" not in configured:
+        words.append(f"--import-mode={mode}")
+    if option.doctestmodules and "--doctest-modules" not in configured:
+        words.append("--doctest-modules")
+    return words
+
+
+def file_names(nodes: Iterable[str]) -> dict[str, str]:
+    """Names the files of gists: `tests/test_a.py::A::test_b[x]` becomes `a_A_test_b.py`.
+
+    A name that is taken gets a number. No name is one that pytest collects by default.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for node in nodes:
+        file, *parts = node.split("[", 1)[0].split("::")
+        words = [Path(file).stem.removeprefix("test_"), *parts]
+        stem = re.sub(r"\W+", "_", "_".join(words), flags=re.ASCII)[:100].strip("_") or "gist"
+        if stem.endswith("_test") or stem.startswith("test_"):
+            stem = f"gist_{stem}_"
+        name, number = stem, 2
+        while name in taken:
+            name, number = f"{stem}_{number}", number + 1
+        taken.add(name)
+        names[node] = f"{name}.py"
+    return names
+
+
+def make_directory(directory: Path) -> None:
+    """Makes the directory of gists, which git ignores; one that exists stays as it is."""
+    if not directory.exists():
+        directory.mkdir(parents=True)
+        (directory / ".gitignore").write_text("# Written by pytest-gistify.\n*\n", encoding="utf-8")
+
+
+def _runs_as_module() -> bool:
+    """Returns true for `python -m pytest`, which puts the current directory on `sys.path`."""
+    return os.path.basename(sys.argv[0]) == "__main__.py"
