@@ -28,6 +28,7 @@ mod tool;
 mod toolset;
 mod trace;
 mod view;
+mod warm;
 mod witness;
 mod workspace;
 
@@ -66,6 +67,7 @@ pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, PATIENCE, Reuse, TraceOptions, caught, trace, trace_with};
+pub use warm::{CodeChange, Ends, WaitsAt, Warm, WarmError, WarmRan, WarmRun, WarmSpec};
 pub use witness::{Testimony, Watch, WitnessedCase, WitnessedEvent, WitnessedPhase, witness};
 pub use workspace::{Workspace, WorkspaceError};
 

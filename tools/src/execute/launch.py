@@ -22,6 +22,9 @@ _open, _write, _close, _getpid = os.open, os.write, os.close, os.getpid
 _dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
 _RESULTS = os.path.join(_HERE, "results.jsonl")
 _MACHINERY = (__file__,)
+# The process that serves runs by fork, where this is one, and the point at which it waits.
+_SERVER = None
+_WAITS_AT = None
 
 
 def _record(kind, **fields):
@@ -89,6 +92,59 @@ def _raised(exception, traceback):
     }
 
 
+def _load(name):
+    """A module of ours beside this file, which the program does not find among its own."""
+    path = os.path.join(_HERE, name + ".py")
+    module = type(sys)("gistify_" + name)
+    module.__file__ = path
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), module.__dict__)
+    return module
+
+
+def _begin_serving(serving):
+    global _SERVER, _WAITS_AT
+    _SERVER = _load("serve").Server(serving["directory"], serving["isolated"], serving["at"] == "tests")
+    _WAITS_AT = serving["at"]
+
+
+def _await_run(imports, absent):
+    """Waits as a server. Returns the request in the process that became its run; this one ends here."""
+    global _PID
+    _preload(imports, absent)
+    with open(_RESULTS, "rb") as file:
+        recorded = file.read()
+    request = _SERVER.next_run()
+    if request is None:
+        os._exit(0)
+    _PID = _getpid()
+    descriptor = _open(_RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    _write(descriptor, recorded)
+    _close(descriptor)
+    return request
+
+
+def _preload(names, absent):
+    """Imports what the runs will import from outside of the program, as far as that can be had."""
+    if not names:
+        return
+    import warnings
+
+    root = os.path.realpath(os.getcwd())
+    before = list(sys.path)
+    sys.path[:] = [path for path in before if not _is_below(path, root)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in names:
+            if name.partition(".")[0] in absent:
+                continue
+            try:
+                __import__(name)
+            except BaseException:
+                pass
+    sys.path[:] = before
+
+
 class _Own:
     """What pytest and its plugins import for themselves, where the program has a package of that name to
     do without: while they start, the environment comes before the program's directory. Then they keep
@@ -120,7 +176,11 @@ def _is_below(path, root):
 class _Recorder:
     """The pytest plugin: facts of the hooks, no decisions. Works with pytest 6 to 9."""
 
-    def __init__(self, tracer, own, max_failures):
+    def __init__(self, spec, tracer, own):
+        max_failures = spec["max_failures"]
+        self._serving = spec.get("serving")
+        self._absent = spec["absent"]
+        self._ends_behind_tests = False
         self._tracer = tracer
         self._own = own
         self._max_failures = max_failures
@@ -145,6 +205,7 @@ class _Recorder:
             "pytest_collection",
             "pytest_configure",
             "pytest_runtestloop",
+            "pytest_sessionfinish",
             "pytest_runtest_logstart",
         ):
             setattr(kind, name, first(getattr(kind, name)))
@@ -163,6 +224,8 @@ class _Recorder:
 
     def pytest_collection(self):
         self._own.leave()
+        if _WAITS_AT == "collection":
+            _await_run(self._serving["imports"], self._absent)
 
     def pytest_configure(self, config):
         # Workers of another process would take the tests, and their exceptions, out of sight.
@@ -211,6 +274,31 @@ class _Recorder:
         if self._tracer is not None:
             # A witness runs them itself, and says so.
             return self._tracer.begin_tests(session.items)
+        if _WAITS_AT == "tests":
+            functions = _load("mutate").Functions()
+            changed = 0
+            request = _await_run((), ())
+            self._ends_behind_tests = request["ends"] == "tests"
+            if self._ends_behind_tests:
+                # Nobody reads the statements of frames, for which pytest parses their files.
+                session.config.option.tbstyle = "native"
+            for change in request["changes"]:
+                changed += functions.change(
+                    os.path.join(os.getcwd(), change["file"]),
+                    change["first"],
+                    change["before"],
+                    change["after"],
+                    session.config,
+                )
+            _record("changed", functions=changed)
+
+    def pytest_sessionfinish(self, exitstatus):
+        if self._ends_behind_tests:
+            # Nobody asks for what pytest tidies and prints now, which takes longer than most tests.
+            _record("complete", code=int(exitstatus))
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(int(exitstatus))
 
     def pytest_runtest_logstart(self, nodeid):
         if self._tracer is not None:
@@ -291,7 +379,7 @@ def _run_pytest(spec, tracer):
     if _loads_coverage(args):
         # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
         args.append("--no-cov")
-    code = pytest.main(args, plugins=[_Recorder(tracer, own, spec["max_failures"]).hooks()])
+    code = pytest.main(args, plugins=[_Recorder(spec, tracer, own).hooks()])
     _record("complete", code=int(code))
     sys.exit(code)
 
@@ -431,9 +519,18 @@ def _own(traceback):
     return traceback
 
 
-def _main():
+def _settings():
     with open(os.path.join(_HERE, "run.json"), encoding="utf-8") as file:
-        spec = json.load(file)
+        return json.load(file)
+
+
+def _main():
+    spec = _settings()
+    if spec.get("serving") is not None:
+        _begin_serving(spec["serving"])
+        if _WAITS_AT == "start":
+            _await_run(spec["serving"]["imports"], spec["absent"])
+            spec = _settings()
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = spec["orig_argv"]
     tracer = None

@@ -15,8 +15,8 @@ use super::{
     record::{Records, Untouched},
 };
 use crate::{
-    command::Program,
-    sandbox::{Captured, Network, Request, Status},
+    command::{Command, Program},
+    sandbox::{Captured, Finished, Network, Request, Status},
     workspace::remove_tree,
 };
 
@@ -37,6 +37,7 @@ struct Settings<'a, T> {
     absent: &'a [String],
     max_failures: Option<usize>,
     trace: Option<&'a T>,
+    serving: Option<&'a serde_json::Value>,
 }
 
 /// Runs a command, with a tracer's settings or without.
@@ -44,38 +45,77 @@ pub(crate) fn run<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,
 ) -> Result<Execution, ExecuteError> {
-    let results = spec.scratch.join(RESULTS);
-    let (launcher, before) = lay_out(spec, trace, &results)?;
-    let request = request(spec, &launcher);
+    let (request, recorded) = prepare(spec, trace, None)?;
     let finished = spec.sandbox.run(&request)?;
-    let records = Records::read(&results, before).map_err(scratch_error(&results))?;
-    let python = || spec.environment.python.clone();
-    if let Some(name) = records.missing {
-        return Err(match spec.command.is_pytest() {
-            true => ExecuteError::NoPytest { python: python() },
-            false => ExecuteError::NoProgram { name, python: python() },
-        });
+    let (execution, _) = recorded.read(finished, spec.command, &spec.environment.python)?;
+    Ok(execution)
+}
+
+/// Lays out the scratch directory of a run. Gives what starts it, and where its record will be. A process that
+/// serves runs is told so by `serving`.
+pub(crate) fn prepare<T: Serialize>(
+    spec: &RunSpec<'_>,
+    trace: Option<&T>,
+    serving: Option<&serde_json::Value>,
+) -> Result<(Request, Recorded), ExecuteError> {
+    let launcher = lay_out(spec, trace, serving)?;
+    let recorded = Recorded::prepare(spec.scratch)?;
+    Ok((request(spec, &launcher), recorded))
+}
+
+/// The record of a run that is to be made.
+pub(crate) struct Recorded {
+    results: PathBuf,
+    before: Untouched,
+}
+
+impl Recorded {
+    /// Makes the file of a record, in the place of an earlier one.
+    pub(crate) fn prepare(scratch: &Path) -> Result<Self, ExecuteError> {
+        let results = scratch.join(RESULTS);
+        remove(&results)?;
+        let before = Records::prepare(&results).map_err(scratch_error(&results))?;
+        Ok(Self { results, before })
     }
-    let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
-    if !records.began && by_itself {
-        let reason = last_line(&finished.stderr, finished.status);
-        return Err(ExecuteError::Interpreter { python: python(), reason });
+
+    /// Reads it once the run has ended, with the number of functions that it changed.
+    pub(crate) fn read(
+        self,
+        finished: Finished,
+        command: &Command,
+        python: &Path,
+    ) -> Result<(Execution, u64), ExecuteError> {
+        let Self { results, before } = self;
+        let records = Records::read(&results, before).map_err(scratch_error(&results))?;
+        let python = || python.to_path_buf();
+        if let Some(name) = records.missing {
+            return Err(match command.is_pytest() {
+                true => ExecuteError::NoPytest { python: python() },
+                false => ExecuteError::NoProgram { name, python: python() },
+            });
+        }
+        let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
+        if !records.began && by_itself {
+            let reason = last_line(&finished.stderr, finished.status);
+            return Err(ExecuteError::Interpreter { python: python(), reason });
+        }
+        let execution = Execution {
+            status: finished.status,
+            collected: records.collected,
+            checks: records.checks,
+            collection_errors: records.collection_errors,
+            cases: records.cases,
+            complete: records.complete,
+            dropped: finished.stdout.dropped + finished.stderr.dropped,
+            stdout: text(finished.stdout),
+            stderr: text(finished.stderr),
+            raised: records.raised,
+            caught: records.caught,
+            wall: finished.wall,
+            cpu: finished.cpu,
+        };
+        Ok((execution, records.changed))
     }
-    Ok(Execution {
-        status: finished.status,
-        collected: records.collected,
-        checks: records.checks,
-        collection_errors: records.collection_errors,
-        cases: records.cases,
-        complete: records.complete,
-        dropped: finished.stdout.dropped + finished.stderr.dropped,
-        stdout: text(finished.stdout),
-        stderr: text(finished.stderr),
-        raised: records.raised,
-        caught: records.caught,
-        wall: finished.wall,
-        cpu: finished.cpu,
-    })
 }
 
 /// Turns an I/O error of the scratch directory into ours.
@@ -120,12 +160,11 @@ fn remove(path: &Path) -> Result<(), ExecuteError> {
 fn lay_out<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,
-    results: &Path,
-) -> Result<(PathBuf, Untouched), ExecuteError> {
+    serving: Option<&serde_json::Value>,
+) -> Result<PathBuf, ExecuteError> {
     for directory in ["home", "tmp"] {
         make_empty(&spec.scratch.join(directory))?;
     }
-    remove(results)?;
     let (kind, target) = match spec.command.program() {
         Program::Pytest => ("pytest", None),
         Program::PytestModule => ("pytest-module", None),
@@ -145,13 +184,13 @@ fn lay_out<T: Serialize>(
         absent: spec.absent,
         max_failures: spec.max_failures,
         trace,
+        serving,
     };
     let settings = serde_json::to_vec(&settings).expect("strings and options serialise");
     write(&spec.scratch.join("run.json"), settings)?;
     let launcher = spec.scratch.join("launch.py");
     write(&launcher, LAUNCHER)?;
-    let before = Records::prepare(results).map_err(scratch_error(results))?;
-    Ok((launcher, before))
+    Ok(launcher)
 }
 
 fn request(spec: &RunSpec<'_>, launcher: &Path) -> Request {

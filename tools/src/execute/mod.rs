@@ -21,7 +21,9 @@ use crate::{
     sandbox::{Limits, Sandbox, SandboxError, Status},
 };
 
-pub(crate) use launch::{RESULTS, entry_point, make_empty, run, scratch_error, write};
+pub(crate) use launch::{
+    RESULTS, Recorded, entry_point, make_empty, prepare, run, scratch_error, write,
+};
 pub(crate) use record::open_regular;
 pub use usable::{Unusable, usable, usable_trace};
 

@@ -24,6 +24,8 @@ pub(super) struct Records {
     pub(super) cases: Vec<CaseReport>,
     pub(super) raised: Option<Raised>,
     pub(super) caught: Vec<Raised>,
+    /// Functions that got other code.
+    pub(super) changed: u64,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +57,9 @@ enum Record {
     },
     Missing {
         module: String,
+    },
+    Changed {
+        functions: u64,
     },
     Complete,
 }
@@ -127,6 +132,7 @@ impl Records {
             Record::Raised { raised } => self.raised = Some(raised),
             Record::Caught { raised } => self.caught.push(raised),
             Record::Missing { module } => self.missing = Some(module),
+            Record::Changed { functions } => self.changed += functions,
             Record::Complete => self.complete = true,
         }
     }

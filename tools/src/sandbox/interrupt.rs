@@ -15,7 +15,11 @@ use std::{
 /// [`Status::Interrupted`](crate::Status::Interrupted), and tells them the time that counts. Clones share
 /// one flag.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<Told>);
+pub struct Interrupt {
+    told: Arc<Told>,
+    /// A flag that is set with [narrower](Interrupt::narrowed) ones alone.
+    own: Option<Arc<AtomicBool>>,
+}
 
 #[derive(Debug, Default)]
 struct Told {
@@ -40,14 +44,22 @@ impl Interrupt {
         Interrupt::default()
     }
 
-    /// Asks everything to stop; safe to call from a signal handler and more than once.
+    /// Asks everything to stop; safe to call from a signal handler and more than once. Of a narrower flag it asks only
+    /// what has that.
     pub fn trigger(&self) {
-        self.0.triggered.store(true, Ordering::SeqCst);
+        let flag = self.own.as_deref().unwrap_or(&self.told.triggered);
+        flag.store(true, Ordering::SeqCst);
     }
 
     /// Whether something asked to stop.
     pub fn is_triggered(&self) -> bool {
-        self.0.triggered.load(Ordering::SeqCst)
+        let own = self.own.as_ref().is_some_and(|own| own.load(Ordering::SeqCst));
+        own || self.told.triggered.load(Ordering::SeqCst)
+    }
+
+    /// A flag with the same clock that is set with this one, and by itself alone.
+    pub(crate) fn narrowed(&self) -> Interrupt {
+        Interrupt { told: self.told.clone(), own: Some(Arc::default()) }
     }
 
     /// Leaves out of all bounds a time in which the program stood still.
@@ -63,7 +75,7 @@ impl Interrupt {
     }
 
     fn clock(&self) -> MutexGuard<'_, Clock> {
-        self.0.clock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

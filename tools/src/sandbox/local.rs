@@ -213,6 +213,12 @@ impl Sandbox for LocalSandbox {
         };
         run_in(request, walls, &self.interrupt, started).map(|(finished, _)| finished)
     }
+
+    fn stoppable(&self) -> Option<(Box<dyn Sandbox>, Interrupt)> {
+        let interrupt = self.interrupt.narrowed();
+        let sandbox = LocalSandbox { interrupt: interrupt.clone(), ..self.clone() };
+        Some((Box::new(sandbox), interrupt))
+    }
 }
 
 /// Runs a program that does nothing; says whether the number of files in memory is limited.

@@ -39,6 +39,12 @@ pub trait Sandbox: Send + Sync {
     /// # Errors
     /// Only when the sandbox itself fails; a program that fails or is stopped is a [`Finished`].
     fn run(&self, request: &Request) -> Result<Finished, SandboxError>;
+
+    /// The same sandbox for a program that is spoken with while it runs, through files that are made after it started;
+    /// with a flag that ends its requests alone. Nothing where that cannot be.
+    fn stoppable(&self) -> Option<(Box<dyn Sandbox>, Interrupt)> {
+        None
+    }
 }
 
 /// A program to run, and all that it may see and use.
@@ -164,7 +170,7 @@ impl Captured {
 
 /// What an exit code means. Shells and containers tell a signal by a code, and nothing else tells the
 /// one from the other; so it means the same in every sandbox.
-fn status_of_code(code: i32) -> Status {
+pub(crate) fn status_of_code(code: i32) -> Status {
     match code {
         129..=159 => Status::Signaled(code - 128),
         code => Status::Exited(code),

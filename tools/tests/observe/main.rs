@@ -6,6 +6,7 @@ mod probing;
 mod pythons;
 mod running;
 mod tracing;
+mod warming;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 

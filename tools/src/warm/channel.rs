@@ -1,0 +1,118 @@
+//! The channel to a process that waits: two pipes with names, through which lines of JSON go.
+//!
+//! The names are needed until the process has opened them; then they go, so that no run finds them.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::{execute::open_regular, sandbox::Captured};
+
+/// Longest line that is taken, in bytes.
+const LINE: usize = 1 << 16;
+
+/// Our ends of the pipes.
+#[derive(Debug)]
+pub(super) struct Channel {
+    directory: PathBuf,
+    requests: File,
+    replies: File,
+    pending: Vec<u8>,
+}
+
+/// What came within some time.
+pub(super) enum Heard {
+    Line(Vec<u8>),
+    Nothing,
+}
+
+impl Channel {
+    /// Makes the pipes in a directory.
+    pub(super) fn make(directory: &Path) -> io::Result<Self> {
+        let open = |name: &str| -> io::Result<File> {
+            let path = directory.join(name);
+            mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+            // Open on both sides, so that neither end has to wait for the other.
+            let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
+        };
+        let (requests, replies) = (open("requests")?, open("replies")?);
+        Ok(Self { directory: directory.to_path_buf(), requests, replies, pending: Vec::new() })
+    }
+
+    /// Removes the names.
+    pub(super) fn hide(&self) {
+        for name in ["requests", "replies"] {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
+    }
+
+    /// Writes one line.
+    pub(super) fn ask(&mut self, text: &[u8]) -> io::Result<()> {
+        // What an earlier run may have left says nothing of this one.
+        self.pending.clear();
+        let mut rest = [text, b"\n"].concat();
+        while !rest.is_empty() {
+            match self.requests.write(&rest) {
+                Ok(count) => {
+                    rest.drain(..count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait(&self.requests, libc::POLLOUT, Duration::from_millis(50))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits so long for a line.
+    pub(super) fn hear(&mut self, patience: Duration) -> io::Result<Heard> {
+        if !self.pending.contains(&b'\n') {
+            wait(&self.replies, libc::POLLIN, patience)?;
+            let mut buffer = [0; 4096];
+            match self.replies.read(&mut buffer) {
+                Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let end = self.pending.iter().position(|byte| *byte == b'\n');
+        let Some(end) = end else {
+            return match self.pending.len() > LINE {
+                true => Err(io::Error::other("a line without an end")),
+                false => Ok(Heard::Nothing),
+            };
+        };
+        let rest = self.pending.split_off(end + 1);
+        Ok(Heard::Line(std::mem::replace(&mut self.pending, rest)))
+    }
+}
+
+fn wait(file: &File, events: i16, patience: Duration) -> io::Result<()> {
+    let mut entry = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
+    let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: polls one descriptor of ours.
+    if unsafe { libc::poll(&raw mut entry, 1, milliseconds) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The output of a run; empty where it cannot be read.
+pub(super) fn captured(path: &Path, limit: u64) -> Captured {
+    let mut bytes = Vec::new();
+    if let Ok(file) = open_regular(path) {
+        let _ = file.take(limit).read_to_end(&mut bytes);
+    }
+    Captured { gap: bytes.len(), bytes, dropped: 0 }
+}
