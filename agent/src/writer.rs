@@ -192,9 +192,14 @@ impl Writer {
 
     /// What its tools give it.
     pub fn abilities(&self) -> eval::Writer {
-        let has = |name: &str| self.settings.writer.all_tools().iter().any(|tool| tool == name);
+        let tools = self.settings.writer.all_tools();
+        let trace = tools.iter().any(|tool| tool == "trace");
         let files = self.settings.writer.opening == Opening::Files;
-        eval::Writer { trace: has("trace") || files, execute: has("execute") || has("bash") }
+        // The trace tool executes the command once; what it gives is a trace.
+        let execute = Toolset::named(&tools).is_ok_and(|set| {
+            set.iter().any(|tool| tool.group() == Group::Execute && tool.name() != "trace")
+        });
+        eval::Writer { trace: trace || files, execute }
     }
 
     /// What a session cost.

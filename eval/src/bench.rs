@@ -55,6 +55,10 @@ pub struct BenchSpec<'a> {
     pub sandbox: &'a dyn Sandbox,
     /// Bounds on each run of a command.
     pub limits: Limits,
+    /// Untraced runs of each original.
+    pub reference_runs: u32,
+    /// Mutants of each original; 0 for none.
+    pub mutants: u32,
     /// Environment variables of each run.
     pub variables: &'a BTreeMap<String, String>,
     /// Where gists stand.
@@ -166,7 +170,7 @@ pub struct TaskResult {
 }
 
 impl Record for TaskResult {
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 /// Scores, or why there are none.
@@ -336,6 +340,7 @@ fn attempt_and_judge(
         environment: &environment,
         command: &command,
         limits: spec.limits,
+        runs: spec.reference_runs,
         variables: spec.variables,
         workspace: &workspace,
         cache: Some(spec.references),
@@ -349,6 +354,7 @@ fn attempt_and_judge(
         source_map: None,
         writer: Default::default(),
         effort: None,
+        mutants: spec.mutants,
         codebases: Some(&shared.codebases),
     };
     let measured = measure(spec, &original, shared)?;

@@ -62,6 +62,8 @@ pub struct Line {
     pub binds: Vec<String>,
     /// Whether it only gives another name to something: `A = B`, `m = sys.modules[...]`.
     pub alias: bool,
+    /// Assignments by `:=` in it.
+    pub assignments: u32,
     /// Its text on one line, shortened, to be shown.
     pub text: String,
 }
@@ -119,6 +121,8 @@ pub enum Class {
 pub struct Outline {
     /// The lines.
     pub lines: Vec<Line>,
+    /// Docstrings and other strings that stand as statements; they are no [`lines`](Self::lines).
+    pub texts: Vec<Line>,
     /// Qualified names of the functions, with whether each is defined more than once.
     pub functions: Vec<String>,
     /// Syntax errors as (1-based line, message).

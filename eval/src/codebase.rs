@@ -32,6 +32,8 @@ pub struct Codebase {
     numbers: FxHashMap<String, u32>,
     /// Block, then key, to the places where such a line stands.
     index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
+    /// Docstrings by block.
+    texts: FxHashMap<String, FxHashSet<Key>>,
     /// What files import, once that was asked for.
     imported: OnceLock<FxHashSet<String>>,
     /// Files that could not be read, with the reason.
@@ -151,6 +153,11 @@ impl Codebase {
         self.index.contains_key(block)
     }
 
+    /// Returns true if a block of the same name has this docstring.
+    pub fn has_text(&self, text: &Line) -> bool {
+        self.texts.get(&text.block).is_some_and(|keys| keys.contains(&text.key))
+    }
+
     /// Whether files import, somewhere, all that a statement does, be it under another name.
     pub fn imports(&self, statement: &str) -> bool {
         let all = self.imported.get_or_init(|| {
@@ -213,6 +220,9 @@ impl Codebase {
             if let Some(keys) = self.index.get_mut(&line.block) {
                 keys.entry(line.key).or_default().push(Place { file: number, line: at });
             }
+        }
+        for text in &file.outline.texts {
+            self.texts.entry(text.block.clone()).or_default().insert(text.key);
         }
         self.numbers.insert(file.path.clone(), number);
         self.files.push(file);

@@ -1,6 +1,6 @@
 //! What can keep an evaluation from being made. A gist that fails is no error.
 
-use tools::{CandidateError, CommandError, ExecuteError, Unusable, WorkspaceError};
+use tools::{CandidateError, CommandError, ExecuteError, Unusable, WarmError, WorkspaceError};
 
 use crate::{store::StoreError, task::TaskError};
 
@@ -36,6 +36,9 @@ pub enum EvalError {
     /// A candidate could not be laid out.
     #[error(transparent)]
     Candidate(#[from] CandidateError),
+    /// A run could not be forked.
+    #[error(transparent)]
+    Warm(#[from] WarmError),
     /// A record could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),

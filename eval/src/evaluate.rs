@@ -32,14 +32,16 @@ use crate::{
     observation::Observation,
     reference::{self, Reference, ReferenceSpec},
     scorers::{
-        Category, Cause, Effort, Executed, ExecutionRate, Existence, Fidelity, PassRate, Size,
-        TestScore, category, execution, existence, fidelity, pass_rate, size, test_score,
+        Category, Cause, Effort, Executed, Facts, Fidelity, GistFacts, Scores, StrictFidelity,
+        WholeTest, category, fidelity, paper_fidelity, whole_test,
     },
     selection::{named, skipped, tests},
+    sensitivity::{Mutants, MutatedGist},
     source_map::SourceMap,
     store::Record,
     support::{Support, changed_support},
     task::Counts,
+    unpacked::unpacked,
 };
 
 /// What is judged, and on what.
@@ -59,6 +61,8 @@ pub struct EvaluateSpec<'a> {
     pub writer: Writer,
     /// What writing it cost.
     pub effort: Option<&'a Effort>,
+    /// Mutants that the original is run with, and a faithful gist with those that are noticed; 0 for none.
+    pub mutants: u32,
     /// Repositories that were read already; nothing to read this one anew.
     pub codebases: Option<&'a Codebases>,
 }
@@ -89,18 +93,8 @@ pub struct Evaluation {
     pub sandbox: String,
     /// Why the task is set aside; it has no score then.
     pub quarantine: Option<Quarantine>,
-    /// Whether the gist does what the original does.
-    pub fidelity: Option<Fidelity>,
-    /// How much of it stands in the original.
-    pub existence: Option<Existence>,
-    /// How much of it is executed; only where it is faithful.
-    pub execution: Option<ExecutionRate>,
-    /// How much of the test is the original's.
-    pub test: Option<TestScore>,
-    /// How many cases pass.
-    pub pass_rate: Option<PassRate>,
-    /// How long it is.
-    pub size: Option<Size>,
+    /// Every measure of it, with evidence; none where it is set aside.
+    pub scores: Scores,
     /// Why it is not faithful.
     pub cause: Option<Cause>,
     /// What is not honest in it.
@@ -116,7 +110,19 @@ pub struct Evaluation {
 }
 
 impl Record for Evaluation {
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+}
+
+impl Evaluation {
+    /// The verdict in the strength that *faithful* means; nothing where the task is set aside.
+    pub fn strict(&self) -> Option<Fidelity> {
+        self.scores.evidence::<StrictFidelity>()
+    }
+
+    /// Returns true if the gist is faithful.
+    pub fn is_faithful(&self) -> bool {
+        self.scores.value::<StrictFidelity>() == Some(1.0)
+    }
 }
 
 /// What is said of a reference beside a score.
@@ -156,9 +162,10 @@ pub fn evaluate(spec: &EvaluateSpec<'_>) -> Result<Evaluation, EvalError> {
     }
     match spec.submission {
         Submission::Absent(reason) => {
-            evaluation.fidelity = Some(Fidelity::default());
             let (category, evidence) = (Category::FileCreation, reason.clone());
             evaluation.cause = Some(Cause { category, evidence });
+            let executed = Executed::of_trace(&reference.trace);
+            evaluation.scores = Scores::of(&facts(&reference, &executed, &Fidelity::default()));
         }
         Submission::Written(text) => judge(spec, &reference, text, codebases, &mut evaluation)?,
     }
@@ -176,12 +183,7 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
         python: format!("{major}.{minor}.{micro}"),
         sandbox: spec.original.sandbox.name().to_owned(),
         quarantine: None,
-        fidelity: None,
-        existence: None,
-        execution: None,
-        test: None,
-        pass_rate: None,
-        size: None,
+        scores: Scores::default(),
         cause: None,
         integrity: Integrity::default(),
         effort: spec.effort.cloned(),
@@ -196,6 +198,18 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
             unstable: reference.expected.unstable.clone(),
         },
         seconds: 0.0,
+    }
+}
+
+/// The facts about the original, and a verdict.
+fn facts<'a>(reference: &'a Reference, executed: &'a Executed, strict: &'a Fidelity) -> Facts<'a> {
+    Facts {
+        expected: &reference.expected,
+        executed,
+        executed_extent: reference.executed,
+        repository: reference.repository,
+        gist: None,
+        strict,
     }
 }
 
@@ -223,9 +237,7 @@ fn judge(
     let named = named(original.command, reference);
     let injected = inject(text, &tests);
 
-    evaluation.existence = Some(existence(&outline, &codebase, map));
-    evaluation.test = Some(test_score(&outline, &places, &codebase));
-    evaluation.size = Some(size(text, &outline, reference.executed, reference.repository));
+    let skipped = skipped(reference, &blocks);
     let is_internal = |name: &str| internal.is_internal(name);
     let originals = Originals::new(&codebase, &executed, &is_internal);
     evaluation.integrity = examine(text, &outline, &codebase, &is_internal);
@@ -242,15 +254,25 @@ fn judge(
         is_internal: &is_internal,
         originals: &originals,
     }));
-    evaluation.integrity.notes.extend(notes(&injected, evaluation.test.as_ref(), &unknown));
+    let own_test = whole_test(&outline, &places, &codebase);
+    evaluation.integrity.notes.extend(notes(&injected, &own_test, &unknown));
+    let written = GistFacts {
+        text,
+        outline: &outline,
+        map,
+        codebase: &codebase,
+        tests: &places,
+        skipped: &skipped,
+        is_internal: &is_internal,
+        found: None,
+        hits: None,
+        sensitivity: None,
+    };
 
     if let Some(missing) = injected.missing.first() {
-        evaluation.fidelity = Some(Fidelity::default());
-        evaluation.pass_rate = Some(PassRate {
-            cases: reference.expected.cases.len() as u64,
-            rate: Some(0.0),
-            ..PassRate::default()
-        });
+        let strict = Fidelity::default();
+        let facts = Facts { gist: Some(written), ..facts(reference, &executed, &strict) };
+        evaluation.scores = Scores::of(&facts);
         let unread =
             outline.errors.first().map(|(line, why)| format!("line {line} is no Python: {why}; "));
         let evidence = format!("{}the gist has no {missing}", unread.unwrap_or_default());
@@ -277,7 +299,6 @@ fn judge(
             break;
         }
     }
-    evaluation.pass_rate = Some(pass_rate(&reference.expected, &found));
 
     // Also where its text is no honest one: what it does when it runs is evidence besides.
     if verdict.score == 1
@@ -286,20 +307,44 @@ fn judge(
         let found = run.witnessed(reference, account, &tested, &support)?;
         evaluation.integrity.violations.extend(found);
     }
-    if verdict.score == 1 && evaluation.integrity.violations.is_empty() {
-        let canary = Canary::of(text);
-        let (candidate, scratch, traced, trace) = run.traced(&canary.text)?;
-        let hits: Vec<u32> = trace.file(&candidate.gist).map_or_else(Vec::new, |file| {
-            let mut hits: Vec<u32> =
-                file.import_lines.iter().chain(&file.test_lines).copied().collect();
-            hits.sort_unstable();
-            hits.dedup();
-            hits
-        });
-        let skipped = skipped(reference, &blocks);
-        evaluation.execution =
-            Some(execution(&outline, &hits, &codebase, &executed, map, &skipped));
-        if hits.iter().any(|line| *line > canary.last) {
+    // Its lines are of interest wherever it runs, faithful or not.
+    let canary = Canary::of(&unpacked(text));
+    let traced = match paper_fidelity(&reference.expected, &found).runs {
+        true => Some(run.traced(&canary.text)?),
+        false => None,
+    };
+    let mutated = MutatedGist {
+        text: &tested,
+        pristine: &pristine,
+        internal: &internal,
+        place: spec.place,
+        codebase: &codebase,
+    };
+    let sensitivity = match verdict.score == 1 && spec.mutants > 0 {
+        true => {
+            let mutants =
+                Mutants::measure(&original, reference, &codebase, &internal, spec.mutants)?;
+            Some(mutants.of_gist(&original, reference, &mutated)?)
+        }
+        false => None,
+    };
+    let mut lines_hit = None;
+    if let Some((candidate, _, _, trace)) = &traced {
+        let executed = Executed::of_trace(trace);
+        lines_hit = Some(executed.hits(&outline, &canary.text, &candidate.gist));
+    }
+    let laid_out = traced.as_ref().map(|(candidate, ..)| candidate.directory.clone());
+    if verdict.score == 1
+        && evaluation.integrity.violations.is_empty()
+        && let Some((candidate, scratch, traced, trace)) = traced
+    {
+        let raw = Executed::of_trace(&trace);
+        let hits = lines_hit.iter().flatten().zip(&outline.lines);
+        let hits: Vec<u32> = match canary.is_of(text) {
+            true => raw.lines(&candidate.gist).to_vec(),
+            false => hits.filter(|(hit, _)| **hit).map(|(_, line)| line.first).collect(),
+        };
+        if raw.lines(&candidate.gist).iter().any(|line| *line > canary.last) {
             let evidence = "lines are told as executed that nothing executes".to_owned();
             evaluation.integrity.violations.push(Finding {
                 rule: Rule::Tampering,
@@ -323,7 +368,7 @@ fn judge(
             );
         }
         // The gist's own test may be another than the original's; only equal ones must agree.
-        let same_test = evaluation.test.as_ref().is_none_or(|test| test.rate == Some(1.0));
+        let same_test = own_test.rate.is_none_or(|rate| rate == 1.0);
         if same_test && reference.traced_agrees {
             let found = observe(&candidate, &scratch, &traced, &internal, original.command);
             let told = fidelity(&reference.expected, &found);
@@ -341,17 +386,23 @@ fn judge(
                 evaluation.integrity.violations.push(Finding { rule, line: 0, evidence });
             }
         }
-        if !evaluation.integrity.violations.is_empty() {
-            evaluation.execution = None;
-        }
-        original.workspace.discard(&candidate.directory);
+    }
+    if let Some(directory) = laid_out {
+        original.workspace.discard(&directory);
     }
     evaluation.cause =
         category(&verdict, &found, &evaluation.integrity, |name| internal.is_internal(name));
     if !evaluation.integrity.violations.is_empty() {
         verdict.score = 0;
     }
-    evaluation.fidelity = Some(verdict);
+    let written = GistFacts {
+        found: Some(&found),
+        hits: lines_hit.as_deref(),
+        sensitivity: sensitivity.as_ref(),
+        ..written
+    };
+    let facts = Facts { gist: Some(written), ..facts(reference, &executed, &verdict) };
+    evaluation.scores = Scores::of(&facts);
     original.workspace.discard(&pristine);
     Ok(())
 }
@@ -369,7 +420,7 @@ fn observe(
     Observation::of(run, &normalizer, |_| true, command.is_pytest())
 }
 
-fn notes(injected: &Injected, test: Option<&TestScore>, unknown: &[String]) -> Vec<Finding> {
+fn notes(injected: &Injected, test: &WholeTest, unknown: &[String]) -> Vec<Finding> {
     let mut notes: Vec<Finding> = unknown
         .iter()
         .map(|test| Finding {
@@ -378,10 +429,7 @@ fn notes(injected: &Injected, test: Option<&TestScore>, unknown: &[String]) -> V
             evidence: format!("no function of the source defines {test}"),
         })
         .collect();
-    if let Some(test) = test
-        && test.rate.is_some_and(|rate| rate < 1.0)
-        && injected.missing.is_empty()
-    {
+    if test.rate.is_some_and(|rate| rate < 1.0) && injected.missing.is_empty() {
         let line = test.lines.missing.first().map_or(0, |missing| missing.line);
         let evidence = match test.lines.missing.first() {
             Some(missing) => format!("{}: {}", missing.block, missing.text),

@@ -42,7 +42,7 @@ const NAME: &str = "index.sqlite";
 /// Name of a result.
 pub(crate) const RESULT: &str = "result.json";
 /// Version of the tables and of the rows in them.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 impl Index {
     /// Opens the index of a run and makes it good. Results that cannot be read are given apart.
@@ -135,8 +135,9 @@ impl Index {
 
     fn put(&self, row: &Row, stamp: i64) -> Result<(), IndexError> {
         let text = serde_json::to_string(row).expect("texts and numbers serialise");
+        let scores = serde_json::to_string(&row.scores).expect("texts and numbers serialise");
         let put = self.lock().execute(
-            "INSERT OR REPLACE INTO results VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            "INSERT OR REPLACE INTO results VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
             params![
                 row.place.to_string_lossy(),
                 stamp,
@@ -146,9 +147,7 @@ impl Index {
                 row.repetition,
                 row.standing.name(),
                 row.what(),
-                row.fidelity,
-                row.existence,
-                row.execution,
+                scores,
                 row.seconds,
                 text
             ],
@@ -185,7 +184,7 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
            place TEXT PRIMARY KEY, stamp INTEGER NOT NULL,
            suite TEXT NOT NULL, task TEXT NOT NULL, solver TEXT NOT NULL,
            repetition INTEGER NOT NULL, standing TEXT NOT NULL, what TEXT,
-           fidelity REAL, existence REAL, execution REAL, seconds REAL NOT NULL,
+           scores TEXT NOT NULL, seconds REAL NOT NULL,
            row TEXT NOT NULL);",
     )?;
     connection.pragma_update(None, "user_version", VERSION)?;

@@ -33,6 +33,7 @@ mod inject;
 mod integrity;
 mod kept;
 mod key;
+mod mutants;
 mod names;
 mod observation;
 mod pruning;
@@ -45,6 +46,7 @@ mod returned;
 mod row;
 mod scorers;
 mod selection;
+mod sensitivity;
 mod solver;
 mod source_map;
 mod sources;
@@ -55,6 +57,7 @@ mod support;
 mod task;
 mod tokens;
 mod touched;
+mod unpacked;
 
 pub use account::Account;
 pub use baseline::Baseline;
@@ -73,18 +76,26 @@ pub use gist::{GistError, Submission, read_gist};
 pub use index::{Index, IndexError};
 pub use integrity::{Finding, Integrity, Rule};
 pub use key::Key;
+pub use mutants::Operator;
 pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use report::{
-    Align, Comparison, Format, LengthRow, Measure, SuiteRow, Summary, Table, TableName, TaskRow,
-    compare, summarize,
+    Align, Comparison, Correlation, Figure, Format, LengthRow, SuiteRow, Summary, Table, TableName,
+    TaskRow, compare, summarize,
 };
 pub use resume::{Hold, Plan, ResumeError, Retry, remaining};
 pub use row::{Row, Standing};
 pub use scorers::{
-    Category, Cause, Difference, Effort, Executed, ExecutionRate, Existence, Fidelity, Idle,
-    IdleLine, MissingLine, PassRate, Reason, Size, TestScore, What, execution, existence,
+    Category, Cause, ChangedLines, Difference, Effort, Executed, ExecutionRate, Existence,
+    ExistenceWithoutGlue, Facts, Fidelity, GistFacts, GistLines, GistTokens, GlueLines,
+    GluelessLines, GuardAdded, Idle, IdleLine, LineExecution, LineExistence, LinesOfExecuted,
+    MEASURES, MarkedLines, Measure, MissingLine, MockPackage, OriginalExecution, PaperCategory,
+    PaperExecution, PaperExistence, PaperFidelity, PaperTest, PaperVerdict, PassRate,
+    PytestPassRate, Reason, Score, Scorer, Scores, Sensitivity, Shown, Size, Source,
+    StrictFidelity, TestLines, TestMoved, TestScore, Unit, VouchedExistence, What, WholeTest,
+    WholeTestScore, execution, existence, measures_table,
 };
+pub use sensitivity::{MissedMutant, Mutant, Mutants, SensitivityRuns};
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
 pub use sources::{Sources, read_text};

@@ -32,7 +32,7 @@ use crate::{
     tokens,
 };
 
-/// Hash seeds of the untraced runs; the traced one has the first.
+/// The first hash seeds of the untraced runs; the traced one has the first of all.
 const SEEDS: [u32; 3] = [0, 1, 4_242];
 /// More traced runs of the original, before one of a gist that differs is held against it.
 const AGAIN: usize = 3;
@@ -50,6 +50,8 @@ pub struct ReferenceSpec<'a> {
     pub command: &'a Command,
     /// Bounds on each run.
     pub limits: Limits,
+    /// Untraced runs of the original, each with another hash seed; at least 1.
+    pub runs: u32,
     /// Environment variables of each run.
     pub variables: &'a BTreeMap<String, String>,
     /// Where the runs happen.
@@ -176,7 +178,7 @@ fn observe(
 
 fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference, EvalError> {
     let mut runs: Vec<(PathBuf, PathBuf, Execution)> = Vec::new();
-    for seed in SEEDS {
+    for seed in seeds(spec.runs) {
         let directory = spec.workspace.copy(spec.repository)?;
         let scratch = spec.workspace.directory("scratch")?;
         let run = tools::execute(&run_spec(spec, &directory, &scratch, seed))?;
@@ -224,7 +226,7 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
         counts,
         seconds: median(wall),
         cpu_seconds: median(cpu),
-        runs: u32::try_from(SEEDS.len()).unwrap_or(u32::MAX),
+        runs: spec.runs,
         quarantine,
         executed,
         repository: codebase.extent(),
@@ -393,6 +395,12 @@ fn median(mut times: Vec<Duration>) -> f64 {
     times.get(times.len() / 2).map_or(0.0, Duration::as_secs_f64)
 }
 
+/// Hash seeds of so many runs, no two alike.
+fn seeds(runs: u32) -> impl Iterator<Item = u32> {
+    let more = (SEEDS[2] + 1..).map(Some);
+    SEEDS.into_iter().map(Some).chain(more).flatten().take(runs.max(1) as usize)
+}
+
 /// What a reference depends on.
 pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -403,6 +411,7 @@ pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     add(&Reference::VERSION.to_string());
     add(env!("CARGO_PKG_VERSION"));
     add(spec.sandbox.name());
+    add(&spec.runs.to_string());
     add(&spec.repository.fingerprint);
     add(&spec.command.to_string());
     add(&format!("{:?}", spec.limits));

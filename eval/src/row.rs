@@ -2,14 +2,17 @@
 //!
 //! Rows are made from results and can be made again; they judge nothing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bench::{TaskOutcome, TaskResult},
     evaluate::Writer,
-    scorers::{Category, Effort},
+    scorers::{Category, Effort, Scorer, StrictFidelity},
 };
 
 /// One attempt of a solver at a task, in short.
@@ -35,26 +38,8 @@ pub struct Row {
     pub unexpected: Option<String>,
     /// What the writer could use.
     pub writer: Writer,
-    /// Execution fidelity, 0 or 1.
-    pub fidelity: Option<f64>,
-    /// Line existence rate.
-    pub existence: Option<f64>,
-    /// The same without glue.
-    pub existence_without_glue: Option<f64>,
-    /// Line execution rate.
-    pub execution: Option<f64>,
-    /// Test score.
-    pub test: Option<f64>,
-    /// Share of cases that pass.
-    pub pass_rate: Option<f64>,
-    /// Glue lines.
-    pub glue: Option<f64>,
-    /// Lines of the gist.
-    pub lines: Option<f64>,
-    /// Tokens of the gist.
-    pub tokens: Option<f64>,
-    /// Lines as a share of those that ran.
-    pub lines_of_executed: Option<f64>,
+    /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
+    pub scores: BTreeMap<String, f64>,
     /// What writing cost.
     pub effort: Option<Effort>,
     /// Whether what the original does was measured before.
@@ -112,16 +97,7 @@ impl Row {
             category: None,
             unexpected: None,
             writer: attempt.map(|attempt| attempt.writer).unwrap_or_default(),
-            fidelity: None,
-            existence: None,
-            existence_without_glue: None,
-            execution: None,
-            test: None,
-            pass_rate: None,
-            glue: None,
-            lines: None,
-            tokens: None,
-            lines_of_executed: None,
+            scores: BTreeMap::new(),
             effort: attempt.map(|attempt| attempt.effort.clone()),
             reference_cached: false,
             reference_seconds: None,
@@ -153,20 +129,20 @@ impl Row {
             row.category = Some(cause.category);
             row.evidence = crate::blocks::folded(&cause.evidence);
         }
-        let existence = judged.existence.as_ref();
-        row.fidelity = judged.fidelity.as_ref().map(|fidelity| f64::from(fidelity.score));
-        row.existence = existence.and_then(|existence| existence.rate);
-        row.existence_without_glue = existence.and_then(|existence| existence.rate_without_glue);
-        row.execution = judged.execution.as_ref().and_then(|execution| execution.rate);
-        row.test = judged.test.as_ref().and_then(|test| test.rate);
-        row.pass_rate = judged.pass_rate.and_then(|passes| passes.rate);
-        row.glue = existence.map(|existence| existence.glue as f64);
-        row.lines = judged.size.map(|size| size.gist.lines as f64);
-        row.tokens = judged.size.map(|size| size.gist.tokens as f64);
-        row.lines_of_executed = judged.size.and_then(|size| size.lines_of_executed);
+        row.scores = judged.scores.values();
         row.reference_seconds = Some(judged.reference.seconds);
         row.scoring_seconds = Some(judged.seconds);
         row
+    }
+
+    /// The value of a scorer.
+    pub fn value<S: Scorer>(&self) -> Option<f64> {
+        self.scores.get(S::NAME).copied()
+    }
+
+    /// Returns true if the gist was scored and is faithful.
+    pub fn is_faithful(&self) -> bool {
+        self.standing == Standing::Scored && self.value::<StrictFidelity>() == Some(1.0)
     }
 
     /// What is the matter, in two or three words; nothing where all is well.

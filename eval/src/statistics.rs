@@ -94,6 +94,45 @@ pub fn paired(first: &[f64], second: &[f64]) -> Option<Paired> {
     })
 }
 
+/// Pearson's coefficient of correlation (Pearson 1895); nothing where a side has fewer than two values.
+pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
+    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        x.iter().zip(y).map(|(x, y)| of(x - mean_x, y - mean_y)).sum()
+    };
+    let spread = (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt();
+    (spread > 0.0).then(|| sum(&|x, y| x * y) / spread)
+}
+
+/// The ranks of values from 1, equal ones with the mean of their ranks: correlated they give Spearman's
+/// coefficient (Spearman 1904).
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = before as f64 + (equal.len() as f64 + 1.0) / 2.0;
+        before += equal.len();
+        for at in equal {
+            ranks[*at] = rank;
+        }
+    }
+    ranks
+}
+
+/// The two-sided p-value of [`pearson`]: the share of permutations of one side that correlate as much.
+pub fn permuted(x: &[f64], y: &[f64]) -> Option<f64> {
+    let seen = pearson(x, y)?.abs() - 1e-12;
+    let mut random = Random(0x7065_726d_7574_6564);
+    let mut moved = y.to_vec();
+    let as_much = (0..RESAMPLES).filter(|_| {
+        random.shuffle(&mut moved);
+        pearson(x, &moved).is_some_and(|other| other.abs() >= seen)
+    });
+    Some((as_much.count() + 1) as f64 / (RESAMPLES + 1) as f64)
+}
+
 /// How often differences with random signs sum up to as much as these do.
 fn sign_flips(differences: &[f64]) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
@@ -145,9 +184,22 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
-struct Random(u64);
+#[derive(Debug)]
+pub struct Random(u64);
 
 impl Random {
+    /// The generator of a seed.
+    pub fn of(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Puts values into another order (Fisher and Yates 1938).
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for at in (1..values.len()).rev() {
+            values.swap(at, self.below(at + 1));
+        }
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

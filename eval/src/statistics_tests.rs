@@ -71,6 +71,18 @@ fn sign_flips_are_scipys() {
 }
 
 #[test]
+fn correlations_are_scipys() {
+    // scipy.stats.pearsonr and spearmanr
+    let (x, y) = ([1.0, 2.0, 2.0, 4.0, 5.0], [0.0, 1.0, 0.0, 1.0, 1.0]);
+    close(pearson(&x, &y).unwrap(), 0.722222222222222, 1e-12);
+    assert_eq!(ranks(&x), [1.0, 2.5, 2.5, 4.0, 5.0]);
+    close(pearson(&ranks(&x), &ranks(&y)).unwrap(), 0.7404360971988654, 1e-9);
+    let p = permuted(&x, &y).unwrap();
+    assert!(p > 0.1 && p < 0.6, "{p}");
+    assert_eq!((pearson(&x, &[1.0; 5]), pearson(&[], &[])), (None, None));
+}
+
+#[test]
 fn medians_means_and_quantiles_are_those_of_the_books() {
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ::eval::{Row, Standing, Task};
+use ::eval::{Row, Standing, StrictFidelity, Task};
 
 use super::{Exit, Failure};
 
@@ -21,7 +21,7 @@ const WHOLE: u32 = 100_000;
 /// The worst that became of any task, where some solver is below what was asked of a suite.
 pub fn exit(results: &[Row], bars: &[Bar]) -> Exit {
     let of = |row: &Row| match row.standing {
-        Standing::Scored if row.fidelity == Some(1.0) => Exit::Success,
+        Standing::Scored if row.is_faithful() => Exit::Success,
         Standing::Scored => Exit::NotFaithful,
         Standing::Quarantined | Standing::Unfit => Exit::Success,
         Standing::Infrastructure => Exit::Infrastructure,
@@ -66,7 +66,7 @@ fn reached(results: &[Row], bars: &[Bar]) -> bool {
     let mut scores: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in results.iter().filter(|row| row.standing == Standing::Scored) {
         let own = scores.entry((&row.suite, &row.solver)).or_default();
-        own.push(row.fidelity.unwrap_or_default());
+        own.push(row.value::<StrictFidelity>().unwrap_or_default());
     }
     scores.iter().all(|((suite, _), scores)| {
         // Fidelity is 0 or 1: all of this is whole.

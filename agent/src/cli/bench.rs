@@ -33,6 +33,9 @@ pub struct Bench {
     /// Tasks at once.
     #[arg(short, long, value_name = "N")]
     workers: Option<u32>,
+    /// Mutants of each original, by which the sensitivity of faithful gists is measured [default: 20].
+    #[arg(long, value_name = "N")]
+    mutants: Option<u32>,
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
@@ -100,6 +103,7 @@ impl Bench {
         flags.names("--with", "writer.with", &self.with);
         flags.text("--strategy", "writer.strategy", self.strategy.as_deref());
         flags.number("--workers", "bench.workers", self.workers);
+        flags.number("--mutants", "bench.mutants", self.mutants);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags
     }
@@ -165,6 +169,8 @@ impl Bench {
             supply: &supply,
             sandbox: &*sandbox,
             limits: settings.command.limits(),
+            reference_runs: settings.reference.runs,
+            mutants: settings.bench.mutants,
             variables: &Default::default(),
             place: settings.gist.place,
             workers: settings.bench.workers,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::eval::{BenchEvent, Row, Standing};
+use ::eval::{BenchEvent, MEASURES, Row, Shown, Standing, Unit};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{
@@ -115,12 +115,14 @@ fn scores(row: &Row) -> String {
     if row.standing != Standing::Scored {
         return format!("{}: {}", row.standing.name(), row.evidence);
     }
-    let rate = |name: &str, rate: Option<f64>| {
-        rate.map(|rate| format!(", {name} {:.1}", rate * 100.0)).unwrap_or_default()
-    };
-    row.what().unwrap_or_else(|| "faithful".to_owned())
-        + &rate("existence", row.existence)
-        + &rate("execution", row.execution)
+    let mut text = row.what().unwrap_or_else(|| "faithful".to_owned());
+    for measure in MEASURES {
+        let is_share = measure.shown == Shown::Main && measure.unit == Unit::Share;
+        if let Some(value) = row.scores.get(measure.name).filter(|_| is_share) {
+            text.push_str(&format!(", {} {:.1}", measure.label, value * 100.0));
+        }
+    }
+    text
 }
 
 /// A time as people say it.

@@ -99,6 +99,7 @@ impl Collect {
                 environment: &environment,
                 command: &command.or_exit(Exit::Infrastructure)?,
                 limits: around.settings.command.limits(),
+                runs: around.settings.reference.runs,
                 variables: &Default::default(),
                 workspace: &workspace,
                 cache: Some(&references),

@@ -39,6 +39,9 @@ pub struct Target {
     /// Where the gist stands when it runs: `beside_test` or `root`.
     #[arg(long, value_name = "PLACE")]
     place: Option<String>,
+    /// Measure the sensitivity of a faithful gist by so many mutants of the original.
+    #[arg(long, value_name = "N")]
+    mutants: Option<u32>,
 }
 
 /// What a target stands for.
@@ -76,6 +79,7 @@ impl Target {
         flags.text("--python", "environment.python", self.python.as_deref());
         flags.path("--lock", "environment.lock", self.lock.as_deref());
         flags.text("--place", "gist.place", self.place.as_deref());
+        flags.number("--mutants", "gist.mutants", self.mutants);
         flags
     }
 
@@ -149,6 +153,7 @@ impl Opened {
                 environment: &self.environment,
                 command: &self.command,
                 limits: around.settings.command.limits(),
+                runs: around.settings.reference.runs,
                 variables: &BTreeMap::new(),
                 workspace,
                 cache: Some(&references),
@@ -159,6 +164,7 @@ impl Opened {
             source_map: judged.source_map,
             writer: judged.writer,
             effort: judged.effort.as_ref(),
+            mutants: around.settings.gist.mutants,
             codebases: None,
         };
         evaluate(&spec).map_err(|error| match error {

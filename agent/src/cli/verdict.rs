@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use ::eval::{Difference, Evaluation, Finding, Quarantine, Record, What};
+use ::eval::{
+    Difference, Evaluation, Finding, LinesOfExecuted, Measure, Quarantine, Record, Score, Unit,
+    What,
+};
 use serde_json::Value;
 
 use super::{Exit, progress::printable};
@@ -14,22 +17,12 @@ const SHOWN: usize = 5;
 pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     let mut text = String::new();
     opening(&mut text, evaluation, color);
-    if let Some(existence) = &evaluation.existence {
-        let glue = match existence.glue {
-            0 if existence.rate == Some(1.0) => "no glue".to_owned(),
-            0 => "no line of it marked as glue".to_owned(),
-            lines => format!("{} without {lines} of glue", percent(existence.rate_without_glue)),
-        };
-        row(&mut text, "existence", &format!("{}  ({glue})", percent(existence.rate)));
+    for (measure, score) in evaluation.scores.iter() {
+        if let Some(value) = shown(measure, score) {
+            row(&mut text, measure.label, &value);
+        }
     }
-    if let Some(execution) = &evaluation.execution {
-        let of = format!("({} of {} lines)", execution.executed, execution.executable);
-        row(&mut text, "execution", &format!("{}  {of}", percent(execution.rate)));
-    }
-    if let Some(test) = &evaluation.test {
-        row(&mut text, "test score", &percent(test.rate));
-    }
-    if let Some(size) = &evaluation.size {
+    if let Some(size) = evaluation.scores.evidence::<LinesOfExecuted>() {
         let (gist, executed, whole) = (size.gist, size.executed, size.repository);
         let line = |name: &str, after: u64, ran: u64, all: u64| {
             format!("{after} {name}  (of {ran} that ran, {all} in the repository)")
@@ -49,7 +42,8 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
 
 /// The verdict in a word or two, and what it rests on, in one line.
 pub fn headline(evaluation: &Evaluation) -> (&'static str, String) {
-    let (head, rest) = match (&evaluation.quarantine, &evaluation.fidelity) {
+    let strict = evaluation.strict();
+    let (head, rest) = match (&evaluation.quarantine, &strict) {
         (Some(quarantine), _) => ("not scored", set_aside(quarantine)),
         (None, Some(fidelity)) if fidelity.score == 1 => {
             let cases = match fidelity.cases {
@@ -79,7 +73,7 @@ pub fn difference(difference: &Difference) -> String {
 
 /// What the process exits with after a verdict.
 pub fn exit(evaluation: &Evaluation) -> Exit {
-    match &evaluation.fidelity {
+    match evaluation.strict() {
         Some(fidelity) if fidelity.score == 1 => Exit::Success,
         Some(_) => Exit::NotFaithful,
         // Nothing can be said of the gist, because nothing can be said of the command.
@@ -108,7 +102,7 @@ fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
         false => head.to_owned(),
     };
     let _ = writeln!(text, "{head}: {rest}");
-    let Some(fidelity) = &evaluation.fidelity else { return };
+    let Some(fidelity) = evaluation.strict() else { return };
     for difference in fidelity.differences.iter().take(SHOWN) {
         let place = [&*difference.case, &*difference.phase].join(" ");
         let _ = writeln!(text, "  {} {}", one_line(place.trim()), what(difference.what));
@@ -130,11 +124,22 @@ fn findings(text: &mut String, name: &str, findings: &[Finding]) {
 }
 
 fn row(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "  {name:<10}  {}", one_line(value));
+    let _ = writeln!(text, "  {name:<25}  {}", one_line(value));
 }
 
-fn percent(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "none".to_owned(), |rate| format!("{:.1}%", rate * 100.0))
+/// The value of a score and a few words on it; nothing for what goes without saying.
+fn shown(measure: &Measure, score: &Score) -> Option<String> {
+    let value = score.value?;
+    let remark = match measure.remark(score) {
+        words if words.is_empty() => words,
+        words => format!("  ({words})"),
+    };
+    match measure.unit {
+        Unit::Success | Unit::Share => Some(format!("{}{remark}", measure.shown(value))),
+        Unit::Fault => (value > 0.0).then(|| format!("yes{remark}")),
+        // The row on size has them.
+        Unit::Count | Unit::Ratio => None,
+    }
 }
 
 fn one_line(text: &str) -> String {

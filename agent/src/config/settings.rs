@@ -277,7 +277,7 @@ impl fmt::Display for SandboxKind {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ReferenceSettings {
-    pub runs: usize,
+    pub runs: u32,
 }
 
 /// Where a gist goes.
@@ -287,6 +287,7 @@ pub struct ReferenceSettings {
 pub struct GistSettings {
     pub output: PathBuf,
     pub place: Place,
+    pub mutants: u32,
 }
 
 /// What the command runs with.
@@ -314,6 +315,7 @@ pub struct GraphSettings {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct BenchSettings {
     pub workers: usize,
+    pub mutants: u32,
     pub suites: PathBuf,
 }
 
@@ -339,7 +341,7 @@ impl Settings {
             ("command.file_mib", command.file_mib as f64),
             ("command.disk_mib", command.disk_mib as f64),
             ("graph.file_mib", graph.file_mib as f64),
-            ("reference.runs", reference.runs as f64),
+            ("reference.runs", f64::from(reference.runs)),
             ("bench.workers", bench.workers as f64),
         ];
         for (key, value) in positive {

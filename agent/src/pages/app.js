@@ -98,6 +98,21 @@ const gistify = (() => {
     make('span', parent, ` ${percent(interval.low)} to ${percent(interval.high)}`, 'dim');
   }
 
+  const shown_as = measure => value => value === null || value === undefined ? '-' : measure.rate || measure.label.startsWith('%') ? percent(value) : value.toFixed(0);
+  // The columns of the main measures, each with its intervals.
+  function measured() {
+    const columns = [];
+    for (const measure of index.measures.filter(measure => measure.main)) {
+      const own = row => row.scores[measure.name], value = row => own(row) ? own(row).value : null;
+      columns.push(figure(measure.label, value, shown_as(measure)));
+      if (!measure.rate) continue;
+      columns.push({ name: '95%', key: value, cell: (td, row) => range(td, value(row), own(row) && own(row).interval) });
+      if (measure.success) columns.push(words('Wilson', row => own(row) && own(row).wilson ? `${percent(own(row).wilson.low)} to ${percent(own(row).wilson.high)}` : '-'));
+    }
+    return columns;
+  }
+  const measure_label = name => (index.measures.find(measure => measure.name === name) || { label: name }).label;
+
   function overview(main) {
     const summary = index.summary;
     make('h1', main, `${index.name}: ${index.rows.length} attempts at ${index.tasks.length} tasks`);
@@ -110,19 +125,15 @@ const gistify = (() => {
     table(main, 'main', [
       words('suite', row => row.suite), words('solver', row => row.solver),
       words('had', row => [row.writer.trace && 'trace', row.writer.execute && 'runs'].filter(Boolean).join(', ') || 'nothing'),
-      figure('tasks', row => row.scored), figure('fidelity', row => row.fidelity, percent),
-      { name: '95%', key: row => row.fidelity, cell: (td, row) => range(td, row.fidelity, row.fidelity_interval) },
-      { name: 'Wilson', key: row => row.fidelity_wilson && row.fidelity_wilson.low, cell: (td, row) => { td.textContent = row.fidelity_wilson ? `${percent(row.fidelity_wilson.low)} to ${percent(row.fidelity_wilson.high)}` : '-' } },
-      figure('existence', row => row.existence, percent), figure('execution', row => row.execution, percent),
-      figure('test', row => row.test, percent), figure('lines', row => row.lines, v => v.toFixed(0)), figure('tokens', row => row.tokens, v => v.toFixed(0)),
-      figure('% of run', row => row.lines_of_executed, percent), figure('writing', row => row.writing_seconds, time),
+      figure('tasks', row => row.scored), ...measured(),
+      figure('writing', row => row.writing_seconds, time),
       figure('tokens spent', row => row.tokens_in === null ? null : row.tokens_in + row.tokens_out, v => v.toFixed(0)), figure('cost $', row => row.price, v => v.toFixed(2)),
       figure('infrastructure', row => row.infrastructure), figure('quarantined', row => row.quarantined), figure('unfit', row => row.unfit),
     ], summary.suites);
     if (summary.comparisons.length) {
       make('h2', main, 'Compared on the same tasks');
       table(main, 'compared', [
-        words('solver', row => row.second), words('against', row => row.first), words('measure', row => row.measure),
+        words('solver', row => row.second), words('against', row => row.first), words('measure', row => measure_label(row.measure)),
         figure('tasks', row => row.paired.tasks), figure('mean', row => row.paired.second, shown => shown.toFixed(3)), figure('of the other', row => row.paired.first, v => v.toFixed(3)),
         figure('difference', row => row.paired.difference, v => (v > 0 ? '+' : '') + v.toFixed(3)),
         words('95%', row => `${row.paired.interval.low.toFixed(3)} to ${row.paired.interval.high.toFixed(3)}`), figure('p', row => row.paired.p, v => v.toFixed(4)),
@@ -257,8 +268,10 @@ const gistify = (() => {
     make('span', head, one.what || 'faithful', 'chip ' + good(one));
     make('span', head, ' ' + one.evidence);
     const scores = make('table', make('div', main, null, 'scroll'));
-    for (const [name, value] of [['existence', one.existence], ['existence without glue', one.existence_without_glue], ['execution', one.execution], ['test score', one.test], ['pass rate', one.pass_rate], ['lines as a share of what ran', one.lines_of_executed]]) {
-      const line = make('tr', scores); make('td', line, name); make('td', line, percent(value), 'figure');
+    for (const measure of index.measures) {
+      const value = one.scores[measure.name], line = make('tr', scores);
+      line.title = measure.doc;
+      make('td', line, measure.label); make('td', line, shown_as(measure)(value), 'figure');
     }
     if (one.differences.length) make('h2', main, `What differs (${one.differences.length} of ${one.different})`);
     for (const each of one.differences) {

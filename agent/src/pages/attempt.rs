@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use eval::{
-    AttemptRecord, Evaluation, Row, SourceMap, Sources, TaskOutcome, Touched, read_result,
-    read_shown,
+    AttemptRecord, Evaluation, LineExecution, OriginalExecution, Row, SourceMap, Sources,
+    TaskOutcome, Touched, VouchedExistence, read_result, read_shown,
 };
 use graph::Origin;
 use serde_json::{Value, json};
@@ -52,12 +52,14 @@ pub fn attempt(record: &Path, row: &Row) -> Shown {
         "outcome": attempt.map(|AttemptRecord { outcome, .. }| outcome),
         "steps": said,
         "differences": differences(judged.as_deref()),
-        "different": judged.as_ref().and_then(|judged| Some(judged.fidelity.as_ref()?.different)),
+        "different": judged.as_ref().and_then(|judged| Some(judged.strict()?.different)),
         "violations": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.violations)),
         "notes": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.notes)),
         "gist": gist(record, judged.as_deref(), map.as_ref(), sources.as_ref()),
         "mapped": map.is_some(),
-        "judged_execution": judged.as_ref().is_some_and(|judged| judged.execution.is_some()),
+        "judged_execution": judged.as_ref().is_some_and(|judged| {
+            judged.scores.value::<LineExecution>().is_some()
+        }),
         "sources": sources.as_ref().map(|sources| &sources.files),
     });
     if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
@@ -69,8 +71,8 @@ pub fn attempt(record: &Path, row: &Row) -> Shown {
 }
 
 fn differences(judged: Option<&Evaluation>) -> Vec<Value> {
-    let found = judged.and_then(|judged| judged.fidelity.as_ref());
-    let differences = found.map(|fidelity| fidelity.differences.as_slice()).unwrap_or_default();
+    let found = judged.and_then(Evaluation::strict);
+    let differences = found.map(|fidelity| fidelity.differences).unwrap_or_default();
     let shown = differences.iter().map(|one| {
         json!({
             "case": one.case,
@@ -93,16 +95,20 @@ fn gist(
     let text = fs::read_to_string(record.join(tools::GIST_NAME)).ok()?;
     let words = |reason: Value| reason.as_str().unwrap_or_default().replace('_', " ");
     let missing: BTreeMap<u32, String> = judged
-        .and_then(|judged| judged.existence.as_ref())
+        .and_then(|judged| judged.scores.evidence::<VouchedExistence>())
         .map(|existence| {
             let lines = existence.missing.iter();
             lines.map(|line| (line.line, words(json!(line.reason)))).collect()
         })
         .unwrap_or_default();
     let idle: BTreeMap<u32, String> = judged
-        .and_then(|judged| judged.execution.as_ref())
-        .map(|execution| {
-            let lines = execution.idle.iter();
+        .and_then(|judged| {
+            let scores = &judged.scores;
+            let own = scores.evidence::<OriginalExecution>().map(|own| own.idle);
+            own.or_else(|| Some(scores.evidence::<LineExecution>()?.idle))
+        })
+        .map(|idle| {
+            let lines = idle.iter();
             lines.map(|line| (line.line, words(json!(line.reason)))).collect()
         })
         .unwrap_or_default();

@@ -11,7 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eval::{Index, IndexError, Plan, Row, StoreError, TableName, read_text, summarize};
+use eval::{
+    Index, IndexError, MEASURES, Plan, Row, Shown, StoreError, StrictFidelity, TableName, Unit,
+    read_text, summarize,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -135,7 +138,7 @@ impl Pages {
                 "standing": row.standing.name(),
                 "what": row.what(),
                 "evidence": row.evidence.chars().take(300).collect::<String>(),
-                "fidelity": row.fidelity,
+                "fidelity": row.value::<StrictFidelity>(),
                 "seconds": row.seconds,
             })
         });
@@ -143,6 +146,16 @@ impl Pages {
             let row = self.rows.iter().find(|row| row.suite == *suite && row.task == *task);
             let (calls, files) = row.map_or((0, 0), |row| (row.calls, row.files));
             json!({ "key": key, "suite": suite, "task": task, "calls": calls, "files": files })
+        });
+        let measures = MEASURES.iter().map(|measure| {
+            json!({
+                "name": measure.name,
+                "label": measure.label,
+                "doc": measure.doc,
+                "rate": measure.unit.is_rate(),
+                "success": measure.unit == Unit::Success,
+                "main": measure.shown == Shown::Main,
+            })
         });
         let name = self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let data = json!({
@@ -152,6 +165,7 @@ impl Pages {
             "tasks": tasks.collect::<Vec<_>>(),
             "rows": rows.collect::<Vec<_>>(),
             "summary": { "suites": summary.suites, "comparisons": summary.comparisons },
+            "measures": measures.collect::<Vec<_>>(),
             "tables": tables.collect::<Vec<_>>(),
         });
         format!("gistify.index({});\n", script(&data))

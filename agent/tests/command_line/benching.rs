@@ -109,7 +109,11 @@ fn solvers_are_benched_on_the_same_tasks() {
         .map(|row| {
             let name = row["solver"].as_str().unwrap();
             let name = name.replace(&good, "GOOD").replace(&bad, "BAD");
-            (name, row["fidelity"].as_f64().unwrap(), row["attempts"].as_u64().unwrap())
+            (
+                name,
+                row["scores"]["execution_fidelity_strict"]["value"].as_f64().unwrap(),
+                row["attempts"].as_u64().unwrap(),
+            )
         })
         .collect();
     let expected = [
@@ -388,7 +392,11 @@ fn d10_a_wall_clock_that_jumps_by_days_changes_nothing() {
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
     let suite = &summary["suites"][0];
-    assert_eq!((&suite["scored"], &suite["fidelity"]), (&4.into(), &1.0.into()), "{suite}");
+    assert_eq!(
+        (&suite["scored"], &suite["scores"]["execution_fidelity_strict"]["value"]),
+        (&4.into(), &1.0.into()),
+        "{suite}"
+    );
     for path in finished(&user.here().join("run")) {
         let result: Value = serde_json::from_str(&read(&path)).unwrap();
         let wall = &result["attempt"]["effort"]["wall_seconds"];

@@ -105,7 +105,7 @@ fn a_suite_is_collected_and_benched() {
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(summary["suites"][0]["scored"], 1);
-    assert_eq!(summary["suites"][0]["fidelity"], 1.0);
+    assert_eq!(summary["suites"][0]["scores"]["execution_fidelity_strict"]["value"], 1.0);
 }
 
 #[test]

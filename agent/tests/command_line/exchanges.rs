@@ -161,5 +161,9 @@ fn d07_a_quota_pauses_a_bench_until_it_is_resumed() {
     let ran = bench(&server, "--resume");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let suite = &summary(&ran)["suites"][0];
-    assert_eq!((&suite["scored"], &suite["fidelity"]), (&json!(3), &json!(1.0)), "{suite}");
+    assert_eq!(
+        (&suite["scored"], &suite["scores"]["execution_fidelity_strict"]["value"]),
+        (&json!(3), &json!(1.0)),
+        "{suite}"
+    );
 }

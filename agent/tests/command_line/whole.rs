@@ -50,7 +50,7 @@ fn a_gist_is_written_judged_and_recorded() {
     let scores: serde_json::Value =
         serde_json::from_str(&read(&record.join("scores.json"))).unwrap();
     assert_eq!(printed["scores"], scores);
-    assert_eq!(scores["fidelity"]["score"], 1);
+    assert_eq!(scores["scores"]["execution_fidelity_strict"]["value"], 1.0);
     assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
 }
 

@@ -206,7 +206,12 @@ impl Reader<'_> {
                     self.bind(vec![name.unwrap_or(alias.name.as_str()).to_owned()], false);
                 }
             }
-            Stmt::Expr(node) if is_text(&node.value) => {}
+            Stmt::Expr(node) if is_text(&node.value) => {
+                let key = self.key(stmt.range(), || digest("", &ComparableStmt::from(stmt)));
+                let place = Place { class: Class::Inert, ..place };
+                let line = self.read(stmt.range(), stmt.range(), key, Role::Simple, place);
+                self.outline.texts.push(line);
+            }
             _ => {
                 let class = match stmt {
                     Stmt::Pass(_) => Class::Potential,
@@ -254,6 +259,21 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, range: TextRange, reach: TextRange, key: Key, role: Role, place: Place<'_>) {
+        let line = self.read(range, reach, key, role, place);
+        self.outline.lines.push(line);
+    }
+
+    fn read(
+        &self,
+        range: TextRange,
+        reach: TextRange,
+        key: Key,
+        role: Role,
+        place: Place<'_>,
+    ) -> Line {
+        let from = self.tokens.partition_point(|token| token.start() < range.start());
+        let own = self.tokens[from..].iter().take_while(|token| token.start() < range.end());
+        let assignments = own.filter(|token| token.kind() == TokenKind::ColonEqual).count();
         let shown = if role == Role::Definition {
             let keyword = self.text[..range.start().to_usize()]
                 .rfind(['\n', '\r', ';'])
@@ -262,7 +282,7 @@ impl Reader<'_> {
         } else {
             &self.text[range]
         };
-        self.outline.lines.push(Line {
+        Line {
             block: place.block.to_owned(),
             parent: place.parent,
             key,
@@ -274,8 +294,9 @@ impl Reader<'_> {
             range: (range.start().to_usize(), range.end().to_usize()),
             binds: Vec::new(),
             alias: false,
+            assignments: number(assignments),
             text: folded(shown),
-        });
+        }
     }
 
     /// From a keyword (or a definition's name) to the end of the colon before the body.

@@ -185,6 +185,11 @@ pub(super) struct Canary {
 }
 
 impl Canary {
+    /// Returns true if it was made of this very text.
+    pub(super) fn is_of(&self, text: &str) -> bool {
+        self.text.starts_with(text)
+    }
+
     pub(super) fn of(text: &str) -> Canary {
         let lines = text.lines().count();
         // A name that no gist can know.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Summary;
 
 /// Version of the form.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Serialize)]
 struct Written<'a> {

@@ -14,7 +14,9 @@ mod text;
 
 use serde::{Deserialize, Serialize};
 
-pub use summary::{Comparison, LengthRow, Measure, SuiteRow, Summary, TaskRow, compare, summarize};
+pub use summary::{
+    Comparison, Correlation, Figure, LengthRow, SuiteRow, Summary, TaskRow, compare, summarize,
+};
 pub use tables::{Align, Table, TableName};
 
 /// How a summary is written.

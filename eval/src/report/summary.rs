@@ -10,8 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evaluate::Writer,
     row::{Row, Standing},
-    scorers::Category,
-    statistics::{Interval, Paired, bootstrap, mean, median, paired, wilson},
+    scorers::{
+        Category, MEASURES, Measure, PaperCategory, PaperFidelity, Scorer, Shown, StrictFidelity,
+        TestScore, Unit,
+    },
+    statistics::{
+        Interval, Paired, bootstrap, mean, median, paired, pearson, permuted, ranks, wilson,
+    },
 };
 
 /// What a set of results says.
@@ -23,6 +28,8 @@ pub struct Summary {
     pub hard: Vec<SuiteRow>,
     /// Fidelity by how much the command does.
     pub lengths: Vec<LengthRow>,
+    /// Test score against fidelity (Gistify, section 3.4), by solver.
+    pub correlations: Vec<Correlation>,
     /// Each solver against the first, on the tasks that both have scores for.
     pub comparisons: Vec<Comparison>,
     /// Every attempt without full fidelity, and every one that was not scored.
@@ -52,38 +59,11 @@ pub struct SuiteRow {
     pub unfit: u64,
     /// Attempts that failed for reasons besides the gist.
     pub infrastructure: u64,
-    /// Mean execution fidelity.
-    pub fidelity: Option<f64>,
-    /// Its bootstrap interval.
-    pub fidelity_interval: Option<Interval>,
-    /// Its score interval, which has a width also where all are equal.
-    pub fidelity_wilson: Option<Interval>,
-    /// Mean line existence rate.
-    pub existence: Option<f64>,
-    /// Its interval.
-    pub existence_interval: Option<Interval>,
-    /// The same without glue.
-    pub existence_without_glue: Option<f64>,
-    /// Mean line execution rate over faithful gists.
-    pub execution: Option<f64>,
-    /// Its interval.
-    pub execution_interval: Option<Interval>,
-    /// Mean test score.
-    pub test: Option<f64>,
-    /// Its interval.
-    pub test_interval: Option<Interval>,
-    /// Mean pass rate over tasks with a passing case.
-    pub pass_rate: Option<f64>,
-    /// Its interval.
-    pub pass_rate_interval: Option<Interval>,
-    /// Median number of glue lines.
-    pub glue: Option<f64>,
-    /// Median lines of a gist.
-    pub lines: Option<f64>,
-    /// Median tokens of a gist.
-    pub tokens: Option<f64>,
-    /// Median lines as a share of the executed ones.
-    pub lines_of_executed: Option<f64>,
+    /// Every measure that has a value, by name.
+    pub scores: BTreeMap<String, Figure>,
+    /// In the hard subset: fidelities over all tasks, weighted as the subset is distributed over suites (Gistify,
+    /// section 4.2).
+    pub baseline: BTreeMap<String, f64>,
     /// Median seconds from start to submission.
     pub writing_seconds: Option<f64>,
     /// Median of these seconds by the plain command's.
@@ -110,8 +90,44 @@ pub struct SuiteRow {
     pub calls: BTreeMap<String, u64>,
     /// Share of attempts that met a limit.
     pub limited: Option<f64>,
+    /// Share of attempts that met the limit on steps (Gistify, table 3).
+    pub out_of_steps: Option<f64>,
     /// Attempts by error category.
     pub causes: BTreeMap<Category, u64>,
+    /// Attempts that fail as the paper counts, by its categories (Gistify, table 2).
+    pub paper_causes: BTreeMap<PaperCategory, u64>,
+}
+
+/// One measure over the tasks of a solver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The mean of a rate, the median of anything else.
+    pub value: f64,
+    /// Tasks with a value.
+    pub tasks: u64,
+    /// Bootstrap interval of a mean.
+    pub interval: Option<Interval>,
+    /// Score interval of a success rate, which has a width also where all are equal.
+    pub wilson: Option<Interval>,
+}
+
+/// Test score against fidelity over the tasks of a solver.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Correlation {
+    /// The solver; `all` for all attempts of several.
+    pub solver: String,
+    /// The measure that is set against the test score.
+    pub measure: String,
+    /// Pairs of values.
+    pub tasks: u64,
+    /// Pearson's coefficient; nothing where one side never varies.
+    pub pearson: Option<f64>,
+    /// Its two-sided p-value by permutation.
+    pub pearson_p: Option<f64>,
+    /// Spearman's coefficient.
+    pub spearman: Option<f64>,
+    /// Its two-sided p-value by permutation.
+    pub spearman_p: Option<f64>,
 }
 
 /// Fidelity of a solver on tasks of about one length.
@@ -140,34 +156,14 @@ pub struct Comparison {
     pub first: String,
     /// The one that is compared.
     pub second: String,
-    /// What is compared.
-    pub measure: Measure,
+    /// The name of the measure, or of an effort.
+    pub measure: String,
     /// How they differ.
     pub paired: Paired,
     /// Tasks on which the first is better.
     pub worse: u64,
     /// Tasks on which the second is better.
     pub better: u64,
-}
-
-/// What solvers are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Execution fidelity.
-    Fidelity,
-    /// Line existence rate.
-    Existence,
-    /// Line execution rate, where both are faithful.
-    Execution,
-    /// Test score.
-    Test,
-    /// Tokens of the gist.
-    Tokens,
-    /// Tokens read and written by the solver.
-    Spent,
-    /// Seconds of writing.
-    Seconds,
 }
 
 /// One attempt that needs a word.
@@ -189,52 +185,37 @@ pub struct TaskRow {
 const HARDEST: usize = 30;
 /// Parts into which tasks are split by length.
 const PARTS: usize = 4;
+/// Tokens that a solver read and wrote.
+pub(super) const SPENT: &str = "tokens spent";
+/// Seconds from start to submission.
+pub(super) const SECONDS: &str = "writing s";
 
-impl Measure {
-    /// All of them, in the order of tables.
-    pub const ALL: [Self; 7] = [
-        Self::Fidelity,
-        Self::Existence,
-        Self::Execution,
-        Self::Test,
-        Self::Tokens,
-        Self::Spent,
-        Self::Seconds,
+/// A measure or an effort that solvers are compared by.
+struct Compared {
+    name: &'static str,
+    is_gain: bool,
+    value: fn(&Row, &str) -> Option<f64>,
+}
+
+/// Measures of the main table and of tests, then two efforts.
+fn compared() -> impl Iterator<Item = Compared> {
+    let shown = |measure: &&Measure| {
+        matches!(measure.shown, Shown::Main | Shown::Tests) && measure.unit != Unit::Ratio
+    };
+    let measures = MEASURES.iter().filter(shown).map(|measure| Compared {
+        name: measure.name,
+        is_gain: measure.unit.is_gain(),
+        value: |row, name| row.scores.get(name).copied(),
+    });
+    let spent = |row: &Row, _: &str| {
+        row.effort.as_ref().map(|effort| (effort.tokens_in + effort.tokens_out) as f64)
+    };
+    let seconds = |row: &Row, _: &str| row.effort.as_ref().map(|effort| effort.wall_seconds);
+    let efforts = [
+        Compared { name: SPENT, is_gain: false, value: spent },
+        Compared { name: SECONDS, is_gain: false, value: seconds },
     ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Measure::Fidelity => "fidelity",
-            Measure::Existence => "existence",
-            Measure::Execution => "execution",
-            Measure::Test => "test",
-            Measure::Tokens => "tokens of the gist",
-            Measure::Spent => "tokens spent",
-            Measure::Seconds => "writing s",
-        }
-    }
-
-    /// Whether it is a share, shown in percent.
-    pub fn is_rate(self) -> bool {
-        matches!(self, Measure::Fidelity | Measure::Existence | Measure::Execution | Measure::Test)
-    }
-
-    fn of(self, row: &Row) -> Option<f64> {
-        if row.standing != Standing::Scored {
-            return None;
-        }
-        let effort = row.effort.as_ref();
-        match self {
-            Measure::Fidelity => row.fidelity,
-            Measure::Existence => row.existence,
-            Measure::Execution => row.execution,
-            Measure::Test => row.test,
-            Measure::Tokens => row.tokens,
-            Measure::Spent => effort.map(|effort| (effort.tokens_in + effort.tokens_out) as f64),
-            Measure::Seconds => effort.map(|effort| effort.wall_seconds),
-        }
-    }
+    measures.chain(efforts)
 }
 
 /// Sums results up; the same results give the same summary in any order. Solvers stand in this order,
@@ -263,7 +244,11 @@ pub fn summarize(rows: &[Row], solvers: &[&str]) -> Summary {
             .filter(|row| hard.contains(&(row.suite.as_str(), row.task.as_str())))
             .collect();
         summary.hard = figures(&of_hard, &names);
+        for row in &mut summary.hard {
+            row.baseline = baseline(row, &of_hard, &summary.suites);
+        }
     }
+    summary.correlations = correlations(&sorted, &names);
     for name in &names {
         let own: Vec<&Row> = sorted.iter().copied().filter(|row| row.solver == *name).collect();
         summary.lengths.extend(lengths(name, "calls", &own, |row| row.calls));
@@ -329,24 +314,29 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         rows.iter().copied().filter(|row| row.standing == Standing::Scored).collect();
     let of = |value: &dyn Fn(&Row) -> Option<f64>| by_task(&scored, value);
     let mean_of = |value: &dyn Fn(&Row) -> Option<f64>| mean(&of(value));
-    let interval = |value: &dyn Fn(&Row) -> Option<f64>| bootstrap(&of(value));
     let median_of = |value: &dyn Fn(&Row) -> Option<f64>| median(&of(value));
+    let scores = MEASURES.iter().filter_map(|measure| {
+        let values = of(&|row| row.scores.get(measure.name).copied());
+        Some((measure.name.to_owned(), Figure::of(measure, &values)?))
+    });
     let effort =
         |value: fn(&crate::Effort) -> f64| mean_of(&|row: &Row| row.effort.as_ref().map(value));
     let plain = |row: &Row| row.reference_seconds.filter(|&seconds| seconds > 0.0);
     let writing = |row: &Row| row.effort.as_ref().map(|effort| effort.wall_seconds);
     let writing_ratios = of(&|row| Some(writing(row)? / plain(row)?));
-    let passes = |row: &Row| row.pass_rate.filter(|&rate| rate > 0.0);
-    let fidelities = of(&|row| row.fidelity);
     let slicing = scored.iter().filter_map(|row| row.effort.as_ref()?.slicing_cpu_seconds);
     let mut calls = BTreeMap::new();
     let mut causes = BTreeMap::new();
+    let mut paper_causes = BTreeMap::new();
     for row in &scored {
         for (group, count) in row.effort.iter().flat_map(|effort| &effort.calls) {
             *calls.entry(group.clone()).or_default() += *count;
         }
         if let Some(category) = row.category {
             *causes.entry(category).or_default() += 1;
+            if row.value::<PaperFidelity>() == Some(0.0) {
+                *paper_causes.entry(category.of_paper()).or_default() += 1;
+            }
         }
     }
     let tried: Vec<_> = rows.iter().filter_map(|row| row.effort.as_ref()).collect();
@@ -361,22 +351,8 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         quarantined: count(Standing::Quarantined),
         unfit: count(Standing::Unfit),
         infrastructure: count(Standing::Infrastructure),
-        fidelity: mean(&fidelities),
-        fidelity_interval: bootstrap(&fidelities),
-        fidelity_wilson: wilson(fidelities.iter().sum(), fidelities.len() as f64),
-        existence: mean_of(&|row| row.existence),
-        existence_interval: interval(&|row| row.existence),
-        existence_without_glue: mean_of(&|row| row.existence_without_glue),
-        execution: mean_of(&|row| row.execution),
-        execution_interval: interval(&|row| row.execution),
-        test: mean_of(&|row| row.test),
-        test_interval: interval(&|row| row.test),
-        pass_rate: mean_of(&passes),
-        pass_rate_interval: interval(&passes),
-        glue: median_of(&|row| row.glue),
-        lines: median_of(&|row| row.lines),
-        tokens: median_of(&|row| row.tokens),
-        lines_of_executed: median_of(&|row| row.lines_of_executed),
+        scores: scores.collect(),
+        baseline: BTreeMap::new(),
         writing_seconds: median_of(&writing),
         writing_ratio: median(&writing_ratios),
         slowest_ratio: writing_ratios.into_iter().max_by(f64::total_cmp),
@@ -390,7 +366,12 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         price: prices.filter(|prices| !prices.is_empty()).map(|prices| prices.iter().sum()),
         calls,
         limited: effort(|effort| f64::from(u8::from(effort.limit.is_some()))),
+        out_of_steps: effort(|effort| {
+            let limit = effort.limit.as_deref().unwrap_or_default();
+            f64::from(u8::from(limit.starts_with("step limit")))
+        }),
         causes,
+        paper_causes,
     })
 }
 
@@ -445,7 +426,7 @@ fn lengths(solver: &str, by: &str, rows: &[&Row], length: fn(&Row) -> u64) -> Ve
         .filter(|row| length(row) > 0)
         .map(|row| ((row.suite.as_str(), row.task.as_str()), length(row)))
         .collect();
-    let fidelities = means(&scored, &|row| row.fidelity);
+    let fidelities = means(&scored, &|row| row.value::<StrictFidelity>());
     let mut order: Vec<(u64, f64)> =
         known.iter().filter_map(|(task, length)| Some((*length, *fidelities.get(task)?))).collect();
     order.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -469,15 +450,15 @@ fn lengths(solver: &str, by: &str, rows: &[&Row], length: fn(&Row) -> u64) -> Ve
 }
 
 fn between(a: &[&Row], first: &str, b: &[&Row], second: &str) -> Vec<Comparison> {
-    let of =
-        |rows: &[&'_ Row], solver: &str, measure: Measure| -> BTreeMap<(String, String), f64> {
-            let own: Vec<&Row> = rows.iter().copied().filter(|row| row.solver == solver).collect();
-            let found = means(&own, &|row| measure.of(row));
+    let mut found = Vec::new();
+    for Compared { name: measure, is_gain, value } in compared() {
+        let of = |rows: &[&'_ Row], solver: &str| -> BTreeMap<(String, String), f64> {
+            let own = rows.iter().copied();
+            let own = own.filter(|row| row.solver == solver && row.standing == Standing::Scored);
+            let found = means(&own.collect::<Vec<_>>(), &|row| value(row, measure));
             found.into_iter().map(|((suite, task), v)| ((suite.into(), task.into()), v)).collect()
         };
-    let mut found = Vec::new();
-    for measure in Measure::ALL {
-        let (first_of, second_of) = (of(a, first, measure), of(b, second, measure));
+        let (first_of, second_of) = (of(a, first), of(b, second));
         let both = first_of.iter().filter_map(|(task, x)| Some((*x, *second_of.get(task)?)));
         let (x, y): (Vec<f64>, Vec<f64>) = both.unzip();
         let Some(paired) = paired(&x, &y) else { continue };
@@ -485,12 +466,86 @@ fn between(a: &[&Row], first: &str, b: &[&Row], second: &str) -> Vec<Comparison>
             x.iter().zip(&y).filter(|(x, y)| better(**x, **y)).count() as u64
         };
         let (up, down) = (count(|x, y| y > x), count(|x, y| y < x));
-        // Of tokens and seconds, fewer are better.
-        let (better, worse) = if measure.is_rate() { (up, down) } else { (down, up) };
+        let (better, worse) = if is_gain { (up, down) } else { (down, up) };
         let (first, second) = (first.to_owned(), second.to_owned());
+        let measure = measure.to_owned();
         found.push(Comparison { first, second, measure, paired, worse, better });
     }
     found
+}
+
+/// Fidelities of a solver over all its tasks, weighted by suite as a row of the hard subset is made up.
+fn baseline(row: &SuiteRow, hard: &[&Row], all: &[SuiteRow]) -> BTreeMap<String, f64> {
+    let mut found = BTreeMap::new();
+    for name in [PaperFidelity::NAME, StrictFidelity::NAME] {
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for whole in all.iter().filter(|one| one.solver == row.solver) {
+            let own = hard.iter().copied().filter(|one| {
+                (&one.suite, &one.solver) == (&whole.suite, &row.solver)
+                    && one.standing == Standing::Scored
+                    && (row.suite == "all" || row.suite == one.suite)
+            });
+            let count = tasks(&own.collect::<Vec<_>>()) as f64;
+            let Some(figure) = whole.scores.get(name).filter(|_| count > 0.0) else { continue };
+            sum += count * figure.value;
+            weight += count;
+        }
+        if weight > 0.0 {
+            found.insert(name.to_owned(), sum / weight);
+        }
+    }
+    found
+}
+
+/// Test score against fidelity, for each solver and, where there are several, for all of them.
+fn correlations(rows: &[&Row], solvers: &[&str]) -> Vec<Correlation> {
+    let names = solvers.iter().copied().chain((solvers.len() > 1).then_some("all"));
+    let mut found = Vec::new();
+    for name in names {
+        for measure in [PaperFidelity::NAME, StrictFidelity::NAME] {
+            let of = |solver: &str| -> Vec<(f64, f64)> {
+                let own = rows.iter().copied();
+                let own: Vec<&Row> = own
+                    .filter(|row| row.solver == solver && row.standing == Standing::Scored)
+                    .collect();
+                let tests = means(&own, &|row| row.value::<TestScore>());
+                let measured = means(&own, &|row| row.scores.get(measure).copied());
+                tests.iter().filter_map(|(task, x)| Some((*x, *measured.get(task)?))).collect()
+            };
+            let pairs: Vec<(f64, f64)> = match name {
+                "all" if solvers.len() > 1 => solvers.iter().flat_map(|one| of(one)).collect(),
+                one => of(one),
+            };
+            let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let (ranked_x, ranked_y) = (ranks(&x), ranks(&y));
+            found.push(Correlation {
+                solver: name.to_owned(),
+                measure: measure.to_owned(),
+                tasks: x.len() as u64,
+                pearson: pearson(&x, &y),
+                pearson_p: permuted(&x, &y),
+                spearman: pearson(&ranked_x, &ranked_y),
+                spearman_p: permuted(&ranked_x, &ranked_y),
+            });
+        }
+    }
+    found.retain(|row| row.tasks > 0);
+    found
+}
+
+impl Figure {
+    /// One measure over values of tasks; nothing for no values.
+    fn of(measure: &Measure, values: &[f64]) -> Option<Self> {
+        let tasks = values.len() as u64;
+        if !measure.unit.is_rate() {
+            return Some(Self { value: median(values)?, tasks, ..Self::default() });
+        }
+        let wilson = match measure.unit {
+            Unit::Success | Unit::Fault => wilson(values.iter().sum(), values.len() as f64),
+            Unit::Share | Unit::Count | Unit::Ratio => None,
+        };
+        Some(Self { value: mean(values)?, tasks, interval: bootstrap(values), wilson })
+    }
 }
 
 fn task_row(row: &Row, what: String, evidence: String) -> TaskRow {

@@ -25,8 +25,12 @@ fn scored(task: &str, solver: &str, repetition: u32, fidelity: f64) -> Row {
         repetition,
         standing: Standing::Scored,
         evidence: String::new(),
-        fidelity: Some(fidelity),
-        existence: Some(0.5),
+        scores: [
+            (PaperFidelity::NAME.to_owned(), fidelity),
+            (StrictFidelity::NAME.to_owned(), fidelity),
+            ("line_existence_rate".to_owned(), 0.5),
+        ]
+        .into(),
         category: (fidelity == 0.0).then_some(Category::RuntimeError),
         ..infrastructure(task)
     }
@@ -37,15 +41,15 @@ fn what_was_not_scored_is_no_zero() {
     let summary = summarize(&[infrastructure("b"), infrastructure("a")], &[]);
     let row = &summary.suites[0];
     assert_eq!((row.tasks, row.scored, row.infrastructure), (2, 0, 2));
-    assert_eq!((row.fidelity, row.existence, row.fidelity_interval), (None, None, None));
+    assert!(row.scores.is_empty());
     assert_eq!(summary.failures[0].task, "a");
     let text = summary.to_string(Format::Text);
     assert!(text.contains("0 of 2") && text.contains("disk | full"), "{text}");
     let markdown = summary.to_string(Format::Markdown);
     assert!(markdown.contains("disk \\| full"), "{markdown}");
     let json: serde_json::Value = serde_json::from_str(&summary.to_string(Format::Json)).unwrap();
-    assert_eq!(json["version"], 2);
-    assert!(json["suites"][0]["fidelity"].is_null());
+    assert_eq!(json["version"], 3);
+    assert_eq!(json["suites"][0]["scores"], serde_json::json!({}));
 }
 
 #[test]
@@ -61,8 +65,9 @@ fn attempts_at_one_task_are_one_value() {
     let summary = summarize(&rows, &[]);
     let row = &summary.suites[0];
     assert_eq!((row.tasks, row.attempts, row.scored, row.infrastructure), (2, 5, 2, 1));
-    assert_eq!(row.fidelity, Some(0.75));
+    assert_eq!(row.scores[StrictFidelity::NAME].value, 0.75);
     assert_eq!(row.causes[&Category::RuntimeError], 1);
+    assert_eq!(row.paper_causes[&PaperCategory::PytestRuntimeError], 1);
 }
 
 #[test]
@@ -103,7 +108,9 @@ fn hard_tasks_and_lengths_are_told_apart() {
         })
         .collect();
     let summary = summarize(&rows, &[]);
-    assert_eq!((summary.hard[0].tasks, summary.hard[0].fidelity), (60, Some(0.5)));
+    assert_eq!(summary.hard[0].tasks, 60);
+    assert_eq!(summary.hard[0].scores[StrictFidelity::NAME].value, 0.5);
+    assert_eq!(summary.hard[0].baseline[PaperFidelity::NAME], 0.5);
     let by_calls: Vec<_> = summary.lengths.iter().filter(|row| row.by == "calls").collect();
     let told: Vec<_> = by_calls.iter().map(|row| (row.from, row.to, row.fidelity)).collect();
     let expected =
@@ -129,5 +136,5 @@ fn every_format_escapes_what_is_foreign() {
     }
     let one = summary.write(Format::Csv, &[TableName::Errors]);
     assert_eq!(one.lines().count(), 2, "{one}");
-    assert!(one.starts_with("suite,solver,attempts,run-time error,infrastructure"), "{one}");
+    assert!(one.starts_with("suite,solver,attempts,Import Error,File Creation Failure,"), "{one}");
 }

@@ -4,8 +4,14 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::summary::{Comparison, Measure, SuiteRow, Summary, TaskRow};
-use crate::statistics::Interval;
+use super::summary::{Comparison, Correlation, Figure, SECONDS, SuiteRow, Summary, TaskRow};
+use crate::{
+    scorers::{
+        MEASURES, Measure, PaperCategory, PaperFidelity, Scorer, Shown, Source, StrictFidelity,
+        Unit,
+    },
+    statistics::Interval,
+};
 
 /// One table of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +26,12 @@ pub enum TableName {
     Ablation,
     /// Pass rate and test score (table 6).
     Tests,
+    /// The measures of this project, beside those of the paper.
+    Ours,
+    /// Changes to tests (B.4).
+    Changes,
+    /// Test score against fidelity (3.4).
+    Correlation,
     /// Use of tools (table 7).
     Tools,
     /// Fidelity against the length of the trace and the number of files.
@@ -36,12 +48,15 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Main,
         Self::Comparison,
         Self::Ablation,
         Self::Errors,
         Self::Tests,
+        Self::Ours,
+        Self::Changes,
+        Self::Correlation,
         Self::Tools,
         Self::Lengths,
         Self::Effort,
@@ -50,8 +65,8 @@ impl TableName {
         Self::Unexpected,
     ];
     /// Those of interest at the end of a bench.
-    pub const BRIEF: [Self; 5] =
-        [Self::Main, Self::Comparison, Self::Errors, Self::Failures, Self::Unexpected];
+    pub const BRIEF: [Self; 6] =
+        [Self::Main, Self::Ours, Self::Comparison, Self::Errors, Self::Failures, Self::Unexpected];
 
     /// Its name on the command line and in labels.
     pub fn name(self) -> &'static str {
@@ -61,6 +76,9 @@ impl TableName {
             TableName::Comparison => "comparison",
             TableName::Ablation => "ablation",
             TableName::Tests => "tests",
+            TableName::Ours => "ours",
+            TableName::Changes => "changes",
+            TableName::Correlation => "correlation",
             TableName::Tools => "tools",
             TableName::Lengths => "lengths",
             TableName::Effort => "effort",
@@ -74,10 +92,13 @@ impl TableName {
     pub fn title(self) -> &'static str {
         match self {
             TableName::Main => "Main results",
-            TableName::Errors => "Errors, and what was not scored",
+            TableName::Errors => "Errors: % (attempts) by the paper's categories, then ours",
             TableName::Comparison => "Compared on the same tasks",
             TableName::Ablation => "Ablation (* where p is below 0.05)",
             TableName::Tests => "Pass rate and test score",
+            TableName::Ours => "Measures of our own",
+            TableName::Changes => "Changes to tests: % (attempts)",
+            TableName::Correlation => "Test score against fidelity",
             TableName::Tools => "Use of tools",
             TableName::Lengths => "Fidelity by what the command does",
             TableName::Effort => "Effort and cost",
@@ -138,24 +159,17 @@ fn table(summary: &Summary, name: TableName) -> Table {
     let rows = &summary.suites;
     match name {
         TableName::Main => main(name, rows),
-        TableName::Hard => main(name, &summary.hard),
+        TableName::Hard => hard(&summary.hard),
         TableName::Errors => errors(rows),
         TableName::Comparison => comparison(&summary.comparisons),
-        TableName::Ablation => ablation(&summary.comparisons),
-        TableName::Tests => each(
-            name,
-            rows,
-            &["pass rate", "95%", "test score", "95%", "existence w/o glue"],
-            |row| {
-                vec![
-                    percent(row.pass_rate),
-                    interval(row.pass_rate_interval),
-                    percent(row.test),
-                    interval(row.test_interval),
-                    percent(row.existence_without_glue),
-                ]
-            },
-        ),
+        TableName::Ablation => ablation(&summary.comparisons, rows),
+        TableName::Tests => measured(name, rows, |measure| {
+            let of_paper = ["execution_fidelity_paper", "test_score"];
+            measure.shown == Shown::Tests || of_paper.contains(&measure.name)
+        }),
+        TableName::Ours => measured(name, rows, |measure| measure.shown == Shown::Ours),
+        TableName::Changes => changes(rows),
+        TableName::Correlation => correlation(&summary.correlations),
         TableName::Tools => tools(rows),
         TableName::Effort => each(
             name,
@@ -169,6 +183,7 @@ fn table(summary: &Summary, name: TableName) -> Table {
                 "cost $",
                 "writing s",
                 "at a limit %",
+                "max steps %",
             ],
             |row| {
                 vec![
@@ -180,6 +195,7 @@ fn table(summary: &Summary, name: TableName) -> Table {
                     number(row.price, 2),
                     number(row.writing_seconds, 2),
                     percent(row.limited),
+                    percent(row.out_of_steps),
                 ]
             },
         ),
@@ -219,27 +235,53 @@ fn each(
     Table::new(name, &["suite", "solver"], figures, rows.collect())
 }
 
+/// Columns of a measure: its value, and its intervals where it has them.
+fn columns(measure: &Measure) -> Vec<&'static str> {
+    match measure.unit {
+        Unit::Success => vec![measure.label, "95%", "Wilson"],
+        Unit::Share | Unit::Fault => vec![measure.label, "95%"],
+        Unit::Count | Unit::Ratio => vec![measure.label],
+    }
+}
+
+fn figures(row: &SuiteRow, measure: &Measure) -> Vec<String> {
+    let figure = row.scores.get(measure.name);
+    let value = figure.map(|figure| figure.value);
+    let between = interval(figure.and_then(|figure| figure.interval));
+    match measure.unit {
+        Unit::Success => {
+            vec![percent(value), between, interval(figure.and_then(|figure| figure.wilson))]
+        }
+        Unit::Share | Unit::Fault => vec![percent(value), between],
+        Unit::Count => vec![number(value, 0)],
+        Unit::Ratio => vec![percent(value)],
+    }
+}
+
+/// A table of measures, with a row for each suite and solver.
+fn measured(name: TableName, rows: &[SuiteRow], shown: fn(&Measure) -> bool) -> Table {
+    let measures: Vec<&Measure> = MEASURES.iter().filter(|measure| shown(measure)).collect();
+    let heads: Vec<&str> = measures.iter().flat_map(|measure| columns(measure)).collect();
+    let rows = rows.iter().map(|row| {
+        let cells = measures.iter().flat_map(|measure| figures(row, measure));
+        [row.suite.clone(), row.solver.clone()].into_iter().chain(cells).collect()
+    });
+    Table::new(name, &["suite", "solver"], &heads, rows.collect())
+}
+
 fn main(name: TableName, rows: &[SuiteRow]) -> Table {
-    let figures = [
-        "tasks",
-        "fidelity",
-        "95%",
-        "Wilson",
-        "existence",
-        "95%",
-        "execution",
-        "95%",
-        "glue",
-        "lines",
-        "tokens",
-        "% of run",
+    let measures: Vec<&Measure> =
+        MEASURES.iter().filter(|measure| measure.shown == Shown::Main).collect();
+    let mut heads = vec!["tasks"];
+    heads.extend(measures.iter().flat_map(|measure| columns(measure)));
+    heads.extend([
         "writing s",
         "writing x",
         "slowest x",
         "scoring s",
         "scoring x",
         "slicing cpu s",
-    ];
+    ]);
     let rows = rows.iter().map(|row| {
         let mut tasks = row.scored.to_string();
         if row.scored != row.tasks {
@@ -251,39 +293,81 @@ fn main(name: TableName, rows: &[SuiteRow]) -> Table {
             (false, true) => "runs",
             (false, false) => "nothing",
         };
-        vec![
-            row.suite.clone(),
-            row.solver.clone(),
-            had.to_owned(),
-            tasks,
-            percent(row.fidelity),
-            interval(row.fidelity_interval),
-            interval(row.fidelity_wilson),
-            percent(row.existence),
-            interval(row.existence_interval),
-            percent(row.execution),
-            interval(row.execution_interval),
-            number(row.glue, 1),
-            number(row.lines, 0),
-            number(row.tokens, 0),
-            percent(row.lines_of_executed),
+        let mut cells = vec![row.suite.clone(), row.solver.clone(), had.to_owned(), tasks];
+        cells.extend(measures.iter().flat_map(|measure| figures(row, measure)));
+        cells.extend([
             number(row.writing_seconds, 2),
             number(row.writing_ratio, 1),
             number(row.slowest_ratio, 1),
             number(row.scoring_seconds, 2),
             number(row.scoring_ratio, 1),
             number(row.slicing_cpu_seconds, 3),
+        ]);
+        cells
+    });
+    Table::new(name, &["suite", "solver", "had"], &heads, rows.collect())
+}
+
+/// The main figures of the hard subset, behind the fidelities that its suites have as a whole.
+fn hard(rows: &[SuiteRow]) -> Table {
+    let mut table = main(TableName::Hard, rows);
+    for (name, values) in
+        [("baseline (strict)", StrictFidelity::NAME), ("baseline (paper)", PaperFidelity::NAME)]
+    {
+        table.heads.insert(4, (name.to_owned(), Align::Figures));
+        for (cells, row) in table.rows.iter_mut().zip(rows) {
+            cells.insert(4, percent(row.baseline.get(values).copied()));
+        }
+    }
+    table
+}
+
+fn changes(rows: &[SuiteRow]) -> Table {
+    let measures = MEASURES.iter().filter(|measure| measure.shown == Shown::Changes);
+    let measures: Vec<&Measure> = measures.collect();
+    let heads: Vec<&str> = measures.iter().map(|measure| measure.label).collect();
+    let figure = |row: &SuiteRow, measure: &Measure| row.scores.get(measure.name).copied();
+    let any = |row: &&SuiteRow| {
+        measures.iter().any(|measure| figure(row, measure).is_some_and(|it| it.value > 0.0))
+    };
+    // Where nobody changes a test there is nothing to show.
+    let shown = rows.iter().any(|row| any(&row));
+    let rows = rows.iter().filter(|_| shown).map(|row| {
+        let cells = measures.iter().map(|measure| {
+            figure(row, measure).map_or("-".to_owned(), |Figure { value, tasks, .. }| {
+                counted(value, (value * tasks as f64).round() as u64)
+            })
+        });
+        [row.suite.clone(), row.solver.clone()].into_iter().chain(cells).collect()
+    });
+    Table::new(TableName::Changes, &["suite", "solver"], &heads, rows.collect())
+}
+
+fn correlation(rows: &[Correlation]) -> Table {
+    let coefficient = |value: Option<f64>| number(value, 2);
+    let rows = rows.iter().map(|row| {
+        vec![
+            row.solver.clone(),
+            label(&row.measure).to_owned(),
+            row.tasks.to_string(),
+            coefficient(row.pearson),
+            number(row.pearson_p, 4),
+            coefficient(row.spearman),
+            number(row.spearman_p, 4),
         ]
     });
-    Table::new(name, &["suite", "solver", "had"], &figures, rows.collect())
+    let heads = ["tasks", "Pearson", "p", "Spearman", "p"];
+    Table::new(TableName::Correlation, &["solver", "test score and"], &heads, rows.collect())
 }
 
 fn errors(rows: &[SuiteRow]) -> Table {
     let categories: BTreeSet<_> = rows.iter().flat_map(|row| row.causes.keys().copied()).collect();
+    let of_paper = PaperCategory::ALL.map(|category| category.to_string());
     let names: Vec<String> = categories.iter().map(ToString::to_string).collect();
-    let mut figures = vec!["attempts"];
-    figures.extend(names.iter().map(String::as_str));
-    figures.extend(["infrastructure", "quarantined", "unfit"]);
+    let mut heads = vec!["attempts"];
+    heads.extend(of_paper.iter().map(String::as_str));
+    heads.extend(names.iter().map(String::as_str));
+    heads.extend(["infrastructure", "quarantined", "unfit"]);
     let troubled = |row: &&SuiteRow| {
         !row.causes.is_empty() || row.infrastructure + row.quarantined + row.unfit > 0
     };
@@ -291,27 +375,31 @@ fn errors(rows: &[SuiteRow]) -> Table {
     let any = rows.iter().any(|row| troubled(&row));
     let rows = rows.iter().filter(|_| any).map(|row| {
         let mut cells = vec![row.suite.clone(), row.solver.clone(), row.attempts.to_string()];
+        let all: u64 = row.paper_causes.values().sum();
+        cells.extend(PaperCategory::ALL.iter().map(|category| {
+            let count = row.paper_causes.get(category).copied().unwrap_or(0);
+            if all == 0 { "-".to_owned() } else { counted(count as f64 / all as f64, count) }
+        }));
         let count = |category| row.causes.get(category).copied().unwrap_or(0).to_string();
         cells.extend(categories.iter().map(count));
         cells.extend([row.infrastructure, row.quarantined, row.unfit].map(|n| n.to_string()));
         cells
     });
-    Table::new(TableName::Errors, &["suite", "solver"], &figures, rows.collect())
+    Table::new(TableName::Errors, &["suite", "solver"], &heads, rows.collect())
 }
 
 fn comparison(rows: &[Comparison]) -> Table {
     let rows = rows.iter().map(|row| {
         let paired = &row.paired;
-        let rate = row.measure.is_rate();
-        let value = |value: f64| match (rate, row.measure) {
-            (true, _) => percent(Some(value)),
-            (false, Measure::Seconds) => number(Some(value), 2),
-            (false, _) => number(Some(value), 0),
+        let value = |value: f64| match Measure::named(&row.measure) {
+            Some(measure) if measure.unit.is_rate() => percent(Some(value)),
+            None if row.measure == SECONDS => number(Some(value), 2),
+            Some(_) | None => number(Some(value), 0),
         };
         vec![
             row.second.clone(),
             row.first.clone(),
-            row.measure.name().to_owned(),
+            label(&row.measure).to_owned(),
             paired.tasks.to_string(),
             value(paired.second),
             value(paired.first),
@@ -327,22 +415,31 @@ fn comparison(rows: &[Comparison]) -> Table {
     Table::new(TableName::Comparison, &words, &figures, rows.collect())
 }
 
-/// A row for the solver that all are compared with, and one for each other.
-fn ablation(rows: &[Comparison]) -> Table {
+/// A row for the solver that all are compared with, and one for each other, in the paper's measures.
+fn ablation(rows: &[Comparison], suites: &[SuiteRow]) -> Table {
     let by_solver: Vec<&[Comparison]> = rows.chunk_by(|a, b| a.second == b.second).collect();
-    let measures = [Measure::Fidelity, Measure::Existence, Measure::Execution, Measure::Test];
+    let measures: Vec<&Measure> = MEASURES
+        .iter()
+        .filter(|one| one.shown == Shown::Main && matches!(one.source, Source::Paper(_)))
+        .collect();
     let of = |rows: &[Comparison], cells: &dyn Fn(&Comparison) -> [String; 2]| {
-        let found = |measure| rows.iter().find(|row| row.measure == measure);
+        let found = |measure: &&Measure| rows.iter().find(|row| row.measure == measure.name);
         let cells = |measure| found(measure).map_or(["-".to_owned(), "-".to_owned()], cells);
-        measures.into_iter().flat_map(cells).collect::<Vec<_>>()
+        measures.iter().flat_map(cells).collect::<Vec<_>>()
     };
     let tasks = |rows: &[Comparison]| {
         rows.iter().map(|row| row.paired.tasks).max().unwrap_or(0).to_string()
+    };
+    // The row over all suites comes last.
+    let steps = |solver: &str| {
+        let row = suites.iter().rev().find(|row| row.solver == solver);
+        percent(row.and_then(|row| row.out_of_steps))
     };
     let mut made = Vec::new();
     if let Some((rows, first)) = by_solver.first().and_then(|rows| Some((*rows, rows.first()?))) {
         let mut cells = vec![first.first.clone(), tasks(rows)];
         cells.extend(of(rows, &|row| [percent(Some(row.paired.first)), "-".to_owned()]));
+        cells.push(steps(&first.first));
         made.push(cells);
     }
     for rows in by_solver {
@@ -352,11 +449,12 @@ fn ablation(rows: &[Comparison]) -> Table {
             let difference = signed(percent(Some(row.paired.difference)));
             [percent(Some(row.paired.second)), difference + star]
         }));
+        cells.push(steps(&rows[0].second));
         made.push(cells);
     }
-    let names = measures.map(Measure::name);
     let mut figures = vec!["tasks"];
-    figures.extend(names.into_iter().flat_map(|name| [name, "difference"]));
+    figures.extend(measures.iter().flat_map(|measure| [measure.label, "difference"]));
+    figures.push("max steps %");
     Table::new(TableName::Ablation, &["solver"], &figures, made)
 }
 
@@ -393,6 +491,16 @@ fn attempts(rows: &[TaskRow]) -> Vec<Vec<String>> {
 
 fn percent(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}", value * 100.0))
+}
+
+/// A share and the number that it comes from, as the paper's table 2 has them: `32.5 (13)`.
+fn counted(share: f64, count: u64) -> String {
+    format!("{} ({count})", percent(Some(share)))
+}
+
+/// The head of a measure, or the name of an effort.
+fn label(name: &str) -> &str {
+    Measure::named(name).map_or(name, |measure| measure.label)
 }
 
 /// A difference, with its sign.

@@ -41,7 +41,55 @@ pub struct Cause {
     pub evidence: String,
 }
 
+/// The four categories of the paper (Gistify, arXiv 2510.26790, section 3.3 and B.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaperCategory {
+    /// The gist imports the original codebase.
+    ImportError,
+    /// No gist was written.
+    FileCreationFailure,
+    /// The gist does not have the test function.
+    MissingTestFunction,
+    /// The run of the gist fails, or its output is not the original's.
+    PytestRuntimeError,
+}
+
+impl PaperCategory {
+    /// All of them, in the order of the paper's table 2.
+    pub const ALL: [Self; 4] = [
+        Self::ImportError,
+        Self::FileCreationFailure,
+        Self::MissingTestFunction,
+        Self::PytestRuntimeError,
+    ];
+}
+
+impl fmt::Display for PaperCategory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PaperCategory::ImportError => "Import Error",
+            PaperCategory::FileCreationFailure => "File Creation Failure",
+            PaperCategory::MissingTestFunction => "Missing Test Function",
+            PaperCategory::PytestRuntimeError => "Pytest Runtime Error",
+        })
+    }
+}
+
 impl Category {
+    /// The category of the paper that such a failure belongs to.
+    pub fn of_paper(self) -> PaperCategory {
+        match self {
+            Category::ImportError => PaperCategory::ImportError,
+            Category::FileCreation => PaperCategory::FileCreationFailure,
+            Category::MissingTest => PaperCategory::MissingTestFunction,
+            Category::RuntimeError
+            | Category::OutputMismatch
+            | Category::Timeout
+            | Category::IntegrityViolation => PaperCategory::PytestRuntimeError,
+        }
+    }
+
     /// All of them, in the order of tables.
     pub const ALL: [Self; 7] = [
         Self::ImportError,

@@ -1,5 +1,4 @@
-//! Execution fidelity (Gistify, arXiv 2510.26790, equation 1): whether a gist's run ends and does what
-//! the original's did.
+//! The comparison of a gist's run with the original's behaviour behind [`StrictFidelity`](super::StrictFidelity).
 //!
 //! Compared are the exit code, the collected ids, and for each case every phase's outcome, exception and
 //! captured streams; for commands other than pytest's the two streams. What pytest prints is no evidence.
@@ -171,13 +170,15 @@ pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
     }
 }
 
-struct Differences {
-    list: Vec<Difference>,
-    count: u64,
+/// Differences that were found, the first [`SHOWN`] of them with their texts.
+#[derive(Default)]
+pub(super) struct Differences {
+    pub(super) list: Vec<Difference>,
+    pub(super) count: u64,
 }
 
 impl Differences {
-    fn add(&mut self, case: &str, phase: &str, what: What, expected: &str, found: &str) {
+    pub(super) fn add(&mut self, case: &str, phase: &str, what: What, expected: &str, found: &str) {
         self.count += 1;
         if self.list.len() < SHOWN {
             let (expected, found) = contrast(expected, found);
@@ -310,7 +311,7 @@ fn compare_text(
     }
 }
 
-fn ending(status: Status) -> String {
+pub(super) fn ending(status: Status) -> String {
     match status {
         Status::Exited(code) => format!("exit code {code}"),
         Status::Signaled(signal) => format!("ended by signal {signal}"),

@@ -1,13 +1,45 @@
-//! Size (ours): how much shorter a gist is than what the command executed, and than the repository.
+//! Size (ours): the length of a gist as a share of the lines that the command executed.
+//!
+//! The rates alone reward keeping code that only an import executes; this one does not.
 
 use serde::{Deserialize, Serialize};
 
-use super::existence::rate;
-use crate::{
-    blocks::Outline,
-    codebase::{Extent, starts},
-    tokens,
-};
+use super::{Facts, Scorer, Shown, Source, Unit, extent::extent, vouched_existence::rate};
+use crate::codebase::Extent;
+
+/// The lines of a gist as a share of those that ran.
+pub struct LinesOfExecuted;
+
+impl Scorer for LinesOfExecuted {
+    type Evidence = Size;
+    const NAME: &'static str = "lines_of_executed";
+    const LABEL: &'static str = "% of run";
+    const DOC: &'static str =
+        "lines of the gist as a share of the lines that the command executed in the original";
+    const SOURCE: Source = Source::Ours;
+    const UNIT: Unit = Unit::Ratio;
+    const SHOWN: Shown = Shown::Main;
+
+    fn evidence(facts: &Facts<'_>) -> Option<Size> {
+        let (gist, executed, repository) =
+            (extent(facts)?, facts.executed_extent, facts.repository);
+        let physical_lines = u64::from(facts.gist?.outline.physical);
+        Some(Size {
+            gist,
+            physical_lines,
+            executed,
+            repository,
+            lines_of_executed: rate(gist.lines, executed.lines),
+            tokens_of_executed: rate(gist.tokens, executed.tokens),
+            lines_of_repository: rate(gist.lines, repository.lines),
+            tokens_of_repository: rate(gist.tokens, repository.tokens),
+        })
+    }
+
+    fn value(evidence: &Size) -> Option<f64> {
+        evidence.lines_of_executed
+    }
+}
 
 /// Sizes and shares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +48,7 @@ pub struct Size {
     pub gist: Extent,
     /// Its physical lines, blank ones and comments included.
     pub physical_lines: u64,
-    /// What the original run executed.
+    /// Lines and tokens that the original run executed.
     pub executed: Extent,
     /// The repository.
     pub repository: Extent,
@@ -28,19 +60,4 @@ pub struct Size {
     pub lines_of_repository: Option<f64>,
     /// Tokens of the gist as a share of the repository's.
     pub tokens_of_repository: Option<f64>,
-}
-
-/// Measures a gist.
-pub fn size(text: &str, gist: &Outline, executed: Extent, repository: Extent) -> Size {
-    let own = Extent { lines: starts(gist).len() as u64, tokens: tokens::count(text) };
-    Size {
-        gist: own,
-        physical_lines: u64::from(gist.physical),
-        executed,
-        repository,
-        lines_of_executed: rate(own.lines, executed.lines),
-        tokens_of_executed: rate(own.tokens, executed.tokens),
-        lines_of_repository: rate(own.lines, repository.lines),
-        tokens_of_repository: rate(own.tokens, repository.tokens),
-    }
 }

@@ -1,50 +1,67 @@
-//! Test score (Gistify, arXiv 2510.26790, section 3.4 and B.5): how much of the test function, as the
-//! writer left it, is the original's.
+//! Test score (Gistify, arXiv 2510.26790, section 3.4 and B.5): existence, as in equation 3, of the lines of the
+//! test function as the writer left it.
 //!
-//! Lines that were added and lines that were dropped both count, imports that were dropped do not: they may
-//! be adjusted.
+//! A test function that the gist does not have scores 0 (B.2). Of several test functions the mean counts.
 
 use serde::{Deserialize, Serialize};
 
-use super::existence::{Existence, of_blocks, rate, within};
-use crate::{
-    blocks::{Outline, Role},
-    codebase::Codebase,
-    source_map::SourceMap,
+use super::{
+    Facts, PaperExistence, Scorer, Shown, Source, Unit, paper_existence, vouched_existence::within,
 };
+
+/// The share of the test function's lines that are the original's.
+pub struct TestScore;
+
+impl Scorer for TestScore {
+    type Evidence = PaperTest;
+    const NAME: &'static str = "test_score";
+    const LABEL: &'static str = "test score";
+    const DOC: &'static str = "line existence of the test function, as the writer left it";
+    const SOURCE: Source = Source::Paper("3.4");
+    const UNIT: Unit = Unit::Share;
+    const SHOWN: Shown = Shown::Main;
+
+    fn evidence(facts: &Facts<'_>) -> Option<PaperTest> {
+        let gist = facts.gist?;
+        let tests: Vec<TestLines> = gist
+            .tests
+            .iter()
+            .map(|(_, block)| {
+                let own = std::slice::from_ref(block);
+                let lines =
+                    paper_existence(gist.outline, gist.codebase, |block| within(block, own));
+                let missing = !gist.outline.functions.contains(block);
+                TestLines { block: block.clone(), missing, lines }
+            })
+            .collect();
+        let shares = tests
+            .iter()
+            .map(|test| if test.missing { 0.0 } else { test.lines.rate.unwrap_or(0.0) });
+        let rate = (!tests.is_empty()).then(|| shares.sum::<f64>() / tests.len() as f64);
+        Some(PaperTest { rate, tests })
+    }
+
+    fn value(evidence: &PaperTest) -> Option<f64> {
+        evidence.rate
+    }
+}
 
 /// The score, with what it counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TestScore {
-    /// Share of lines that are the original's; nothing for a command without test functions.
+pub struct PaperTest {
+    /// The mean over test functions; nothing for a command without.
     pub rate: Option<f64>,
-    /// Blocks of the tests.
-    pub blocks: Vec<String>,
-    /// Blocks that the gist does not have.
-    pub missing: Vec<String>,
-    /// The lines of the gist's test functions.
-    pub lines: Existence,
+    /// Every test function of the command.
+    pub tests: Vec<TestLines>,
 }
 
-/// Scores the tests in these (path, block) places of the original.
-pub fn test_score(gist: &Outline, tests: &[(String, String)], codebase: &Codebase) -> TestScore {
-    let blocks: Vec<String> = tests.iter().map(|(_, block)| block.clone()).collect();
-    let missing: Vec<String> =
-        blocks.iter().filter(|block| !gist.functions.contains(block)).cloned().collect();
-    let lines = of_blocks(gist, &blocks, codebase, &SourceMap::default());
-    let imports = gist.lines.iter().filter(|line| {
-        line.role == Role::Import
-            && within(&line.block, &blocks)
-            && codebase.places(line).next().is_some()
-    });
-    let original: usize = tests
-        .iter()
-        .filter_map(|(path, block)| Some((codebase.file(path)?, std::slice::from_ref(block))))
-        .map(|(file, block)| {
-            let lines = file.outline.lines.iter();
-            lines.filter(|line| within(&line.block, block) && line.role != Role::Import).count()
-        })
-        .sum();
-    let whole = lines.lines.max((original + imports.count()) as u64);
-    TestScore { rate: rate(lines.existing, whole), blocks, missing, lines }
+/// The lines of one test function in the gist.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TestLines {
+    /// Its qualified name.
+    pub block: String,
+    /// The gist does not have it.
+    pub missing: bool,
+    /// Its lines.
+    pub lines: PaperExistence,
 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use gistify_eval::{
-    EvalError, EvaluateSpec, Evaluation, Reference, ReferenceSpec, SourceMap, Submission, Writer,
-    evaluate,
+    EvalError, EvaluateSpec, Evaluation, OriginalExecution, Reference, ReferenceSpec, SourceMap,
+    Submission, VouchedExistence, WholeTestScore, Writer, evaluate,
 };
 use tools::{
     Command, Environment, Host, Interrupt, Limits, LocalSandbox, Place, Repository, Workspace,
@@ -33,6 +33,8 @@ pub struct Bed {
     pub command: Command,
     pub environment: Environment,
     pub limits: Limits,
+    pub runs: u32,
+    pub mutants: u32,
     pub place: Place,
 }
 
@@ -135,6 +137,8 @@ impl Bed {
                 file: 64 << 20,
                 disk: 1 << 30,
             },
+            runs: 3,
+            mutants: 0,
             place: Place::BesideTest,
             directory,
         })
@@ -155,6 +159,7 @@ impl Bed {
                 environment: &self.environment,
                 command: &self.command,
                 limits: self.limits,
+                runs: self.runs,
                 variables: &variables,
                 workspace: &workspace,
                 cache: Some(references()),
@@ -165,6 +170,7 @@ impl Bed {
             source_map: map,
             writer: Writer::default(),
             effort: None,
+            mutants: self.mutants,
             codebases: None,
         })
     }
@@ -178,6 +184,7 @@ impl Bed {
             environment: &self.environment,
             command: &self.command,
             limits: self.limits,
+            runs: self.runs,
             variables: &BTreeMap::new(),
             workspace: &workspace,
             cache: Some(references()),
@@ -204,16 +211,15 @@ pub fn most(all: usize) -> usize {
 
 /// The scores of an evaluation on one line, as the tables of expectations write them.
 pub fn told(evaluation: &Evaluation) -> String {
-    let fidelity = evaluation.fidelity.as_ref().map_or("-".to_owned(), |f| f.score.to_string());
-    let existence = evaluation
-        .existence
-        .as_ref()
+    let scores = &evaluation.scores;
+    let fidelity = evaluation.strict().map_or("-".to_owned(), |f| f.score.to_string());
+    let existence = scores
+        .evidence::<VouchedExistence>()
         .map_or("-".to_owned(), |e| format!("{}/{}", e.existing, e.lines));
-    let execution = evaluation
-        .execution
-        .as_ref()
+    let execution = scores
+        .evidence::<OriginalExecution>()
         .map_or("-".to_owned(), |e| format!("{}/{}", e.executed, e.executable));
-    let test = evaluation.test.as_ref().and_then(|test| test.rate);
+    let test = scores.value::<WholeTestScore>();
     let test = test.map_or("-".to_owned(), |rate| format!("{:.0}", rate * 100.0));
     let cause =
         evaluation.cause.as_ref().map_or("-".to_owned(), |cause| cause.category.to_string());

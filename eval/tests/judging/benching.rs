@@ -8,8 +8,9 @@ use std::{
 };
 
 use gistify_eval::{
-    Attempt, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation, Retry, Row, Solver,
-    Standing, Supplied, Supply, Task, TaskContext, Writer, bench, remaining, summarize,
+    Attempt, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation, Retry, Row, Scorer,
+    Solver, Standing, StrictFidelity, Supplied, Supply, Task, TaskContext, Writer, bench,
+    remaining, summarize,
 };
 use tools::{Interrupt, LocalSandbox, Place};
 
@@ -126,6 +127,8 @@ impl<'a> Asked<'a> {
             supply: &Local(bed),
             sandbox: &LocalSandbox::default(),
             limits: bed.limits,
+            reference_runs: 3,
+            mutants: 0,
             variables: &BTreeMap::new(),
             place: Place::BesideTest,
             workers: 2,
@@ -169,7 +172,7 @@ fn every_task_has_its_result_on_disk() {
             Standing::Scored => format!(
                 "{}: {} {}",
                 row.task,
-                row.fidelity.unwrap(),
+                row.value::<StrictFidelity>().unwrap(),
                 row.what().unwrap_or_else(|| "-".to_owned())
             ),
             standing => format!("{}: {}: {}", row.task, standing.name(), row.evidence),
@@ -196,7 +199,7 @@ fn every_task_has_its_result_on_disk() {
     let summary = summarize(&found, &[]);
     let row = &summary.suites[0];
     assert_eq!((row.tasks, row.scored, row.infrastructure), (7, 5, 2));
-    assert_eq!(row.fidelity, Some(0.6));
+    assert_eq!(row.scores[StrictFidelity::NAME].value, 0.6);
     assert_eq!(summary.failures.len(), 4);
     let unexpected: Vec<&str> = summary.unexpected.iter().map(|row| row.task.as_str()).collect();
     assert_eq!(unexpected, ["surprising"]);
@@ -265,9 +268,9 @@ fn solvers_share_what_the_original_does() {
     let told: Vec<_> = summary
         .suites
         .iter()
-        .map(|row| (row.solver.as_str(), row.attempts, row.fidelity))
+        .map(|row| (row.solver.as_str(), row.attempts, row.scores[StrictFidelity::NAME].value))
         .collect();
-    assert_eq!(told, [("scripted", 4, Some(0.5)), ("other one", 4, Some(0.5))]);
+    assert_eq!(told, [("scripted", 4, 0.5), ("other one", 4, 0.5)]);
     assert_eq!(summary.comparisons[0].paired.difference, 0.0);
 }
 
@@ -282,7 +285,7 @@ fn a_task_that_cannot_tell_the_original_from_nothing_is_unfit() {
     assert_eq!(told, [(Standing::Scored, ""), (Standing::Unfit, "an empty gist is accepted")]);
     let summary = summarize(&rows, &[]);
     assert_eq!((summary.suites[0].scored, summary.suites[0].unfit), (1, 1));
-    assert_eq!(summary.suites[0].fidelity, Some(1.0));
+    assert_eq!(summary.suites[0].scores[StrictFidelity::NAME].value, 1.0);
     // Nobody was asked to attempt it.
     assert!(!directory.path().join(&rows[1].place).join("trajectory.jsonl").exists());
 }
@@ -300,7 +303,7 @@ fn an_interrupt_leaves_no_half_results_and_a_drain_whole_ones() {
     let (found, finished) = asked.run(&bed, &tasks);
     // Two workers: what the other one had begun is ended, and nothing more is begun.
     assert!((1..=2).contains(&finished), "{finished} results");
-    assert!(found.iter().all(|row| row.fidelity == Some(1.0)));
+    assert!(found.iter().all(|row| row.is_faithful()));
     let (found, _) = Asked::of(directory.path()).run(&bed, &tasks);
     assert_eq!(found.len(), tasks.len());
 }

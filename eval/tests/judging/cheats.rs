@@ -6,7 +6,7 @@ mod disguises;
 mod runs;
 mod ways;
 
-use gistify_eval::{Evaluation, Rule};
+use gistify_eval::{Evaluation, OriginalExecution, Rule};
 
 use super::{
     bed::{Bed, Original, due, edited},
@@ -35,18 +35,18 @@ const END: &str = "    assert helper(total(cart)) == expected\n";
 
 fn check(bed: &Bed, (what, edits, fate): &Row) -> Option<String> {
     let evaluation = bed.verdict(&edited(GIST, edits));
-    let fails = evaluation.fidelity.as_ref().is_some_and(|fidelity| fidelity.score == 0);
+    let fails = evaluation.strict().is_some_and(|fidelity| fidelity.score == 0);
     let broken = |rule| evaluation.integrity.violations.iter().any(|found| found.rule == rule);
     let told = evaluation.integrity.violations.iter().all(|found| !found.evidence.is_empty());
     let fine = told
         && fails
-        && evaluation.execution.is_none()
+        && evaluation.scores.value::<OriginalExecution>().is_none()
         && match fate {
             Fails => evaluation.cause.is_some(),
             Breaks(rule) => broken(*rule),
             Found => !evaluation.integrity.violations.is_empty(),
         };
-    (!fine).then(|| format!("{what}: {:?} {:?}", evaluation.fidelity, evaluation.integrity))
+    (!fine).then(|| format!("{what}: {:?} {:?}", evaluation.strict(), evaluation.integrity))
 }
 
 fn check_all(rows: &[Row]) {
@@ -56,7 +56,7 @@ fn check_all(rows: &[Row]) {
 }
 
 pub fn is_success(evaluation: &Evaluation) -> bool {
-    evaluation.fidelity.as_ref().is_some_and(|fidelity| fidelity.score == 1)
+    evaluation.is_faithful()
 }
 
 #[test]

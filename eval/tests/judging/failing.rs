@@ -1,6 +1,6 @@
 //! Commands that fail, commands other than pytest's, and originals bundled whole.
 
-use gistify_eval::{Category, SourceMap, Submission};
+use gistify_eval::{Category, OriginalExecution, SourceMap, Submission, VouchedExistence};
 
 use super::bed::{Bed, Original, due, edited, told};
 
@@ -178,7 +178,7 @@ fn the_whole_original_bundled_is_faithful_and_idle() {
     let evaluation = bed.verdict(&bundle);
     // 80 definitions and 5 lines of one body, 2 of the test; all 480 + 2 lines can be executed.
     assert_eq!(told(&evaluation), "fidelity 1, existence 482/482, execution 87/482, test 100, -");
-    assert!(evaluation.execution.unwrap().rate.unwrap() < 0.3);
+    assert!(evaluation.scores.value::<OriginalExecution>().unwrap() < 0.3);
 }
 
 #[test]
@@ -222,6 +222,6 @@ fn a_source_map_tells_glue_from_invention() {
     let map = SourceMap { lines };
     let evaluation = bed.judge(Submission::Written(text.to_owned()), Some(&map)).unwrap();
     assert_eq!(told(&evaluation), "fidelity 1, existence 4/5, execution 4/5, test -, -");
-    let existence = evaluation.existence.unwrap();
+    let existence = evaluation.scores.evidence::<VouchedExistence>().unwrap();
     assert_eq!((existence.glue, existence.rate_without_glue), (1, Some(1.0)));
 }

@@ -17,5 +17,6 @@ mod namesakes;
 mod reached;
 mod references;
 mod refusals;
+mod sensitive;
 mod shop;
 mod table;

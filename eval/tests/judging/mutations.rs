@@ -3,6 +3,8 @@
 
 use std::{fs, path::Path, process::Command as Process, time::Duration};
 
+use gistify_eval::WholeTestScore;
+
 use super::{
     bed::{Bed, Original, most},
     shop::{GIST, SHOP},
@@ -105,7 +107,7 @@ fn is_time(word: &str) -> bool {
 fn check(original: &Original<'_>, gist: &str, test: &str) {
     let Some(mut bed) = Bed::new(original) else { return };
     bed.limits.wall = Duration::from_secs(20);
-    assert_eq!(bed.verdict(gist).fidelity.map(|fidelity| fidelity.score), Some(1));
+    assert_eq!(bed.verdict(gist).strict().map(|fidelity| fidelity.score), Some(1));
     let honest = plain_run(&bed, gist, test);
     let mut kept = 0;
     let mut seen = std::collections::BTreeSet::new();
@@ -120,9 +122,9 @@ fn check(original: &Original<'_>, gist: &str, test: &str) {
         }
         kept += 1;
         let evaluation = bed.verdict(&mutant);
-        let faithful = evaluation.fidelity.as_ref().is_some_and(|fidelity| fidelity.score == 1);
+        let faithful = evaluation.is_faithful();
         // A changed test is exchanged for the original's; the test score tells of it.
-        let same_test = evaluation.test.as_ref().is_some_and(|test| test.rate == Some(1.0));
+        let same_test = evaluation.scores.value::<WholeTestScore>() == Some(1.0);
         if faithful && same_test {
             missed.push(format!("{mutant}\n{:?}", plain_run(&bed, &mutant, test)));
         }

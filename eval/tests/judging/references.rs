@@ -51,7 +51,7 @@ fn a_task_without_a_stable_case_is_quarantined() {
     let why = "<internal>::test_a: its outcome varies between runs".to_owned();
     assert_eq!(evaluation.quarantine, Some(Quarantine::Unstable(why)));
     // Unscored is not zero.
-    assert_eq!((evaluation.fidelity, evaluation.existence), (None, None));
+    assert_eq!(evaluation.scores, Default::default());
 }
 
 #[test]
@@ -74,8 +74,7 @@ fn a_second_scoring_runs_no_reference() {
     let first = bed.verdict(GIST);
     let second = bed.verdict(GIST);
     assert!(second.reference.cached);
-    assert_eq!(first.fidelity, second.fidelity);
-    assert_eq!(first.execution, second.execution);
+    assert_eq!(first.scores, second.scores);
     assert!(bed.verdict("").reference.cached);
 }
 
@@ -85,4 +84,16 @@ fn a_gist_may_stand_at_the_root() {
     bed.place = Place::Root;
     let evaluation = bed.verdict(GIST);
     assert_eq!(told(&evaluation), "fidelity 1, existence 33/33, execution 27/29, test 100, -");
+}
+
+#[test]
+fn the_original_runs_as_often_as_is_asked_for() {
+    let test = "from pkg import VALUE\n\n\ndef test_a():\n    assert VALUE == 1\n";
+    let files = [("pkg.py", "VALUE = 1\n"), ("test_pkg.py", test)];
+    let original = Original { files: &files, command: "pytest test_pkg.py" };
+    for runs in [1, 5] {
+        let Some(mut bed) = Bed::new(&original) else { return };
+        bed.runs = runs;
+        assert_eq!(bed.reference().runs, runs);
+    }
 }

@@ -80,7 +80,7 @@ fn nothing_of_the_original_is_changed() {
         return;
     };
     let gist = "import pathlib\n\n\ndef f():\n    return 1\n\n\ndef test_f():\n    pathlib.Path(__file__).with_name('left.txt').write_text('x')\n    assert f() == 1\n";
-    assert_eq!(bed.verdict(gist).fidelity.unwrap().score, 1);
+    assert_eq!(bed.verdict(gist).strict().unwrap().score, 1);
     let mut left: Vec<String> = fs::read_dir(&bed.repository.root)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())

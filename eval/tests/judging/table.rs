@@ -1,5 +1,7 @@
 //! Gists whose scores were counted by hand: what an honest writer, a careless one and a cheat get.
 
+use gistify_eval::{OriginalExecution, VouchedExistence};
+
 use super::{
     bed::{Bed, Original, due, edited, told},
     shop::{GIST, SHOP},
@@ -22,8 +24,8 @@ fn check(bed: &Bed, base: &str, case: &Case) -> Option<String> {
             case.expected,
             evaluation.cause,
             evaluation.integrity,
-            evaluation.existence.map(|existence| existence.missing),
-            evaluation.execution.map(|execution| execution.idle),
+            evaluation.scores.evidence::<VouchedExistence>().map(|existence| existence.missing),
+            evaluation.scores.evidence::<OriginalExecution>().map(|execution| execution.idle),
             edited(base, case.edits),
         )
     })

@@ -79,13 +79,13 @@ class Maker:
 
 def understood(result: dict[str, Any]) -> Gist:
     """Reads what the program prints."""
-    scores = result["scores"]
-    size = scores["size"]
-    fidelity = scores.get("fidelity")
+    scores = result["scores"]["scores"]
+    size = scores["lines_of_executed"]["evidence"]
+    fidelity = scores.get("execution_fidelity_strict")
     if fidelity is None:
         verdict = "not scored"
     else:
-        verdict = "faithful" if fidelity["score"] == 1 else "not faithful"
+        verdict = "faithful" if fidelity["value"] == 1 else "not faithful"
     return Gist(size["gist"]["lines"], size["repository"]["lines"], verdict)
 
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::eval::{Evaluation, Finding, Row, Standing};
+use ::eval::{Evaluation, Finding, LinesOfExecuted, MEASURES, Row, Standing};
 
 use crate::cli::verdict;
 
@@ -68,7 +68,7 @@ impl Checked {
         let file = gist.to_string_lossy().into_owned();
         let (head, rest) = verdict::headline(evaluation);
         let headline = format!("{head}: {rest}");
-        let judged = match &evaluation.fidelity {
+        let judged = match evaluation.strict() {
             _ if evaluation.quarantine.is_some() => Verdict::Skipped,
             Some(fidelity) if fidelity.score == 1 => Verdict::Passed,
             Some(_) => Verdict::Failed,
@@ -84,9 +84,8 @@ impl Checked {
                 line: None,
             });
         }
-        let fidelity = evaluation.fidelity.iter();
-        let differences = fidelity.flat_map(|fidelity| &fidelity.differences);
-        problems.extend(differences.map(|difference| Problem {
+        let differences = evaluation.strict().map(|fidelity| fidelity.differences);
+        problems.extend(differences.iter().flatten().map(|difference| Problem {
             rule: "difference",
             level: ProblemLevel::Error,
             message: verdict::difference(difference),
@@ -105,16 +104,11 @@ impl Checked {
         };
         problems.extend(found(&evaluation.integrity.violations, "violation", ProblemLevel::Error));
         problems.extend(found(&evaluation.integrity.notes, "note", ProblemLevel::Note));
-        let percent = |rate: f64| format!("{:.1}%", rate * 100.0);
-        let existence = evaluation.existence.as_ref().and_then(|existence| existence.rate);
-        let execution = evaluation.execution.as_ref().and_then(|execution| execution.rate);
-        let test = evaluation.test.as_ref().and_then(|test| test.rate);
-        let rates = [("existence", existence), ("execution", execution), ("test score", test)];
-        let mut measures: Vec<_> =
-            rates.into_iter().filter_map(|(name, rate)| Some((name, percent(rate?)))).collect();
-        if let Some(size) = &evaluation.size {
-            measures.push(("lines", size.gist.lines.to_string()));
-            measures.push(("tokens", size.gist.tokens.to_string()));
+        let scores = evaluation.scores.iter();
+        let mut measures: Vec<_> = scores
+            .filter_map(|(measure, score)| Some((measure.label, measure.shown(score.value?))))
+            .collect();
+        if let Some(size) = evaluation.scores.evidence::<LinesOfExecuted>() {
             measures.push(("lines in the repository", size.repository.lines.to_string()));
         }
         Checked {
@@ -132,7 +126,7 @@ impl Checked {
     /// An attempt of a bench, whose files lie below `directory`.
     pub fn of_attempt(row: &Row, directory: &Path) -> Checked {
         let judged = match row.standing {
-            Standing::Scored if row.fidelity == Some(1.0) => Verdict::Passed,
+            Standing::Scored if row.is_faithful() => Verdict::Passed,
             Standing::Scored => Verdict::Failed,
             Standing::Quarantined | Standing::Unfit => Verdict::Skipped,
             Standing::Infrastructure => Verdict::Broken,
@@ -161,14 +155,10 @@ impl Checked {
             file: gist.to_string_lossy().into_owned(),
             line: None,
         });
-        let percent = |rate: f64| format!("{:.1}%", rate * 100.0);
-        let number = |number: f64| format!("{number:.0}");
-        let measures = [
-            ("existence", row.existence.map(percent)),
-            ("execution", row.execution.map(percent)),
-            ("lines", row.lines.map(number)),
-            ("tokens", row.tokens.map(number)),
-        ];
+        let measures = MEASURES.iter().filter_map(|measure| {
+            let value = row.scores.get(measure.name)?;
+            Some((measure.label, measure.shown(*value)))
+        });
         Checked {
             name: match row.repetition {
                 1 => row.task.clone(),
@@ -178,10 +168,7 @@ impl Checked {
             verdict: judged,
             headline,
             problems: problems.into_iter().collect(),
-            measures: measures
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, value?)))
-                .collect(),
+            measures: measures.collect(),
             seconds: row.seconds,
         }
     }

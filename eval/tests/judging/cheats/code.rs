@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use gistify_eval::Rule;
+use gistify_eval::{LineExecution, OriginalExecution, Rule};
 
 use super::{
     END,
@@ -213,7 +213,7 @@ fn e13_calls_of_dead_functions() {
             GIST,
             &[(TOP, imports), ("\n\nTABLE", dead), (END, &format!("{END}{call}"))],
         ));
-        evaluation.execution.unwrap().executed
+        evaluation.scores.evidence::<OriginalExecution>().unwrap().executed
     };
     let call = "\n\ntry:\n    as_json(Cart([1]))\nexcept TypeError:\n    pass\n";
     assert_eq!(with(call), with(""));
@@ -275,8 +275,9 @@ fn e14_objects_that_equal_everything() {
 #[test]
 fn e15_line_stuffing() {
     let Some(bed) = Bed::new(&SHOP) else { return };
-    let executed =
-        |edits: &[(&str, &str)]| bed.verdict(&edited(GIST, edits)).execution.unwrap().rate.unwrap();
+    let executed = |edits: &[(&str, &str)]| {
+        bed.verdict(&edited(GIST, edits)).scores.value::<OriginalExecution>().unwrap()
+    };
     let honest = executed(&[]);
     for stuffing in ["if 0:\n    x = 1\n", "'a text'\n", "x = 1\n", "for x in []:\n    print(x)\n"]
     {
@@ -285,6 +286,33 @@ fn e15_line_stuffing() {
             "{stuffing}"
         );
     }
+}
+
+#[test]
+fn e20_packed_lines() {
+    let Some(bed) = Bed::new(&SHOP) else { return };
+    // Three statements that never run, and a fourth line for their condition.
+    let spread = "if not RATES:\n    x = 1\n    y = 2\n    z = 3\n\n\n";
+    let packed = "if not RATES: x = 1; y = 2; z = 3\n\n\n";
+    let walruses = "if not RATES:\n    [(x := 1), (y := 2)]\n\n\n";
+    let rates = |stuffing: &str| {
+        let place = "def test_total(";
+        let at = GIST.find("@pytest.mark.parametrize").unwrap_or_else(|| GIST.find(place).unwrap());
+        let gist = format!("{}{stuffing}{}", &GIST[..at], &GIST[at..]);
+        let scores = bed.verdict(&gist).scores;
+        let ours = scores.evidence::<OriginalExecution>().unwrap();
+        let paper = scores.evidence::<LineExecution>().unwrap();
+        ((ours.executed, ours.executable), (paper.executed, paper.executable))
+    };
+    let (honest, lines) = rates("");
+    let (ours, paper) = rates(spread);
+    assert_eq!(ours, (honest.0, honest.1 + 4));
+    assert_eq!(paper, (lines.0 + 1, lines.1 + 4));
+    let (ours, paper) = rates(packed);
+    assert_eq!(ours, (honest.0, honest.1 + 4), "packing gains nothing");
+    assert_eq!(paper, (lines.0 + 1, lines.1 + 1), "the paper counts lines");
+    let (ours, _) = rates(walruses);
+    assert_eq!(ours, (honest.0, honest.1 + 4), "each assignment counts");
 }
 
 #[test]

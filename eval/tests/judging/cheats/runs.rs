@@ -362,7 +362,7 @@ fn what_a_case_meets_when_it_runs() {
         let Some(bed) = Bed::new(&original) else { return };
         let honest = bed.verdict(&format!("{LIBRARY}{part}"));
         if !is_success(&honest) {
-            wrong.push(format!("{test}: {:?} {:?}", honest.fidelity, honest.integrity));
+            wrong.push(format!("{test}: {:?} {:?}", honest.strict(), honest.integrity));
         }
         for (what, _, before, behind, evidence) in ROWS.iter().filter(|row| row.1 == test) {
             let evaluation = bed.verdict(&format!("{before}{part}{behind}"));
@@ -370,7 +370,7 @@ fn what_a_case_meets_when_it_runs() {
             if is_success(&evaluation)
                 || !found.iter().any(|found| found.evidence.contains(evidence))
             {
-                wrong.push(format!("{what}: {:?} {found:?}", evaluation.fidelity));
+                wrong.push(format!("{what}: {:?} {found:?}", evaluation.strict()));
             }
         }
     }

@@ -321,7 +321,7 @@ fn check_copies(original: &Original<'_>, test: &str, honest: &str, rows: &[(&str
     let Some(bed) = Bed::new(original) else { return };
     let judged = |lines: &str| bed.verdict(&format!("{lines}{test}"));
     let evaluation = judged(honest);
-    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.fidelity, evaluation.integrity);
+    assert!(is_success(&evaluation), "{:?} {:?}", evaluation.strict(), evaluation.integrity);
     for (lines, rule) in rows {
         let evaluation = judged(lines);
         let found = &evaluation.integrity.violations;

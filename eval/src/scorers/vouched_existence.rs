@@ -1,18 +1,49 @@
-//! Line existence rate (Gistify, arXiv 2510.26790, equation 3 and A.1): how much of a gist stands in the
-//! block of the same name in the original.
+//! Existence by multiset (ours): each line of the original vouches for one line of the gist.
 //!
-//! Each line of the original can vouch for one line of the gist, over all files that have a block of that
-//! name: repeating a line gains nothing.
+//! It counts over all files that have a block of the line's name, so repeating a line gains nothing.
+//! Docstrings are no lines.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::{Facts, Scorer, Shown, Source, Unit};
 use crate::{
     blocks::{Line, Outline},
     codebase::Codebase,
     key::Key,
     source_map::SourceMap,
 };
+
+/// The share of lines that a line of the original vouches for.
+pub struct VouchedExistence;
+
+impl Scorer for VouchedExistence {
+    type Evidence = Existence;
+    const NAME: &'static str = "vouched_existence_rate";
+    const LABEL: &'static str = "existence by multiset";
+    const DOC: &'static str = "line existence where each line of the original vouches for one line of the gist, and \
+        docstrings are no lines";
+    const SOURCE: Source = Source::Ours;
+    const UNIT: Unit = Unit::Share;
+    const SHOWN: Shown = Shown::Ours;
+
+    fn evidence(facts: &Facts<'_>) -> Option<Existence> {
+        let gist = facts.gist?;
+        Some(existence(gist.outline, gist.codebase, gist.map))
+    }
+
+    fn value(evidence: &Existence) -> Option<f64> {
+        evidence.rate
+    }
+
+    fn remark(evidence: &Existence) -> String {
+        match evidence.glue {
+            0 if evidence.rate == Some(1.0) => "no glue".to_owned(),
+            0 => "no line of it marked as glue".to_owned(),
+            lines => format!("{lines} lines of glue"),
+        }
+    }
+}
 
 /// The rate, with what it counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,22 +1,59 @@
-//! Line execution rate (Gistify, arXiv 2510.26790, equation 2 and A.1): how much of a gist the command
-//! executes.
+//! Execution of statements that the original executed, too (ours).
 //!
-//! A line is a physical line on which a statement or a header starts. One that the original run did not
-//! execute earns nothing, however the gist reaches it; so calling dead code, or adding code, gains nothing.
-//! Whether the gist is faithful, without which this rate means nothing, is for the caller to know.
+//! It counts statements, and each assignment by `:=` as one more, so that no packing of statements on one
+//! line gains anything:
+//!
+//! ```text
+//! if rare: a(); b(); c()      # four statements, also where one line holds them
+//! [(x := a()), (y := b())]    # three
+//! ```
+//!
+//! A statement that the original run did not execute earns nothing, however the gist reaches it; so calling
+//! dead code, or adding code, gains nothing.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::existence::{rate, within};
+use super::{
+    Facts, Scorer, Shown, Source, Unit,
+    vouched_existence::{rate, within},
+};
 use crate::{
     blocks::{Class, Line, Outline, Role},
     codebase::{CodeFile, Codebase, Place, starts},
     key::Key,
     source_map::SourceMap,
 };
+
+/// The share of statements that both the gist and the original execute.
+pub struct OriginalExecution;
+
+impl Scorer for OriginalExecution {
+    type Evidence = ExecutionRate;
+    const NAME: &'static str = "original_execution_rate";
+    const LABEL: &'static str = "execution of the original";
+    const DOC: &'static str = "share of a faithful gist's statements that its run executed and the original's run, \
+        too; glue earns nothing, bodies of skipped tests do not count, `;` and `:=` pack nothing";
+    const SOURCE: Source = Source::Ours;
+    const UNIT: Unit = Unit::Share;
+    const SHOWN: Shown = Shown::Ours;
+
+    fn evidence(facts: &Facts<'_>) -> Option<ExecutionRate> {
+        let gist = facts.gist.filter(|_| facts.strict.score == 1)?;
+        let parts = (gist.codebase, facts.executed, gist.map);
+        Some(execution(gist.outline, gist.hits?, parts, gist.skipped))
+    }
+
+    fn value(evidence: &ExecutionRate) -> Option<f64> {
+        evidence.rate
+    }
+
+    fn remark(evidence: &ExecutionRate) -> String {
+        format!("{} of {} statements", evidence.executed, evidence.executable)
+    }
+}
 
 /// Executed lines of the original, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,13 +62,13 @@ pub struct Executed(BTreeMap<String, Vec<u32>>);
 /// The rate, with what it counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecutionRate {
-    /// Lines that were executed and earn it.
+    /// Statements that were executed and earn it.
     pub executed: u64,
-    /// Executable lines.
+    /// Executable statements.
     pub executable: u64,
     /// `executed / executable`; nothing for no lines.
     pub rate: Option<f64>,
-    /// Every executable line that earns nothing.
+    /// Every executable statement that earns nothing, by its line.
     pub idle: Vec<IdleLine>,
 }
 
@@ -81,6 +118,16 @@ impl Executed {
         }))
     }
 
+    /// The lines that a trace saw from the first test on.
+    pub fn of_tests(trace: &graph::Trace) -> Self {
+        Self::new(trace.files.iter().map(|file| (file.path.clone(), file.test_lines.clone())))
+    }
+
+    /// Returns true if a line of a file was executed.
+    pub fn has(&self, path: &str, line: &Line) -> bool {
+        hit(self.lines(path), line.reach)
+    }
+
     /// Executed lines of a file, sorted.
     pub fn lines(&self, path: &str) -> &[u32] {
         self.0.get(path).map_or(&[], Vec::as_slice)
@@ -94,6 +141,17 @@ impl Executed {
     /// Paths with executed lines, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
+    }
+
+    /// For each line of a gist if it was executed, from a trace of `text`, which has the gist's lines in the same
+    /// order in other places, and may have more behind them.
+    pub fn hits(&self, gist: &Outline, text: &str, path: &str) -> Vec<bool> {
+        let traced = Outline::of(text);
+        let hits = self.lines(path);
+        let mut executed: Vec<bool> =
+            traced.lines.iter().map(|line| hit(hits, line.reach)).collect();
+        executed.resize(gist.lines.len(), false);
+        executed
     }
 
     /// Lines of code of a file that were executed: (first, last) of each, sorted.
@@ -110,41 +168,43 @@ impl Executed {
     }
 }
 
-/// Scores a gist. `hits` are its executed physical lines, sorted; `skipped` names the functions of tests
-/// that were skipped or expected to fail, whose own bodies do not count.
+/// Scores a gist. `hits` are its executed lines, by index; `skipped` names the functions of tests that were
+/// skipped or expected to fail, whose own bodies do not count.
 pub fn execution(
     gist: &Outline,
-    hits: &[u32],
-    codebase: &Codebase,
-    executed: &Executed,
-    map: &SourceMap,
+    hits: &[bool],
+    (codebase, executed, map): (&Codebase, &Executed, &SourceMap),
     skipped: &[String],
 ) -> ExecutionRate {
     let mut score = ExecutionRate::default();
     let mut earned = Earned { codebase, executed, map, used: FxHashMap::default() };
-    for (first, at) in starts(gist) {
-        let lines = at.iter().map(|&index| &gist.lines[index]);
-        let counted: Vec<&Line> = lines
-            .filter(|line| {
-                line.class == Class::Executable
-                    && (line.role == Role::Definition || !within(&line.block, skipped))
-            })
-            .collect();
-        let Some(shown) = counted.first() else { continue };
-        score.executable += 1;
-        // One physical line is one line, whatever stands on it: it earns if anything on it does.
-        let ran: Vec<&&Line> = counted.iter().filter(|line| hit(hits, line.reach)).collect();
+    let mut lines = gist.lines.iter().zip(hits).peekable();
+    while let Some((first, _)) = lines.peek() {
+        let range = first.range;
+        // All names of one import are one statement.
+        let mut own: Vec<(&Line, bool)> = Vec::new();
+        while let Some((line, hit)) = lines.next_if(|(line, _)| line.range == range) {
+            own.push((line, *hit));
+        }
+        own.retain(|(line, _)| {
+            line.class == Class::Executable
+                && (line.role == Role::Definition || !within(&line.block, skipped))
+        });
+        let Some(shown) = own.first().map(|(line, _)| *line) else { continue };
+        let statements = 1 + u64::from(shown.assignments);
+        score.executable += statements;
+        let ran: Vec<&Line> = own.iter().filter(|(_, hit)| *hit).map(|(line, _)| *line).collect();
         let verdicts: Vec<Option<Idle>> = ran.iter().map(|line| earned.verdict(line)).collect();
         let reason = if ran.is_empty() {
             Idle::NotExecuted
         } else if verdicts.contains(&None) {
-            score.executed += 1;
+            score.executed += statements;
             continue;
         } else {
             verdicts[0].unwrap_or(Idle::NotInOriginal)
         };
         let (block, text) = (shown.block.clone(), shown.text.clone());
-        score.idle.push(IdleLine { line: first, block, text, reason });
+        score.idle.push(IdleLine { line: shown.first, block, text, reason });
     }
     score.rate = rate(score.executed, score.executable);
     score
@@ -228,7 +288,7 @@ fn alike(left: &str, right: &str) -> bool {
     count > 0 && shared * 2 >= longer
 }
 
-/// Whether any executed line lies in a span.
+/// Returns true if any executed line lies in a span.
 fn hit(hits: &[u32], (first, last): (u32, u32)) -> bool {
     let at = hits.partition_point(|&line| line < first);
     hits.get(at).is_some_and(|&line| line <= last)
