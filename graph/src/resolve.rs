@@ -145,6 +145,12 @@ impl<'a> Resolver<'a> {
         self.modules
     }
 
+    /// What a global of a module held at the end of the run, where that is known.
+    pub(crate) fn value(&self, module: ModuleId, name: &str) -> Option<&'a Value> {
+        let held = self.snapshots?.modules.get(&self.modules.get(module).name)?;
+        held.names.get(name)
+    }
+
     /// The bindings of a name in a module, in source order; empty for a name that only a function's
     /// `global` declares.
     pub fn bindings(&self, module: ModuleId, name: &str) -> Option<&[Binding]> {

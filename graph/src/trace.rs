@@ -47,6 +47,12 @@ pub struct Trace {
     /// which costs below 3.12 several times what a plain call does; never set from 3.12 on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
+    /// Where such an exception was raised, as far inside as the repository goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<Place>,
+    /// A file of the repository that could not be compiled, with the line that says why: that ended the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<Place>,
     /// What a console script of the repository calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<Entry>,
@@ -94,6 +100,9 @@ pub struct FileTrace {
     /// Lines at which an exception that ended a case was raised, or which it passed; sorted.
     #[serde(default)]
     pub raised: Vec<u32>,
+    /// Lines that an exception passed which ended the command, its start or its collection; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<u32>,
 }
 
 /// When something ran.

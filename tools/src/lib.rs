@@ -44,7 +44,8 @@ pub use environment::{
     Environment, EnvironmentError, ProvisionRequest, default_interpreter, find_interpreters,
 };
 pub use execute::{
-    CaseReport, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute, usable,
+    CaseReport, Ended, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute,
+    usable,
 };
 pub use host::Host;
 pub use lock::Lock;

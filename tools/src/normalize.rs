@@ -1,8 +1,9 @@
 //! The one place where what may differ between two faithful runs is made equal.
 //!
 //! Rules, in order: directories of the run, temporary names, addresses, durations, positions in internal
-//! files, names of internal modules, node ids. A gist is one module where the original has many, so what
-//! names a module or a line of it cannot be equal; everything else has to be. Nothing here decides whether
+//! files, imports of one from another, names of internal modules (`__main__` is one), node ids. A gist is one
+//! module where the original has many, so what names a module or a line of it cannot be equal; everything else
+//! has to be. Nothing here decides whether
 //! two runs agree.
 
 use std::{
@@ -54,6 +55,33 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", li
 /// A frame of an internal file and the line of code that a traceback shows of it.
 static SHOWN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(File "<internal>", line <n>[^\n]*\n {4,})(\S[^\n]*)"#));
+/// The frame of an import that goes on in another internal file, with what a traceback shows of it.
+static IMPORTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"(?m)^  File "<internal>", line <n>, in <module>\n"#,
+        r"    (?:lazy )?(?:from|import) [^\n]*\n(?:    [^\n]*\n)*",
+    ))
+});
+/// A traceback that begins with text that cannot be compiled: no frame is in it.
+static COMPILING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?m)^Traceback \(most recent call last\):\n",
+        r#"(  File "<internal>", line <n>\n)"#,
+    ))
+});
+/// The file and the line at the end of the message of a `SyntaxError`.
+static COMPILED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\(([^()\n]+\.py), line \d+\)"));
+/// An import of a name that an internal module does not have, or not yet, with that module's file.
+static LACKING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(cannot import name '[^'\n]*' from )(?:partially initialized module )?'<internal>[\w.]*'",
+        r"(?: \(most likely due to a circular import\))?(?: \([^()\n]*\))?",
+    ))
+});
+/// The line that names an exception of an internal module behind its traceback.
+static ENDING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^((?: {4}|  File |  \[Previous |Traceback )[^\n]*\n)<internal>\.")
+});
 static POSITION: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py):\d+"));
 /// Frames of `python -m`, which a gist run by its path does not have.
 static LAUNCHER: LazyLock<Regex> = LazyLock::new(|| {
@@ -62,6 +90,8 @@ static LAUNCHER: LazyLock<Regex> = LazyLock::new(|| {
         r"_run_(?:module_as_main|code)\n(?:    [^\n]*\n)*",
     ))
 });
+/// The file of a node id.
+static NODE: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py)::"));
 static WORD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"));
 
@@ -181,6 +211,15 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
+        let text = IMPORTING.replace_all(&text, "");
+        let text = COMPILING.replace_all(&text, "$1");
+        let text = COMPILED.replace_all(&text, |found: &Captures<'_>| {
+            if self.is_internal_file(&found[1]) {
+                format!("({INTERNAL}, line <n>)")
+            } else {
+                found[0].to_owned()
+            }
+        });
         let text = SHOWN.replace_all(&text, |found: &Captures<'_>| {
             format!("{}{}", &found[1], without_comment(&found[2]))
         });
@@ -191,7 +230,17 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
-        self.without_modules(&text).into_owned()
+        let text = NODE.replace_all(&text, |found: &Captures<'_>| {
+            if self.is_internal_file(&found[1]) {
+                format!("{INTERNAL}::")
+            } else {
+                found[0].to_owned()
+            }
+        });
+        let text = self.without_modules(&text);
+        // Python names no module for what is defined in a script.
+        let text = ENDING.replace_all(&text, "$1");
+        LACKING.replace_all(&text, format!("$1'{INTERNAL}'")).into_owned()
     }
 
     /// A node id with the file's name made equal.
@@ -247,7 +296,7 @@ impl Normalizer {
             let mut end = word.len();
             loop {
                 let prefix = &word[..end];
-                if self.modules.contains(prefix) {
+                if prefix == "__main__" || self.modules.contains(prefix) {
                     return format!("{INTERNAL}{}", &word[end..]);
                 }
                 match prefix.rfind('.') {
@@ -319,6 +368,21 @@ mod tests {
                 "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x('#')  # why\n    ^^^^\n",
                 "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    x('#')\n    ^^^^\n",
             ),
+            ("In tests/test_a.py::test_x: no", "In tests/concise.py::test_x: no"),
+            ("invalid syntax (app.py, line 3)", "invalid syntax (concise.py, line 1)"),
+            (
+                "cannot import name 'x' from 'pkg.app' (/w/original/src/pkg/app.py)",
+                "cannot import name 'x' from partially initialized module 'concise' (most likely due to a circular import) (/w/candidate/tests/concise.py)",
+            ),
+            ("<class 'pkg.app.Thing'>", "<class '__main__.Thing'>"),
+            (
+                "Traceback (most recent call last):\n  File \"/w/original/tests/test_a.py\", line 1, in <module>\n    from pkg.app import x\n  File \"/w/original/src/pkg/app.py\", line 9, in <module>\n    x()\n    ^^^\npkg.app.Error: no\n",
+                "Traceback (most recent call last):\n  File \"/w/candidate/tests/concise.py\", line 4, in <module>\n    x()\n    ^^^\nError: no\n",
+            ),
+            (
+                "Traceback (most recent call last):\n  File \"/w/original/tests/test_a.py\", line 1, in <module>\n    from pkg.app import x\n  File \"/w/original/src/pkg/app.py\", line 9\n    x(\n     ^\nSyntaxError: '(' was never closed\n",
+                "  File \"/w/candidate/tests/concise.py\", line 4\n    x(\n     ^\nSyntaxError: '(' was never closed\n",
+            ),
             ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
             ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),
             ("<Thing 'test_a'>", "<Thing 'concise'>"),
@@ -340,6 +404,9 @@ mod tests {
             ("timeout 5s", "timeout 6s"),
             ("0x12", "0x13"),
             ("other.Thing", "concise.Thing"),
+            ("(other.py, line 1)", "(concise.py, line 1)"),
+            ("pkg.app.Error: no", "Error: no"),
+            ("cannot import name 'x' from 'other'", "cannot import name 'x' from 'pkg'"),
             ("usage: other.py [-h]", "usage: concise.py [-h]"),
             ("/usr/lib/x.py:10", "/usr/lib/x.py:11"),
             ("File \"/usr/lib/x.py\", line 1", "File \"/usr/lib/x.py\", line 2"),

@@ -61,6 +61,7 @@ fn reason(reason: &Reason) -> String {
         Reason::Test => "the command names it".to_owned(),
         Reason::Called => "it ran during the tests".to_owned(),
         Reason::Fixture => "a fixture that the tests request".to_owned(),
+        Reason::Ends => "the command ended there".to_owned(),
         Reason::SideEffect => "it acts when it runs".to_owned(),
         Reason::Changes(module, name) => format!("it changes {module}.{name}"),
         Reason::Referenced(by, name) => format!("{} refers to {name}", place(by)),

@@ -14,6 +14,9 @@ use crate::message::{Answer, Call, Message, ToolReply};
 /// Most runs after the first gist that does what the original does, whatever they come to: all are for smaller ones.
 const MOST_VERIFYING: usize = 3;
 
+/// Most runs after it where these look for the fewest statements that have to come back.
+const MOST_RESTORING: usize = 10;
+
 /// Runs behind which a gist that does what the original does is made smaller once, or not again: with
 /// the trace, one more of a gist as long as its repository comes to ten times what the command takes.
 const MANY: usize = 4;
@@ -138,6 +141,10 @@ fn is_enough(attempts: &[Attempt<'_>]) -> bool {
     let first = attempts.iter().position(|attempt| attempt.same);
     first.is_some_and(|first| {
         let verifying = attempts.len() - first - 1;
+        let advice = attempts.last().map(|attempt| &attempt.advice["restore"]["enough"]);
+        if advice.is_some_and(|enough| !enough.is_null()) {
+            return verifying >= MOST_RESTORING;
+        }
         verifying >= MOST_VERIFYING || verifying >= 1 && attempts.len() >= MANY
     })
 }

@@ -10,6 +10,7 @@ mod benching;
 mod browser;
 mod collecting;
 mod confined;
+mod ends;
 mod exchanges;
 mod externals;
 mod importing;

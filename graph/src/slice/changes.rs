@@ -62,6 +62,10 @@ const CHANGING_METHODS: &[&str] = &[
     "update",
 ];
 
+pub(super) fn is_changing_method(name: &str) -> bool {
+    CHANGING_METHODS.binary_search(&name).is_ok()
+}
+
 /// A global by its home, and which of its attributes: all of it, where none is said.
 pub(crate) type Part = ((ModuleId, Name), Option<Name>);
 

@@ -15,14 +15,15 @@ use super::{
     Adjustments, hooks, loggers,
     name::{Naming, key, owners, starred},
     plan::{Gist, Kept, Place, Plan, Reason},
-    program::{Moment, UnitId},
+    program::{Moment, Program, UnitId},
     render::{HOME, Lines, Renderer, import_text},
-    scan::Usage,
+    scan::{Reference, Usage},
     select::{Selection, has_future},
 };
 use crate::{
     glue::{FilePath, Glue, GlueTarget, Imported, Spelling},
     module::{Module, ModuleId},
+    resolve::Target,
     scope,
 };
 
@@ -75,6 +76,9 @@ pub(crate) fn emit(
         }
         items.push((unit.moment, lines));
     }
+    for &id in &selection.failed {
+        items.push((program.get(id).moment, failed_import(selection, id)));
+    }
     for glue in &naming.glue {
         let mut lines = Lines::default();
         lines.glue(0, &glue.glue, &glue.reason);
@@ -113,6 +117,41 @@ pub(crate) fn emit(
     let mut text = all.text.join("\n");
     text.push('\n');
     (plan(selection, naming), Gist { text, lines: all.origins })
+}
+
+/// An import of the repository's that ended the command, as it stands there but for the module's name.
+fn failed_import(selection: &Selection<'_>, id: UnitId) -> Lines {
+    let program = &selection.program;
+    let unit = program.get(id);
+    let module = program.modules.get(unit.module);
+    let mut lines = Lines::default();
+    let from = match unit.stmt {
+        Stmt::ImportFrom(import) => {
+            let from = import.module.as_ref().map(|name| name.as_str());
+            program.modules.absolute(unit.module, import.level, from)
+        }
+        _ => None,
+    };
+    let is_missing = |name: &&Name| {
+        from.as_ref().is_some_and(|from| program.resolver.attribute(from, name).is_none())
+    };
+    let mut names: Vec<&Name> = unit.binds.iter().filter(is_missing).collect();
+    if names.is_empty() {
+        names = unit.binds.iter().collect();
+    }
+    let names: Vec<(Name, Name)> =
+        names.into_iter().map(|name| (name.clone(), name.clone())).collect();
+    let absolute = match unit.stmt {
+        Stmt::ImportFrom(import) if import.level > 0 => {
+            let from = import.module.as_ref().map(|name| name.as_str());
+            program.modules.absolute(unit.module, import.level, from)
+        }
+        _ => None,
+    };
+    for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), &names) {
+        lines.source(0, &text, Place { path: module.path().to_owned(), line }, adapted);
+    }
+    lines
 }
 
 /// The docstring that a test of the command is: a module's comes first.
@@ -183,6 +222,12 @@ impl Head {
             if needed {
                 plain_import(selection, &mut lines, name);
             }
+        }
+        if adjustments.quiet {
+            let reason = "Python shows the warnings of a script that it hides of a module";
+            let filter =
+                "filterwarnings(\"ignore\", category=DeprecationWarning, module=\"__main__\")";
+            lines.glue(0, &format!("{}.{filter}", imported("warnings")), reason);
         }
         for module in &adjustments.imports {
             load(selection, naming, &mut lines, module);
@@ -351,6 +396,13 @@ fn special_names(
         if support && directory(module.path()) == directory(gist_path) {
             continue;
         }
+        for reference in chosen.scan.references.iter().filter(|_| !support) {
+            if let Some(range) = asks_for_files(program, id, reference)
+                && let Some(package) = package_of(module)
+            {
+                edits.entry(unit.module).or_default().insert(key(range), format!("({package:?})"));
+            }
+        }
         for reference in &chosen.scan.references {
             if reference.usage != Usage::Load
                 || program.resolver.bindings(unit.module, &reference.name).is_some()
@@ -397,6 +449,31 @@ fn special_names(
             edits.entry(unit.module).or_default().insert(key(range), text);
         }
     }
+}
+
+/// The empty parentheses of `importlib.resources.files()`, which asks for the files of the module that calls it.
+pub(super) fn asks_for_files(
+    program: &Program<'_>,
+    unit: UnitId,
+    reference: &Reference,
+) -> Option<TextRange> {
+    let Target::External(module, attribute) =
+        program.target(unit, &reference.name, reference.late)?
+    else {
+        return None;
+    };
+    let chain = attribute.iter().chain(reference.chain.iter().map(|(name, _)| name));
+    let dotted = chain.fold(module, |dotted, name| format!("{dotted}.{name}"));
+    if dotted != "importlib.resources.files" {
+        return None;
+    }
+    let end = match reference.chain.last() {
+        Some((_, place)) => (*place)?.end(),
+        None => reference.range.end(),
+    };
+    let source = program.modules.get(program.get(unit).module).syntax.source();
+    let is_empty = source.text()[usize::from(end)..].starts_with("()");
+    is_empty.then(|| TextRange::at(end, 2.into()))
 }
 
 /// The package that a module is, or is in.
@@ -471,6 +548,9 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
                         unit.binds.iter().map(Name::as_str).collect::<Vec<_>>().join(", "),
                     )),
                 ));
+            }
+            None if selection.failed.contains(&id) => {
+                kept.push((unit.moment, entry(Reason::Ends)));
             }
             None => dropped.push(entry(match unit.stmt {
                 Stmt::Import(_) | Stmt::ImportFrom(_) => Reason::InternalImport,

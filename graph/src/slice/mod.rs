@@ -5,6 +5,7 @@
 //! byte range and only re-indented, never re-printed; every line that stands nowhere in the original
 //! is marked as glue. Running things (the trace, probes, verification) belongs to the `tools` crate.
 
+mod broken;
 mod by_name;
 mod changes;
 mod drawn;
@@ -15,6 +16,7 @@ mod inner;
 mod loggers;
 mod mentions;
 mod name;
+mod outside;
 mod plan;
 mod program;
 mod prune;
@@ -65,6 +67,8 @@ pub struct Adjustments {
     pub conditions: bool,
     /// Keep side effects of modules that nothing kept seems to need.
     pub side_effects: bool,
+    /// Keep statements that call what has effects outside of the program, as far as `side_effects` keeps any.
+    pub outside: bool,
     /// Uncalled methods that stay as stubs; `None` keeps all that something may ask for.
     pub stubs: Option<Vec<Place>>,
     /// Uncalled methods that stay besides those.
@@ -86,6 +90,8 @@ pub struct Adjustments {
     /// Classes and functions (by their first line) that are told their own module's name: code shows or asks it. That
     /// module is registered as well.
     pub homes: Vec<Place>,
+    /// Hide `DeprecationWarning`s, which Python shows where the code of a script causes them: in a gist all code is that.
+    pub quiet: bool,
     /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
     pub hooks: bool,
     /// What a run of an earlier gist executed, mapped back to the sources; narrows the trace.
@@ -136,6 +142,7 @@ impl Default for Adjustments {
             impure: true,
             conditions: false,
             side_effects: true,
+            outside: true,
             stubs: None,
             more_stubs: Vec::new(),
             whole: Vec::new(),
@@ -146,6 +153,7 @@ impl Default for Adjustments {
             imports: Vec::new(),
             namespaces: Vec::new(),
             homes: Vec::new(),
+            quiet: false,
             hooks: false,
             executed: None,
         }
@@ -161,6 +169,8 @@ pub struct Sliceable {
     helpers: FxHashSet<ModuleId>,
     /// Sources that ran as data: not modules of the repository.
     data: Vec<Syntax>,
+    /// The file that could not be compiled, which ended the command.
+    broken: Option<Syntax>,
 }
 
 impl Sliceable {
@@ -178,11 +188,15 @@ impl Sliceable {
         use rayon::prelude::*;
         let parsed: Vec<Syntax> = sources.into_par_iter().map(Syntax::parse).collect();
         let mut list = Vec::new();
-        let mut data = Vec::new();
+        let (mut data, mut broken) = (Vec::new(), None);
         let mut support_paths = FxHashSet::default();
         for syntax in parsed {
             let path = syntax.source().path().to_owned();
             let Some(file) = trace.file(&path) else { continue };
+            if trace.broken.as_ref().is_some_and(|place| place.path == path) {
+                broken = Some(syntax);
+                continue;
+            }
             let test = tests.iter().any(|(test, _)| *test == path);
             let conftest = path == "conftest.py" || path.ends_with("/conftest.py");
             match module_name(trace, file, test || conftest) {
@@ -198,7 +212,7 @@ impl Sliceable {
                 None => data.push(syntax),
             }
         }
-        if list.is_empty() {
+        if list.is_empty() && broken.is_none() {
             return Err(SliceError::NothingRan);
         }
         let packages = trace.modules.keys().chain(trace.compiled.keys()).cloned();
@@ -208,7 +222,7 @@ impl Sliceable {
         };
         let support = those(&|path| support_paths.contains(path));
         let helpers = those(&|path| helpers.contains(path));
-        Ok(Self { modules, support, helpers, data })
+        Ok(Self { modules, support, helpers, data, broken })
     }
 
     /// The modules that were parsed.
@@ -304,6 +318,9 @@ impl Sliceable {
         gist_path: &str,
         adjustments: &Adjustments,
     ) -> (Plan, Gist) {
+        if let (Some(syntax), Some(place)) = (&self.broken, &trace.broken) {
+            return broken::gist(syntax, place, adjustments.side_effects);
+        }
         let draws = drawn::draws(trace, &self.modules, &self.support);
         let mut ran: Vec<Ran> =
             self.modules.iter().map(|(id, module)| self.ran(trace, draws, id, module)).collect();

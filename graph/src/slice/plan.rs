@@ -57,6 +57,8 @@ pub enum Reason {
     Called,
     /// A fixture that the tests request.
     Fixture,
+    /// An exception passed it that ended the command.
+    Ends,
     /// It acts on something besides its own names when it runs.
     SideEffect,
     /// It changes something that is kept: (module, name).

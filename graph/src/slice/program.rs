@@ -274,6 +274,7 @@ impl<'a> Program<'a> {
         let docstrings = self.adjustments.docstrings;
         Pruner::new(syntax, self.ran(module), &pure, &vanishes, docstrings, whole)
             .with_pure_in_loops(&pure_in_loops)
+            .with_unseen(stmt.is_function_def_stmt() && runs_unseen(self.trace))
             .with_generators(self.adjustments.impure && self.purity.generates)
             .statement(stmt)
     }
@@ -505,6 +506,13 @@ impl<'a> Program<'a> {
             node: node.map_or_else(OnceCell::new, OnceCell::from),
         }
     }
+}
+
+/// Returns true if code may have run in an interpreter of its own, of which no trace tells.
+fn runs_unseen(trace: &Trace) -> bool {
+    const MODULES: [&str; 3] =
+        ["_xxsubinterpreters", "concurrent.futures.interpreter", "concurrent.interpreters"];
+    MODULES.iter().any(|module| trace.external.contains_key(*module))
 }
 
 /// The dotted name of a traced file when it is an internal module: one whose name leads to its path

@@ -65,6 +65,8 @@ pub(crate) struct Pruner<'a, 'p> {
     pub(crate) whole: Whole<'p>,
     /// Whether what a loop goes through by a name may be a generator of the repository's, and run for it.
     generators: bool,
+    /// Whether functions may run where no trace tells of them.
+    unseen: bool,
     /// Statements that must survive, whatever did not run.
     must: &'p [TextRange],
     /// What follows the block never ran: its last statement, if nothing in it left, raised.
@@ -81,6 +83,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         whole: Whole<'p>,
     ) -> Self {
         let (pure_in_loops, generators, must, dead_end) = (pure, false, &[][..], false);
+        let unseen = false;
         Self {
             syntax,
             ran,
@@ -90,9 +93,14 @@ impl<'a, 'p> Pruner<'a, 'p> {
             docstrings,
             whole,
             generators,
+            unseen,
             must,
             dead_end,
         }
+    }
+
+    pub(crate) fn with_unseen(self, unseen: bool) -> Self {
+        Self { unseen, ..self }
     }
 
     pub(crate) fn with_pure_in_loops(self, pure_in_loops: &'p dyn Fn(&Expr) -> bool) -> Self {
@@ -184,9 +192,18 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let line = source.line(stmt.start());
         let (Whole::Lines(lines) | Whole::Support(lines) | Whole::Helper(lines)) = self.whole;
         let asked = lines.contains(&line)
+            || self.unseen && !called.any()
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
             || called.any() && counts_lines(function, self.syntax)
             || called.test && self.ran.varies;
+        let is_support = matches!(self.whole, Whole::Support(_));
+        // What stands on the line of a `def` that ran ran as well, as far as lines tell.
+        let on_one_line = source.line(function.body.last().map_or(stmt.start(), Ranged::end))
+            == source.line(function.name.start());
+        if !called.any() && !asked && is_support && on_one_line {
+            let body = self.entire(&function.body, Role::Dead);
+            return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
+        }
         if !called.any() && !asked {
             let body = match function.body.first() {
                 Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],

@@ -13,7 +13,13 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{changes::OfObject, prune::own_yields, ran::Ran, setters::Classes};
+use super::{
+    changes::OfObject,
+    outside::{Acts, Key},
+    prune::own_yields,
+    ran::Ran,
+    setters::Classes,
+};
 use crate::{
     module::{ModuleId, Modules},
     resolve::{Resolver, Target},
@@ -192,6 +198,14 @@ const PURE_METHODS: &[&str] = &[
     "zfill",
 ];
 
+pub(super) fn is_pure_builtin(name: &str) -> bool {
+    PURE_BUILTINS.binary_search(&name).is_ok()
+}
+
+pub(super) fn is_pure_method(name: &str) -> bool {
+    PURE_METHODS.binary_search(&name).is_ok()
+}
+
 /// Depth of calls that are followed before a judgement is refused.
 pub(super) const DEPTH: u32 = 12;
 
@@ -213,6 +227,8 @@ pub(crate) struct Purity<'a, 'r> {
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
     /// Classes that calls give attributes to, by what is called.
     pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<Classes>>>,
+    /// Effects of functions that leave the program.
+    pub(super) acts: RefCell<FxHashMap<Key, Rc<Acts<'a>>>>,
 }
 
 impl<'a, 'r> Purity<'a, 'r> {
@@ -233,8 +249,8 @@ impl<'a, 'r> Purity<'a, 'r> {
         let mut properties = Properties::default();
         modules.iter().for_each(|(_, module)| properties.visit_body(module.syntax.body()));
         let Properties { read, made, .. } = properties;
-        let (changing, changed, judged, set) = Default::default();
-        Self { resolver, ran, entered, generates, read, made, changing, changed, judged, set }
+        let (changing, changed, judged, set, acts) = Default::default();
+        Self { resolver, ran, entered, generates, read, made, changing, changed, judged, set, acts }
     }
 
     /// Whether evaluating an expression of a module changes nothing.

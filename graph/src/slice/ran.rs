@@ -26,6 +26,8 @@ pub(crate) struct Ran {
     original: Option<Vec<bool>>,
     functions: FxHashMap<u32, FunctionTrace>,
     raised: FxHashSet<u32>,
+    /// Lines that an exception passed which ended the command.
+    ended: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
     /// Whether a run of a gist told what of the module runs there, not only that it is taken to run as before.
     pub(crate) is_heard: bool,
@@ -60,6 +62,7 @@ impl Ran {
             ran.set(line);
         }
         ran.raised.extend(&file.raised);
+        ran.ended.extend(&file.ended);
         for function in &file.functions {
             ran.functions.insert(function.line, function.clone());
         }
@@ -288,6 +291,18 @@ impl Ran {
     pub(crate) fn raised(&self, source: &Source, range: TextRange) -> bool {
         let (first, last) = source.line_span(range);
         self.raised.iter().any(|line| (first..=last).contains(line))
+    }
+
+    /// Returns true if an exception that ended the command passed a statement.
+    pub(crate) fn ended(&self, source: &Source, stmt: &Stmt) -> bool {
+        // What is raised in a function that a decorator calls is not in the function that it decorates.
+        let lines = match stmt {
+            Stmt::FunctionDef(_) => own_lines(source, stmt),
+            _ => Some(source.line_span(stmt.range())),
+        };
+        lines.is_some_and(|(first, last)| {
+            self.ended.iter().any(|line| (first..=last).contains(line))
+        })
     }
 
     /// Whether any line of a range ran.

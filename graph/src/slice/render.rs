@@ -87,9 +87,34 @@ impl Renderer<'_> {
             }
             return;
         }
+        if let Some(range) = self.one_line(node) {
+            return self.cut(range, depth, None, out);
+        }
         for (at, clause) in node.clauses.iter().enumerate() {
             self.clause(node.stmt, clause, at == 0, depth, out);
         }
+    }
+
+    /// The text of a compound statement that stands on one line, where all of it is kept: a traceback shows that line.
+    fn one_line(&self, node: &Node<'_>) -> Option<TextRange> {
+        let [clause] = &node.clauses[..] else { return None };
+        let body: &[Stmt] = match (node.stmt, clause.head) {
+            (Stmt::FunctionDef(one), Head::Function(..)) if one.decorator_list.is_empty() => {
+                &one.body
+            }
+            (Stmt::If(one), Head::If(_)) if one.elif_else_clauses.is_empty() => &one.body,
+            (Stmt::For(one), Head::For(_)) if one.orelse.is_empty() => &one.body,
+            (Stmt::While(one), Head::While(_)) if one.orelse.is_empty() => &one.body,
+            (Stmt::With(one), Head::With(_)) => &one.body,
+            _ => return None,
+        };
+        let (range, source) = (node.stmt.range(), self.module.syntax.source());
+        let (first, last) = source.line_span(range);
+        let is_kept = body.len() == clause.body.len()
+            && clause.body.iter().all(|one| one.clauses.is_empty() && one.role != Role::Filler)
+            && !clause.body.iter().any(|one| matches!(one.role, Role::Failed(_)));
+        let imports = |one: &Node<'_>| self.inner.contains_key(&one.stmt.start().to_u32());
+        (first == last && is_kept && !clause.body.iter().any(imports)).then_some(range)
     }
 
     /// The first line with text of a docstring of several lines, as a docstring of its own, and its number.

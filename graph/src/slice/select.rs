@@ -27,6 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use exports::EXPORTS;
 pub(crate) use namespaces::goes_through_globals;
 use registering::{Left, Making};
+pub(crate) use roots::is_own_module;
 use strings::fills_templates;
 
 use super::{
@@ -78,6 +79,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) homes: FxHashSet<String>,
     /// Names that may be asked of the object of a module, which is then one of its own.
     pub(crate) asked: FxHashSet<(String, Name)>,
+    /// Imports of the repository's modules that ended the command.
+    pub(crate) failed: BTreeSet<UnitId>,
     /// External submodules reached by attributes of a module.
     pub(crate) external_submodules: FxHashSet<String>,
     pub(crate) stubs: FxHashSet<Place>,
@@ -135,7 +138,8 @@ pub(crate) fn select<'a>(
     let named = named_tests(&program, tests);
     let docstring = docstring(&program, tests);
     let methods = tests.iter().filter_map(|(_, names)| names.get(1..)?.last());
-    let methods: FxHashSet<Name> = methods.map(Name::new).collect();
+    let mut methods: FxHashSet<Name> = methods.map(Name::new).collect();
+    methods.extend(uncollected(&program, tests));
     let examples = examples(&program, tests);
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
@@ -173,6 +177,7 @@ pub(crate) fn select<'a>(
                 listed: FxHashSet::default(),
                 homes: FxHashSet::default(),
                 asked: FxHashSet::default(),
+                failed: BTreeSet::new(),
                 external_submodules: FxHashSet::default(),
                 stubs: stubs.clone(),
                 dropped_stubs: FxHashMap::default(),
@@ -235,6 +240,23 @@ fn within_modules(
         (path.clone(), names)
     });
     within.collect()
+}
+
+/// Names of methods that are tests, of files and classes that the command names, where nobody collected what they have:
+/// `unittest` runs none of a class whose setup fails, and still looks for them.
+fn uncollected(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<Name> {
+    let is_collected =
+        |path: &str| tests.iter().any(|(other, names)| other == path && names.len() > 1);
+    let mut found = Vec::new();
+    for (path, _) in tests.iter().filter(|(path, _)| !is_collected(path)) {
+        let Some((_, module)) = program.modules.of_path(path) else { continue };
+        for class in module.syntax.body().iter().filter_map(Stmt::as_class_def_stmt) {
+            let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+            let tests = methods.filter(|one| one.name.starts_with("test"));
+            found.extend(tests.map(|one| one.name.id.clone()));
+        }
+    }
+    found
 }
 
 /// Top-level names of the command's tests: (module, name, whether a definition has it). A call may make a

@@ -777,3 +777,54 @@ fn a_block_that_may_do_more_changes_what_it_is_seen_to_change() {
 ",
     );
 }
+
+#[test]
+fn a_call_whose_effect_leaves_the_program_is_kept() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/mod.py
++import os, json
++def setup():
++    put = os.environ
++    put['A'] = 'b'
++class Table(dict):
++    def __init__(self):
++        print('made')
++def fill():
++    TABLE['x'] = json.loads('1')
++TABLE = {}
++_done = setup()
++_made = json.loads('1')
++_table = Table()
++fill()
++def work():
+*    return 1
+--- test_a.py
++from pkg.mod import work
++def test_f():
+*    assert work()
+",
+        "test_a.py::test_f",
+        "
+ import os
+ import json
+ def setup():
+     put = os.environ
+     put['A'] = 'b'
+ class Table(dict):
+     def __init__(self):
+         print('made')
+ def fill():
+     TABLE['x'] = json.loads('1')
+ TABLE = {}
+ _done = setup()
+ _table = Table()
+ fill()
+ def work():
+     return 1
+ def test_f():
+     assert work()
+",
+    );
+}

@@ -116,6 +116,7 @@ impl Marked {
             module_lines,
             branches: Vec::new(),
             raised: lines(|mark| mark.raised),
+            ended: Vec::new(),
         }
     }
 

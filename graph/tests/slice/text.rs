@@ -118,7 +118,7 @@ fn comments_stay_on_the_lines_of_code() {
 }
 
 #[test]
-fn statements_that_share_a_line_are_taken_apart() {
+fn statements_that_share_a_line_are_taken_apart_but_for_a_block_and_its_header() {
     check(
         "
 --- a.py
@@ -141,23 +141,18 @@ fn statements_that_share_a_line_are_taken_apart() {
         "test_a.py::test_f",
         "
  B = 2
- def f(x=0):
-     return g(x) + B
+ def f(x=0): return g(x) + B
  def g(x):
      y = 1
      z = 2  # two
-     if x:
-         y = 2
-     for i in (1, 2):
-         z += i
-     while z > 100:
-         z -= 1
+     if x: y = 2
+     for i in (1, 2): z += i
+     while z > 100: z -= 1
      try:
          int('a')
      except ValueError:
          z = 0
-     with open('/dev/null') as file:
-         y = 3
+     with open('/dev/null') as file: y = 3
      return y
      pass
  def test_f():
@@ -287,8 +282,7 @@ fn names_beyond_ascii_do_not_shift_a_cut() {
  def größe():
      return 'ü' * 2
 +größe_a = größe
- def f():
-~    return ('ä', größe_a(), 'ö')
+~def f(): return ('ä', größe_a(), 'ö')
  def größe():
      return 'é'
  def test_f():

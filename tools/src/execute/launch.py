@@ -18,6 +18,7 @@ from collections import deque
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PID = os.getpid()
 _MAX_FRAMES = 20
+_MAX_ENDED = 400
 _open, _write, _close, _getpid = os.open, os.write, os.close, os.getpid
 _dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
 _RESULTS = os.path.join(_HERE, "results.jsonl")
@@ -145,6 +146,32 @@ def _preload(names, absent):
     sys.path[:] = before
 
 
+def _ended(exception):
+    """Records the lines that an exception passed which ended the command, and those of what it came of.
+
+    Each exception has a record, its lines outermost first. That of a file that could not be compiled has the file and
+    the line last: no frame is in it."""
+    pending, seen = [exception], []
+    while pending and len(seen) < _MAX_FRAMES:
+        error = pending.pop(0)
+        if error is None or any(error is known for known in seen):
+            continue
+        seen.append(error)
+        lines, traceback = [], error.__traceback__
+        while traceback is not None and len(lines) < _MAX_ENDED:
+            place = [_text(traceback.tb_frame.f_code.co_filename), traceback.tb_lineno or 0]
+            if place not in lines:
+                lines.append(place)
+            traceback = traceback.tb_next
+        source = None
+        if isinstance(error, SyntaxError) and isinstance(error.filename, str):
+            source = [_text(error.filename), error.lineno or 1]
+        _record("ended", lines=lines, source=source)
+        pending += [error.__cause__, error.__context__]
+        if hasattr(error, "exceptions") and isinstance(error.exceptions, tuple):
+            pending += [inner for inner in error.exceptions if isinstance(inner, BaseException)]
+
+
 class _Own:
     """What pytest and its plugins import for themselves, where the program has a package of that name to
     do without: while they start, the environment comes before the program's directory. Then they keep
@@ -157,6 +184,9 @@ class _Own:
             root = os.path.realpath(os.getcwd())
             inside = [path for path in sys.path if _is_below(path, root)]
             sys.path[:] = [path for path in sys.path if path not in inside] + inside
+
+    def absent(self):
+        return self._absent
 
     def leave(self):
         if not self._absent:
@@ -260,7 +290,12 @@ class _Recorder:
     def pytest_internalerror(self, excinfo):
         self._collection_error("", excinfo.value)
 
+    def pytest_keyboard_interrupt(self, excinfo):
+        # `pytest.exit` as well.
+        _ended(excinfo.value)
+
     def _collection_error(self, node, exception):
+        _ended(exception)
         _record("collection_error", id=_text(node), raised=_raised(exception, exception.__traceback__))
 
     def pytest_sessionstart(self, session):
@@ -379,9 +414,25 @@ def _run_pytest(spec, tracer):
     if _loads_coverage(args):
         # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
         args.append("--no-cov")
+    args += _without_plugins(own.absent())
     code = pytest.main(args, plugins=[_Recorder(spec, tracer, own).hooks()])
     _record("complete", code=int(code))
     sys.exit(code)
+
+
+def _without_plugins(absent):
+    """Options that switch off the plugins of installed packages that the program has to do without."""
+    if not absent:
+        return []
+    import importlib.metadata
+
+    points = importlib.metadata.entry_points()
+    if hasattr(points, "select"):
+        points = points.select(group="pytest11")
+    else:
+        points = points.get("pytest11", ())
+    gone = [point.name for point in points if point.value.partition(":")[0].partition(".")[0] in absent]
+    return [word for name in gone for word in ("-p", "no:" + name)]
 
 
 def _know_machinery():
@@ -545,12 +596,14 @@ def _main():
         if tracer is not None and not pytest:
             tracer.begin_tests(())
         _RUNNERS[spec["kind"]](spec, tracer)
-    except SystemExit:
+    except SystemExit as error:
         if not pytest:
+            _ended(error)
             _record("complete", code=None)
         raise
     except BaseException as error:
         own = _own(error.__traceback__)
+        _ended(error)
         _record("raised", raised=_raised(error, own))
         _record("complete", code=None)
         sys.excepthook(type(error), error.with_traceback(own), own)

@@ -111,6 +111,7 @@ impl Recorded {
             stderr: text(finished.stderr),
             raised: records.raised,
             caught: records.caught,
+            ended: records.ended,
             wall: finished.wall,
             cpu: finished.cpu,
         };

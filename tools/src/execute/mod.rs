@@ -140,6 +140,9 @@ pub struct Execution {
     /// Errors that were listened for, see [`caught`](crate::caught); else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caught: Vec<Raised>,
+    /// The exceptions that ended the command, its start or its collection, with what they came of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<Ended>,
     /// Wall-clock time.
     pub wall: Duration,
     /// CPU time.
@@ -175,6 +178,7 @@ impl Execution {
             dropped: 0,
             raised: None,
             caught: Vec::new(),
+            ended: Vec::new(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         })
@@ -207,6 +211,15 @@ pub struct PhaseReport {
     pub stderr: String,
     /// Captured log of this phase.
     pub log: String,
+}
+
+/// The lines that an exception passed which ended the command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// File as compiled and line, outermost first.
+    pub lines: Vec<(String, u32)>,
+    /// The file that could not be compiled, and the line that says why.
+    pub source: Option<(String, u32)>,
 }
 
 /// An exception as it was raised.

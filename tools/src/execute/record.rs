@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{CaseReport, PhaseReport, Raised};
+use super::{CaseReport, Ended, PhaseReport, Raised};
 
 /// Everything that one run recorded.
 #[derive(Debug, Default)]
@@ -26,6 +26,7 @@ pub(super) struct Records {
     pub(super) caught: Vec<Raised>,
     /// Functions that got other code.
     pub(super) changed: u64,
+    pub(super) ended: Vec<Ended>,
 }
 
 #[derive(Deserialize)]
@@ -54,6 +55,10 @@ enum Record {
     },
     Caught {
         raised: Raised,
+    },
+    Ended {
+        #[serde(flatten)]
+        ended: Ended,
     },
     Missing {
         module: String,
@@ -131,6 +136,7 @@ impl Records {
             }
             Record::Raised { raised } => self.raised = Some(raised),
             Record::Caught { raised } => self.caught.push(raised),
+            Record::Ended { ended } => self.ended.push(ended),
             Record::Missing { module } => self.missing = Some(module),
             Record::Changed { functions } => self.changed += functions,
             Record::Complete => self.complete = true,

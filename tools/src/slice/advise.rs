@@ -1,9 +1,9 @@
 //! Says what to change in a slice whose gist does not do what the original did.
 
-use graph::{Gist, Plan, Trace};
+use graph::{Adjustments, Gist, Place, Plan, Trace};
 
 use super::{
-    Probed, SliceRequest,
+    Probed, Restore, SliceRequest,
     difference::{Difference, What},
     mend,
     mend::add,
@@ -11,7 +11,7 @@ use super::{
 use crate::execute::Raised;
 
 /// What is known when advice is asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Attempt<'a> {
     /// The run of the original.
     pub trace: &'a Trace,
@@ -27,6 +27,14 @@ pub struct Attempt<'a> {
     pub early: &'a [String],
     /// What had been asked for.
     pub request: &'a SliceRequest,
+    /// Executed statements that it leaves out, nearest to the command first; asked for where nothing else is known.
+    pub left_out: &'a dyn Fn(&SliceRequest) -> Vec<Place>,
+}
+
+impl std::fmt::Debug for Attempt<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attempt").field("request", self.request).finish_non_exhaustive()
+    }
 }
 
 /// What to change in a slice whose gist differs; `None` when nothing more is known to help.
@@ -45,6 +53,9 @@ pub fn advise<E>(
     caught: impl FnOnce() -> Result<Vec<Raised>, E>,
 ) -> Result<Option<SliceRequest>, E> {
     let request = attempt.request;
+    if request.restore.is_active() {
+        return Ok(Some(restoring(request, false, &(attempt.left_out)(request))));
+    }
     let mut next = request.clone();
     for module in attempt.early {
         add(&mut next.adjustments.imports, module.clone());
@@ -54,6 +65,7 @@ pub fn advise<E>(
         mend::shown(raised, attempt, &mut next.adjustments);
         mend::read(raised, attempt, &mut next.adjustments);
     }
+    next.adjustments.quiet |= mend::shows_deprecations(difference);
     let is_missing = difference.what == What::Missing;
     for case in difference.case.iter().chain(&difference.more).filter(|_| is_missing) {
         // An example of a docstring may be skipped, and still is a case.
@@ -98,13 +110,30 @@ pub fn advise<E>(
     Ok(more.then_some(next))
 }
 
+/// The next step of a search for statements that have to come back, after the run of one; at its end a slice that has
+/// those that it found.
+pub(crate) fn restoring(request: &SliceRequest, agrees: bool, order: &[Place]) -> SliceRequest {
+    let mut next = request.clone();
+    if let Some(restore) = request.restore.next(agrees, order) {
+        next.restore = restore;
+        return next;
+    }
+    let (over, found) = request.restore.ended(agrees, order);
+    next.refine |= over.enough.is_some();
+    next.restore = over;
+    found.into_iter().for_each(|place| add(&mut next.adjustments.keep, place));
+    next
+}
+
 /// The next rung of the ladder; whether there is one.
 fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest) -> bool {
-    let shows = difference.is_of_text();
+    let shows = difference.is_of_text() || mend::shows_name(difference, attempt);
     let adjustments = &mut next.adjustments;
     if !adjustments.impure || !adjustments.side_effects {
         adjustments.impure = true;
         adjustments.side_effects = true;
+    } else if !adjustments.outside {
+        adjustments.outside = true;
     } else if !adjustments.hooks && graph::ran_hooks(attempt.trace) {
         adjustments.hooks = true;
     } else if shows && !adjustments.module_names {
@@ -113,15 +142,26 @@ fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest
         adjustments.docstrings = true;
     } else if attempt.probed.is_some() && !next.unprobed {
         next.unprobed = true;
-    } else if next.refine {
-        next.refine = false;
-    } else if !(adjustments.docstrings && adjustments.conditions && adjustments.annotations) {
-        // Hardly anything is left to hope for, and each costs a run.
-        adjustments.docstrings = true;
-        adjustments.conditions = true;
-        adjustments.annotations = true;
     } else {
-        return false;
+        return climb_on(attempt, next);
     }
     true
+}
+
+/// The last rungs: hardly anything is left to hope for, and each costs a run.
+fn climb_on(attempt: &Attempt<'_>, next: &mut SliceRequest) -> bool {
+    if next.restore == Restore::default()
+        && let Some(restore) = Restore::begun((attempt.left_out)(next).len())
+    {
+        next.restore = restore;
+        return true;
+    }
+    if next.refine {
+        next.refine = false;
+        return true;
+    }
+    let Adjustments { docstrings, conditions, annotations, .. } = &mut next.adjustments;
+    let is_last = *docstrings && *conditions && *annotations;
+    (*docstrings, *conditions, *annotations) = (true, true, true);
+    !is_last
 }

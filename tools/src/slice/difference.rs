@@ -231,6 +231,9 @@ fn between_ends(
     if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
         return Some(found(What::Output, None, &original.stdout, &gist.stdout, None));
     }
+    if !fits(&original.stderr, again.map(|again| again.stderr.as_str()), &gist.stderr) {
+        return Some(found(What::Output, None, &original.stderr, &gist.stderr, None));
+    }
     None
 }
 

@@ -12,7 +12,7 @@ use graph::{
 pub(super) use keep::keep_binders;
 use keep::{asks_globals, keep_like, keep_read_beside, keep_stubs};
 
-use super::{SliceRequest, advise::Attempt, registered::registered};
+use super::{SliceRequest, advise::Attempt, difference::Difference, registered::registered};
 use crate::execute::Raised;
 
 /// Most functions that are kept whole for the sake of errors that name nothing.
@@ -125,6 +125,23 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     if *adjustments == attempt.request.adjustments {
         registered(raised, attempt, adjustments);
     }
+}
+
+/// Returns true if an error shows the gist's own name, where another module's may be meant.
+pub(super) fn shows_name(difference: &Difference, attempt: &Attempt<'_>) -> bool {
+    let stem = std::path::Path::new(attempt.gist_path).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    difference
+        .raised
+        .as_ref()
+        .is_some_and(|raised| raised.message.split(|c| !is_word(c)).any(|word| word == stem))
+}
+
+/// Returns true if a gist that is run as a script shows a `DeprecationWarning` that the original does not.
+pub(super) fn shows_deprecations(difference: &Difference) -> bool {
+    let count = |text: &str| text.matches(": DeprecationWarning: ").count();
+    difference.case.is_none() && count(&difference.gist) > count(&difference.original)
 }
 
 /// Whether a file is missed that the gist stands for, or a directory of such files: no slice brings it back.
@@ -382,6 +399,11 @@ fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
         return;
     };
     let Origin::Source(place) = &line.origin else { return };
+    // A script is run for its effects.
+    let file = attempt.trace.file(&place.path);
+    if file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__")) {
+        return;
+    }
     if let Some(unit) = unit_at(place, attempt).filter(|unit| unit.reason == Reason::SideEffect) {
         add(&mut adjustments.drop, unit.place.clone());
     }

@@ -10,6 +10,7 @@ mod mend;
 mod printed;
 mod probe;
 mod registered;
+mod restore;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -23,10 +24,12 @@ use graph::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use advise::restoring;
 pub use advise::{Attempt, advise};
 pub(crate) use difference::varies;
 pub use difference::{Difference, What, difference, own_words};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
+pub use restore::Restore;
 
 /// What a caller asks of a slice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,8 @@ pub struct SliceRequest {
     pub unprobed: bool,
     /// What errors that the gist catches ask for is known, and done.
     pub listened: bool,
+    /// Which of the executed statements come back that nothing kept seems to need.
+    pub restore: Restore,
     /// How the slice deviates from the default.
     pub adjustments: Adjustments,
 }
@@ -130,7 +135,25 @@ impl Slicer {
             adjustments.executed = Some(learned.executed.clone());
             adjustments.stubs = (!request.unprobed).then(|| first.asked.clone());
         }
-        self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, &adjustments)
+        let slice = |adjustments: &Adjustments| {
+            self.sliceable.slice(&self.trace, &self.tests, &self.gist_path, adjustments)
+        };
+        if request.restore.is_active() {
+            let order = self.order(&slice(&adjustments).0);
+            adjustments.keep.extend(request.restore.places(&order).cloned());
+        }
+        slice(&adjustments)
+    }
+
+    /// Executed statements that a request leaves out, nearest to the command first, whatever it brings back.
+    pub(crate) fn left_out(&self, request: &SliceRequest) -> Vec<Place> {
+        let base = SliceRequest { restore: Restore::default(), ..request.clone() };
+        self.order(&self.slice(&base).0)
+    }
+
+    fn order(&self, plan: &Plan) -> Vec<Place> {
+        let entries: Vec<&str> = self.tests.iter().map(|(path, _)| path.as_str()).collect();
+        restore::order(plan, &self.trace, &entries)
     }
 
     /// Takes in what compiled extensions ask of the repository.

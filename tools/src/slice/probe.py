@@ -32,6 +32,11 @@ class __gist_asked__:
     def __call__(self, *args, **kwargs):
         self.__note__()
         return self.found(*args, **kwargs)
+    @property
+    def __class__(self):
+        # Who asks what it is finds a function where there was one.
+        self.__note__()
+        return type(self.found)
     def __copy__(self):
         return self
     def __deepcopy__(self, memo):

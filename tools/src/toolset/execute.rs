@@ -14,7 +14,10 @@ use super::{
 use crate::{
     sandbox::Status,
     session::{Findings, GistRun, Session},
-    slice::{Attempt, Difference, Learned, Probed, SliceRequest, What, advise, difference, varies},
+    slice::{
+        Attempt, Difference, Learned, Probed, SliceRequest, What, advise, difference, restoring,
+        varies,
+    },
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
 
@@ -103,9 +106,12 @@ impl Tool for ExecuteTool {
         if let (None, Some(slicer), Some(learned), Some(gist)) =
             (&difference, slicer, run.learned, gist)
         {
+            if request.restore.is_active() {
+                advice = Some(restoring(request, true, &slicer.left_out(request)));
+            }
             if is_first {
                 slicer.learn(learned);
-            } else if slicer.has_idle(gist, &learned) {
+            } else if !request.restore.is_active() && slicer.has_idle(gist, &learned) {
                 slicer.learn(learned);
                 advice = Some(SliceRequest { again: true, ..request.clone() });
             }
@@ -162,9 +168,18 @@ fn advice(
                 _ => session.caught(trace, text).inspect(|found| drop(heard.set(found.clone()))),
             };
             let mut request = request.clone();
+            let left_out = |request: &SliceRequest| slicer.left_out(request);
             loop {
-                let attempt =
-                    Attempt { trace, plan, gist, gist_path, probed, early, request: &request };
+                let attempt = Attempt {
+                    trace,
+                    plan,
+                    gist,
+                    gist_path,
+                    probed,
+                    early,
+                    request: &request,
+                    left_out: &left_out,
+                };
                 match advise(difference, &attempt, listen)? {
                     // What ran would run again.
                     Some(next)
@@ -184,6 +199,7 @@ fn advice(
             next.adjustments.imports.extend(early.iter().cloned());
             next.adjustments.impure = false;
             next.adjustments.side_effects = false;
+            next.adjustments.outside = false;
             next
         })),
     }

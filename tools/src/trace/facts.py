@@ -279,7 +279,7 @@ def _snapshot(tracer):
         "external": external,
         "abstract_overrides": _overrides(modules),
         "fixtures": [{"name": n, "path": _clean(p), "line": l} for n, p, l in tracer.fixtures],
-        "roots": [_clean(root) for root in tracer.roots],
+        "roots": [_clean(root) for root in tracer.roots or tracer.current_roots()],
     }
 
 

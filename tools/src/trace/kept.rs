@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{execute::Execution, repository::Repository};
 
 /// Version of the kept form; any other is ignored and replaced.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What a run can only see by reading it: changes of others may matter otherwise, as settings do.
 const READ: [&str; 5] = ["py", "pyi", "md", "rst", "txt"];
@@ -142,6 +142,7 @@ mod tests {
             dropped: 0,
             raised: None,
             caught: Vec::new(),
+            ended: Vec::new(),
             wall: Duration::from_millis(1500),
             cpu: Duration::from_millis(700),
         }

@@ -261,6 +261,7 @@ impl FileLog {
                 .collect(),
             branches: self.branches.into_iter().collect(),
             raised: Vec::new(),
+            ended: Vec::new(),
         }
     }
 }

@@ -16,7 +16,7 @@ mod log;
 
 use std::path::Path;
 
-use graph::{Entry, Trace};
+use graph::{Entry, FileTrace, Place, Trace};
 use serde::Serialize;
 
 use crate::{
@@ -125,6 +125,7 @@ pub fn trace_with(
         trace.python = spec.environment.version;
     }
     mark_raised(&mut trace, &execution, spec.directory);
+    mark_ended(&mut trace, &execution, spec.directory);
     if let Program::Console(script) = spec.command.program()
         && let Some(entry) = execute::entry_point(spec.directory, script)
         && let Some((module, attribute)) = entry.split_once(':')
@@ -158,4 +159,52 @@ fn mark_raised(trace: &mut Trace, execution: &Execution, root: &Path) {
             file.raised.insert(at, *line);
         }
     }
+}
+
+/// Notes the lines that exceptions passed which ended the command, and the file that could not be compiled.
+fn mark_ended(trace: &mut Trace, execution: &Execution, root: &Path) {
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let relative = |path: &str| {
+        let path = root.join(path);
+        let inside = path.strip_prefix(root).or_else(|_| path.strip_prefix(&real)).ok()?;
+        Some(inside.to_str()?.trim_start_matches("./").to_owned())
+    };
+    for ended in &execution.ended {
+        let mut last = None;
+        for (path, line) in &ended.lines {
+            let path = relative(path);
+            let file = path.and_then(|path| trace.files.iter_mut().find(|file| file.path == path));
+            let Some(file) = file else { continue };
+            for list in [&mut file.ended, &mut file.raised] {
+                if let Err(at) = list.binary_search(line) {
+                    list.insert(at, *line);
+                }
+            }
+            last = Some(Place { path: file.path.clone(), line: *line });
+        }
+        trace.ends.extend(last.filter(|last| !trace.ends.contains(last)));
+        let source = ended.source.as_ref().and_then(|(path, line)| Some((relative(path)?, *line)));
+        let Some((path, line)) = source.filter(|(path, _)| root.join(path).is_file()) else {
+            continue;
+        };
+        // Code that ran was compiled: what could not be was made of a text later.
+        if trace.broken.is_some() || trace.files.iter().any(|file| file.path == path) {
+            continue;
+        }
+        let modules = vec![module_of(&path, &trace.roots)];
+        trace.files.push(FileTrace { path: path.clone(), modules, ..FileTrace::default() });
+        trace.files.sort_by(|one, other| one.path.cmp(&other.path));
+        trace.broken = Some(Place { path, line });
+    }
+}
+
+/// The dotted name of a file, by the longest root that it is below.
+fn module_of(path: &str, roots: &[String]) -> String {
+    let inside = |root: &String| match root.as_str() {
+        "" => Some(path),
+        root => path.strip_prefix(root)?.strip_prefix('/'),
+    };
+    let inside = roots.iter().filter_map(inside).min_by_key(|inside| inside.len()).unwrap_or(path);
+    let stem = inside.strip_suffix(".py").unwrap_or(inside);
+    stem.strip_suffix("/__init__").unwrap_or(stem).replace('/', ".")
 }

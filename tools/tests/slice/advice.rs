@@ -113,6 +113,7 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
         probed: request.refine.then_some(&probed),
         early: &[],
         request,
+        left_out: &|_| Vec::new(),
     };
     advise(&found, &attempt, || Ok::<_, Infallible>(caught)).expect("a list")
 }
@@ -316,6 +317,7 @@ fn what_the_original_caught_in_the_same_place_is_asked_last() {
             probed: None,
             early: &[],
             request: &request,
+            left_out: &|_| Vec::new(),
         };
         let found = Difference {
             what: What::Outcome,
@@ -443,7 +445,8 @@ fn advised_on(
     };
     let gist = &gist(text);
     let (gist_path, early) = (GIST, &[][..]);
-    let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request };
+    let left_out = &|_: &SliceRequest| Vec::new();
+    let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request, left_out };
     advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list")
 }
 

@@ -258,6 +258,7 @@ mod differences {
             dropped: 0,
             raised: None,
             caught: Vec::new(),
+            ended: Vec::new(),
             wall: std::time::Duration::ZERO,
             cpu: std::time::Duration::ZERO,
         };

@@ -412,6 +412,13 @@ impl Namer<'_, '_> {
             .filter(|unit| goes_through_globals(std::slice::from_ref(unit.stmt)))
             .map(|unit| unit.moment)
             .collect();
+        // It may ask for one of them as well.
+        let asking = self.selection.chosen.iter().filter(|(id, chosen)| {
+            let mut references = chosen.scan.references.iter();
+            Some(program.get(**id).module) == home
+                && references.any(|one| &one.name == "globals" && !one.late)
+        });
+        stops.extend(asking.map(|(id, _)| program.get(*id).moment));
         stops.sort_unstable();
         stops
     }

@@ -8,6 +8,9 @@ use ruff_python_ast::{
 use super::*;
 use crate::slice::by_name;
 
+/// The names of what puts something in the place of an attribute.
+const REPLACING: [&str; 4] = ["delattr", "object", "patch", "setattr"];
+
 impl Search<'_, '_> {
     /// Something goes through all names of a module, which then is an object of its own that has them all.
     pub(super) fn listed(&mut self, module: &str) {
@@ -177,6 +180,7 @@ impl Search<'_, '_> {
         let contended: Vec<String> =
             contended.flatten().map(|(_, module)| module.clone()).collect();
         self.selection.named.extend(contended);
+        self.replaced_names();
         if self.lists_modules {
             modules.iter().for_each(|module| self.listed(module));
         }
@@ -184,6 +188,49 @@ impl Search<'_, '_> {
             let listed = self.selection.listed.clone();
             self.selection.registered.extend(listed.iter().cloned());
             self.selection.homes = listed;
+        }
+    }
+
+    /// Modules of which kept code replaces something by its name, as `monkeypatch.setattr(module, "name", fake)` does,
+    /// while another module that is kept has that by its own name, and goes on with it: there the module is an object
+    /// of its own. Where its own functions use the name, they would miss what is put there.
+    fn replaced_names(&mut self) {
+        let program = self.program();
+        let replaces = |chosen: &&Chosen<'_>| {
+            let mut references = chosen.scan.references.iter().map(|one| &one.name);
+            let is_one = |name: &Name| REPLACING.contains(&name.as_str());
+            chosen.scan.attributes.iter().any(is_one) || references.any(is_one)
+        };
+        let replacing = self.selection.chosen.values().filter(replaces);
+        let strings: FxHashSet<&str> =
+            replacing.flat_map(|one| &one.scan.strings).map(|(text, _)| text.as_str()).collect();
+        if strings.is_empty() {
+            return;
+        }
+        let mut users: FxHashMap<(ModuleId, &Name), FxHashSet<ModuleId>> = FxHashMap::default();
+        for (id, chosen) in &self.selection.chosen {
+            let user = program.get(*id).module;
+            for reference in chosen.scan.references.iter().filter(|one| one.late && !one.dead) {
+                if let Some(Target::Own(home, own)) = program.target(*id, &reference.name, true)
+                    && own == reference.name
+                {
+                    users.entry((home, &reference.name)).or_default().insert(user);
+                }
+            }
+        }
+        let named = |module: &str, name: &Name| {
+            strings.contains(&*format!("{module}.{name}"))
+                || strings.contains(name.as_str()) && self.selection.escaped.contains(module)
+        };
+        let replaced = users.into_iter().filter_map(|((home, name), users)| {
+            let module = &program.modules.get(home).name;
+            let is_apart = !users.contains(&home) && !program.is_support(home);
+            (is_apart && named(module, name)).then(|| module.clone())
+        });
+        let replaced: Vec<String> = replaced.collect();
+        for module in replaced {
+            self.selection.escaped.insert(module.clone());
+            self.selection.named.insert(module);
         }
     }
 

@@ -1,6 +1,9 @@
 //! What a reference or an import of kept code needs: units of other modules, modules, imports from outside.
 
-use super::{super::emit::package_of, *};
+use super::{
+    super::emit::{asks_for_files, package_of},
+    *,
+};
 use crate::resolve;
 
 impl Search<'_, '_> {
@@ -17,7 +20,9 @@ impl Search<'_, '_> {
         if reference.usage == Usage::Store && !reference.late {
             return;
         }
-        if matches!(reference.name.as_str(), "__package__" | "__spec__") {
+        if matches!(reference.name.as_str(), "__package__" | "__spec__")
+            || asks_for_files(program, id, reference).is_some()
+        {
             self.refer_to_package(module);
         }
         let program = self.program();
@@ -126,7 +131,7 @@ impl Search<'_, '_> {
     }
 
     /// A module is an object of its own that whoever knows its name finds, and its place.
-    fn stand_apart(&mut self, module: &str) {
+    pub(super) fn stand_apart(&mut self, module: &str) {
         let selection = &mut self.selection;
         for modules in [
             &mut selection.escaped,

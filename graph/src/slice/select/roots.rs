@@ -9,6 +9,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use super::{
     super::{
         changes::{CallKind, Part},
+        outside::Outside,
         setters::Classes,
     },
     *,
@@ -23,6 +24,7 @@ impl Search<'_, '_> {
                 // pytest finds it by its name.
                 Some(Reason::Called) if fixtures.contains(&id) => self.keep(id, Reason::Fixture),
                 Some(Reason::Asked) if self.is_import(id) => self.ask_import(id),
+                Some(Reason::Ends) if self.is_import(id) => self.fail_import(id),
                 Some(reason) => self.keep(id, reason),
                 None => {}
             }
@@ -73,6 +75,62 @@ impl Search<'_, '_> {
 
     fn is_import(&self, id: UnitId) -> bool {
         matches!(self.program().get(id).stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
+    }
+
+    /// Returns true if pytest looks for names of its own in a module: one of the tests or of their support, or a plugin.
+    fn is_read_by_pytest(&self, module: ModuleId) -> bool {
+        let program = self.program();
+        program.is_support(module)
+            || program.is_helper(module)
+            || self.selection.hooks.contains_key(&program.modules.get(module).name)
+    }
+
+    /// Returns true if an exception that ended the command passed a statement of the top level; if that imports something,
+    /// only where the exception came from there.
+    fn ends(&self, id: UnitId) -> bool {
+        let program = self.program();
+        let unit = program.get(id);
+        let module = program.modules.get(unit.module);
+        let source = module.syntax.source();
+        if !program.ran(unit.module).ended(source, unit.stmt) {
+            return false;
+        }
+        let (first, last) = source.line_span(unit.stmt.range());
+        let is_here =
+            |place: &Place| place.path == module.path() && (first..=last).contains(&place.line);
+        !self.is_import(id) || program.trace.ends.iter().any(is_here)
+    }
+
+    /// An import that failed stays, so that it fails again: what it asks for is not there in a gist, either.
+    fn fail_import(&mut self, id: UnitId) {
+        let program = self.program();
+        let unit = program.get(id);
+        let names = unit.binds.clone();
+        let from = match unit.stmt {
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                program.modules.absolute(unit.module, import.level, from)
+            }
+            Stmt::Import(import) => import.names.last().map(|alias| alias.name.to_string()),
+            _ => None,
+        };
+        let Some(from) = from else { return };
+        if !program.modules.is_internal(&from) {
+            self.selection.imports.extend(names.into_iter().map(|name| (id, name)));
+            return;
+        }
+        if program.trace.broken.is_some() {
+            return;
+        }
+        // The packages on the way are there, the last of them without what is asked for.
+        let ends = from.match_indices('.').map(|(at, _)| at).chain([from.len()]);
+        let there = ends.map(|end| &from[..end]);
+        let there: Vec<String> =
+            there.filter(|name| program.modules.find(name).is_some()).map(str::to_owned).collect();
+        for module in there {
+            self.stand_apart(&module);
+        }
+        self.selection.failed.insert(id);
     }
 
     /// An import stays for the names that it binds: whoever asks finds them in its module.
@@ -135,6 +193,9 @@ impl Search<'_, '_> {
         if self.adjustments.keep.contains(&place) {
             return Some(Reason::Asked);
         }
+        if self.ends(id) {
+            return Some(Reason::Ends);
+        }
         if named.iter().any(|(module, top, defined)| {
             let fits = !defined || is_definition(unit.stmt);
             *module == unit.module && unit.binds.contains(top) && fits
@@ -144,6 +205,7 @@ impl Search<'_, '_> {
         let is_internal = |name: &str| program.modules.is_internal(name);
         if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str()))
             && !hooks::names_own_plugins(unit.stmt, is_internal)
+            && self.is_read_by_pytest(unit.module)
         {
             return Some(Reason::Configuration);
         }
@@ -159,7 +221,8 @@ impl Search<'_, '_> {
                 if program.is_support(unit.module) && name.starts_with("pytest_") {
                     // A hook of a conftest is no hook in a test module, but for the one that makes
                     // parameters.
-                    return (super::super::prune::is_hook(name) && called.is_some())
+                    let is_kept = self.adjustments.side_effects && called.is_some();
+                    return (is_kept && super::super::prune::is_hook(name))
                         .then_some(Reason::Configuration);
                 }
                 if called.is_some_and(|call| call.test) {
@@ -167,7 +230,7 @@ impl Search<'_, '_> {
                 }
                 self.registers(id);
                 self.leaves(id);
-                None
+                self.acts_outside(id).then_some(Reason::SideEffect)
             }
             Stmt::ClassDef(class) => {
                 let module = program.modules.get(unit.module);
@@ -177,21 +240,23 @@ impl Search<'_, '_> {
                     let line = module.syntax.source().line(stmt.start());
                     called |= ran.function(line).is_some_and(|call| call.test);
                 });
-                if !called {
-                    self.registers(id);
-                    self.leaves(id);
+                if called {
+                    return Some(Reason::Called);
                 }
-                called.then_some(Reason::Called)
+                self.registers(id);
+                self.leaves(id);
+                self.acts_outside(id).then_some(Reason::SideEffect)
             }
             stmt => {
                 self.leaves(id);
+                let acts_outside = self.acts_outside(id);
                 let program = self.program();
                 let unit = program.get(id);
                 if !acts(stmt) {
                     for class in self.set_by_name(id, stmt).iter() {
                         self.waiting.entry(class.clone()).or_default().push(id);
                     }
-                    return None;
+                    return acts_outside.then_some(Reason::SideEffect);
                 }
                 // A `raise` that ran ended its module, and whoever imported that went on without it.
                 if !program.is_support(unit.module) && self.ends_module(unit.module, stmt) {
@@ -199,7 +264,7 @@ impl Search<'_, '_> {
                 }
                 let is_root = self.adjustments.side_effects || self.is_program(unit.module);
                 let mut globals = Vec::new();
-                let is_all = self.collect_changes(id, stmt, &mut globals);
+                let is_all = self.collect_changes(id, stmt, &mut globals) && !acts_outside;
                 globals.extend(self.set_by_name(id, stmt).iter().cloned());
                 if is_all && globals.is_empty() {
                     return None;
@@ -220,6 +285,19 @@ impl Search<'_, '_> {
                 is_root.then_some(Reason::SideEffect)
             }
         }
+    }
+
+    /// Returns true if executing a statement has an effect that leaves the program, where such effects are kept.
+    fn acts_outside(&self, id: UnitId) -> bool {
+        let program = self.program();
+        let unit = program.get(id);
+        if matches!(unit.stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
+            return false;
+        }
+        let Adjustments { side_effects, outside, .. } = self.adjustments;
+        let is_kept = *side_effects && *outside || self.is_program(unit.module);
+        let early = program.ran(unit.module).is_early();
+        is_kept && program.purity.outside(unit.module, unit.stmt, early) == Outside::Something
     }
 
     /// Classes that a statement gives attributes to by making the object, or the result, that it binds, or by what it
@@ -558,7 +636,7 @@ fn is_place(target: &Expr) -> bool {
 }
 
 /// `sys.modules[__name__]`.
-pub(super) fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool {
+pub(crate) fn is_own_module(subscript: &ruff_python_ast::ExprSubscript) -> bool {
     let modules = matches!(subscript.value.as_ref(), Expr::Attribute(attribute)
         if &attribute.attr == "modules"
             && matches!(attribute.value.as_ref(), Expr::Name(name) if &name.id == "sys"));
