@@ -84,10 +84,18 @@ impl Tool for SliceTool {
 fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
     let named: Vec<_> =
         session.command.tests().into_iter().map(|test| (test.path, test.names)).collect();
-    let cases = session.findings.original.iter().flat_map(|original| &original.cases);
+    let original = || session.findings.original.iter();
+    let cases = original().flat_map(|original| &original.cases).map(|case| case.id.as_str());
+    // What could not be collected is told by its id, or in the message of the error.
+    let uncollected = original().flat_map(|original| &original.collection_errors);
+    let uncollected = uncollected.flat_map(|(id, raised)| {
+        let told = raised.message.split_whitespace().filter(|word| word.contains("::"));
+        told.map(|word| word.trim_end_matches(':')).chain([id.as_str()])
+    });
     let collected: BTreeSet<Vec<String>> = cases
-        .map(|case| {
-            let id = case.id.split('[').next().unwrap_or_default();
+        .chain(uncollected)
+        .map(|id| {
+            let id = id.split('[').next().unwrap_or_default();
             let names: Vec<&str> = id.split("::").skip(1).collect();
             // That of a doctest is its module's and the object's whose docstring it is.
             let object = names.first().and_then(|name| name.strip_prefix(INTERNAL));
