@@ -187,6 +187,13 @@ pub enum Glue {
         /// What it calls.
         function: String,
     },
+    /// The `DeprecationWarning`s of a script hidden: Python shows them, and hides those of modules, of which the gist of a
+    /// script is made.
+    ///
+    /// ```python
+    /// __import__("warnings").filterwarnings("ignore", category=DeprecationWarning, module="__main__")
+    /// ```
+    QuietScript,
     /// The end of a name that hides a built-in.
     ///
     /// ```python
@@ -288,6 +295,10 @@ impl Glue {
             }
             Self::EntryPoint { script, function } => format!(
                 "if __name__ == \"__main__\":\n    sys.argv[0] = {script:?}\n    sys.exit({function}())"
+            ),
+            Self::QuietScript => format!(
+                "{}.filterwarnings(\"ignore\", category=DeprecationWarning, module=\"__main__\")",
+                imported("warnings")
             ),
             Self::Delete(name) => format!("del {name}"),
             Self::Pass => "pass".to_owned(),
@@ -424,6 +435,11 @@ mod tests {
         check(
             &Glue::EntryPoint { script: text("tool"), function: text("cli.main") },
             "if __name__ == \"__main__\":\n    sys.argv[0] = \"tool\"\n    sys.exit(cli.main())",
+        );
+        check(
+            &Glue::QuietScript,
+            "__import__(\"warnings\").filterwarnings(\"ignore\", category=DeprecationWarning, \
+             module=\"__main__\")",
         );
         check(&Glue::Delete(text("print")), "del print");
         check(&Glue::Pass, "pass");

@@ -40,7 +40,13 @@ fn candidate(stmt: &Stmt) -> Option<Glue> {
                 .then(|| import.names.iter().map(imported).collect())?,
         }),
         Stmt::Assign(assign) => assignment(assign),
-        Stmt::Expr(stmt) => update(stmt.value.as_call_expr()?),
+        Stmt::Expr(stmt) => {
+            let call = stmt.value.as_call_expr()?;
+            match call.func.as_attribute_expr()?.attr.as_str() {
+                "filterwarnings" => Some(Glue::QuietScript),
+                _ => update(call),
+            }
+        }
         Stmt::Raise(raise) => dotted(raise.exc.as_ref()?).map(Glue::FailedImport),
         Stmt::Delete(delete) => match delete.targets.as_slice() {
             [Expr::Name(name)] => Some(Glue::Delete(name.id.to_string())),

@@ -225,9 +225,7 @@ impl Head {
         }
         if adjustments.quiet {
             let reason = "Python shows the warnings of a script that it hides of a module";
-            let filter =
-                "filterwarnings(\"ignore\", category=DeprecationWarning, module=\"__main__\")";
-            lines.glue(0, &format!("{}.{filter}", imported("warnings")), reason);
+            lines.glue(0, &Glue::QuietScript, reason);
         }
         for module in &adjustments.imports {
             load(selection, naming, &mut lines, module);
