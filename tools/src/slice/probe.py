@@ -34,8 +34,7 @@ class __gist_asked__:
         return self.found(*args, **kwargs)
     @property
     def __class__(self):
-        # Who asks what it is finds a function where there was one.
-        self.__note__()
+        # Who asks what it is finds a function where there was one; what goes through a class asks that of all of it.
         return type(self.found)
     def __copy__(self):
         return self
