@@ -75,7 +75,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
         }
         "ModuleNotFoundError" | "ImportError" => {
             asked_from_outside(raised, attempt, adjustments);
-            let name = quoted(message, "cannot import name ");
+            let name = quoted(message, "cannot import name ").or_else(|| plain_name(message));
             if let Some(module) = quoted(message, "No module named ").filter(internal) {
                 // Code that computes what it imports goes through whatever the module has.
                 if line_of(raised, attempt).is_some_and(imports_by_name) {
@@ -561,6 +561,13 @@ pub(super) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }
+}
+
+/// The name that a compiled extension could not import, which its message does not quote.
+fn plain_name(message: &str) -> Option<String> {
+    let name = message.strip_prefix("cannot import name ")?.split_whitespace().next()?;
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| name.to_owned())
 }
 
 /// The text in quotes after a phrase.
