@@ -78,9 +78,9 @@ static LACKING: LazyLock<Regex> = LazyLock::new(|| {
         r"(?: \(most likely due to a circular import\))?(?: \([^()\n]*\))?",
     ))
 });
-/// The line that names an exception of an internal module behind its traceback.
+/// The line that names an exception of an internal module behind its traceback, or in a group of exceptions.
 static ENDING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?m)^((?: {4}|  File |  \[Previous |Traceback )[^\n]*\n)<internal>\.")
+    pattern(r"(?m)^((?: {4}|  File |  \[Previous |Traceback )[^\n]*\n| +\| )<internal>\.")
 });
 static POSITION: LazyLock<Regex> = LazyLock::new(|| pattern(r"([^\s:'\x22(),]+\.py):\d+"));
 /// Frames of `python -m`, which a gist run by its path does not have.
@@ -383,6 +383,7 @@ mod tests {
                 "Traceback (most recent call last):\n  File \"/w/original/tests/test_a.py\", line 1, in <module>\n    from pkg.app import x\n  File \"/w/original/src/pkg/app.py\", line 9\n    x(\n     ^\nSyntaxError: '(' was never closed\n",
                 "  File \"/w/candidate/tests/concise.py\", line 4\n    x(\n     ^\nSyntaxError: '(' was never closed\n",
             ),
+            ("    | pkg.app.Error: no\n", "    | Error: no\n"),
             ("WARNING  pkg.app:app.py:10 careful", "WARNING  concise:concise.py:3 careful"),
             ("<class 'pkg.app.Thing'>", "<class 'concise.Thing'>"),
             ("<Thing 'test_a'>", "<Thing 'concise'>"),

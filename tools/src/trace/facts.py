@@ -279,8 +279,15 @@ def _snapshot(tracer):
         "external": external,
         "abstract_overrides": _overrides(modules),
         "fixtures": [{"name": n, "path": _clean(p), "line": l} for n, p, l in tracer.fixtures],
-        "roots": [_clean(root) for root in tracer.roots or tracer.current_roots()],
+        "roots": [_clean(root) for root in tracer.roots + _late_roots(tracer)],
     }
+
+
+def _late_roots(tracer):
+    """What a program without phases added to `sys.path` itself, or all that is there where no test began."""
+    if tracer.roots and tracer.phases:
+        return []
+    return [root for root in tracer.current_roots() if root not in tracer.roots]
 
 
 def _is_namespace(value):

@@ -140,7 +140,8 @@ class Tracer:
         self.foreign = set()  # names of modules that came with the interpreter or its packages
         self.prefixes = _prefixes()
         self.test = False
-        self.last = not settings.get("phases", True)  # No other phase comes, in which lines count anew.
+        self.phases = settings.get("phases", True)
+        self.last = not self.phases  # No other phase comes, in which lines count anew.
         self.clock = self.began_at = 0
         self.stacks = {}
         self.data = set()
