@@ -68,7 +68,8 @@ fn the_topic_of_benches_counts_the_tasks_of_suites() {
         .into_iter()
         .filter_map(|(path, text)| {
             let name = path.strip_prefix("configs/suites/")?.strip_suffix(".toml")?.to_owned();
-            Some((name, text.matches("[[task]]").count()))
+            // A directory has what a suite was drawn from.
+            (!name.contains('/')).then(|| (name, text.matches("[[task]]").count()))
         })
         .collect();
     assert!(!suites.is_empty());
