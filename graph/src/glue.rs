@@ -246,6 +246,8 @@ pub enum Held {
 
 /// The expression for the gist's own module.
 const GIST: &str = "sys.modules.get(__name__)";
+/// Another, which is read as the same.
+const GIST_INDEXED: &str = "sys.modules[__name__]";
 
 impl Glue {
     /// Returns the import of one module under its own name.
@@ -397,6 +399,8 @@ mod tests {
             "mod = sys.modules[\"pkg.mod\"] = __import__(\"pkg\").mod = \
              __import__(\"pkg.sub\", fromlist=['_']).mod = sys.modules.get(__name__)",
         );
+        let indexed = Glue::parse_text("mod = sys.modules[\"pkg.mod\"] = sys.modules[__name__]");
+        assert_eq!(indexed, Some(Glue::GistModule(targets[..2].to_vec())));
         check(&Glue::alias("make_shapes", "make"), "make_shapes = make");
         let (package, own, source) = (text("pkg"), text("make"), text("make_"));
         check(

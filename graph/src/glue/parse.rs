@@ -9,15 +9,22 @@ use ruff_python_ast::{
 };
 use ruff_python_parser::{parse_expression, parse_module};
 
-use super::{FilePath, Glue, GlueTarget, Held, Imported};
+use super::{FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Held, Imported};
 
 impl Glue {
     /// Returns the glue that a statement is, or nothing.
     pub fn parse(stmt: &Stmt) -> Option<Self> {
         let glue = candidate(stmt)?;
-        let rendered = parse_module(&glue.render()).ok()?;
-        let [own] = rendered.suite().as_slice() else { return None };
-        (ComparableStmt::from(own) == ComparableStmt::from(stmt)).then_some(glue)
+        let rendered = glue.render();
+        // People index where the slicer asks.
+        let indexed = rendered.replace(GIST, GIST_INDEXED);
+        let is_one = |text: &str| {
+            parse_module(text).is_ok_and(|own| match own.suite().as_slice() {
+                [own] => ComparableStmt::from(own) == ComparableStmt::from(stmt),
+                _ => false,
+            })
+        };
+        (is_one(&rendered) || indexed != rendered && is_one(&indexed)).then_some(glue)
     }
 
     /// Returns the glue that the only statement of a text is, or nothing.
@@ -78,6 +85,12 @@ fn assignment(assign: &StmtAssign) -> Option<Glue> {
             }
             _ => Some(Glue::GistModule(targets)),
         };
+    }
+    if let Expr::Subscript(item) = &*assign.value
+        && item.slice.as_name_expr().is_some_and(|name| name.id.as_str() == "__name__")
+    {
+        let targets = assign.targets.iter().map(target).collect::<Option<_>>()?;
+        return Some(Glue::GistModule(targets));
     }
     let [target] = assign.targets.as_slice() else { return None };
     match (target, &*assign.value) {
@@ -148,7 +161,7 @@ fn update(call: &ExprCall) -> Option<Glue> {
     let held = keywords.into_iter().map(|(name, value)| {
         let value = match value {
             Expr::Name(value) => Held::Name(value.id.to_string()),
-            Expr::Call(_) => Held::Gist,
+            Expr::Call(_) | Expr::Subscript(_) => Held::Gist,
             _ => return None,
         };
         Some((name.to_owned(), value))
