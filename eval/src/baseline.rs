@@ -143,6 +143,7 @@ fn run(
         variables: spec.variables,
         absent,
         max_failures: None,
+        link: None,
     })
     .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
     match run.status {

@@ -61,6 +61,7 @@ fn differs(
             variables: spec.variables,
             absent: &[],
             max_failures: None,
+            link: None,
         })
     };
     // Compiled code without its text beside it: what is no Python has none and is not imported.

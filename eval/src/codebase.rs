@@ -191,6 +191,11 @@ impl Codebase {
         places.filter(|&place| line.role != Role::Elif || self.line(place).role == Role::Elif)
     }
 
+    /// The path of a place's file, and the number of its line in the outline.
+    pub fn at(&self, place: Place) -> (&str, usize) {
+        (&self.files[place.file as usize].path, place.line as usize)
+    }
+
     /// The line at a place.
     pub fn line(&self, place: Place) -> &Line {
         &self.files[place.file as usize].outline.lines[place.line as usize]

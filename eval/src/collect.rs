@@ -310,6 +310,7 @@ fn run(
         variables: &variables,
         absent: &[],
         max_failures: None,
+        link: None,
     });
     // What the program left may be anything: a link is not followed, a flood not read.
     let regular =

@@ -42,6 +42,7 @@ use crate::{
     support::{Support, changed_support},
     task::Counts,
     unpacked::unpacked,
+    verify::{Verification, VerifySpec, verify},
 };
 
 /// What is judged, and on what.
@@ -97,6 +98,10 @@ pub struct Evaluation {
     pub scores: Scores,
     /// Why it is not faithful.
     pub cause: Option<Cause>,
+    /// The second answer: the gist holds nothing but the original's lines and glue, and the original tests hold on it.
+    /// Nothing for what was set aside or has no test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// What is not honest in it.
     pub integrity: Integrity,
     /// What writing it cost.
@@ -185,6 +190,7 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
         quarantine: None,
         scores: Scores::default(),
         cause: None,
+        verification: None,
         integrity: Integrity::default(),
         effort: spec.effort.cloned(),
         writer: spec.writer,
@@ -390,6 +396,16 @@ fn judge(
     if let Some(directory) = laid_out {
         original.workspace.discard(&directory);
     }
+    let against = VerifySpec {
+        original: &original,
+        reference,
+        pristine: &pristine,
+        codebase: &codebase,
+        internal: &internal,
+        gist: &spec.place.gist_path(original.command),
+        map,
+    };
+    evaluation.verification = Some(verify(&against, text, verdict.score == 1)?);
     evaluation.cause =
         category(&verdict, &found, &evaluation.integrity, |name| internal.is_internal(name));
     if !evaluation.integrity.violations.is_empty() {

@@ -58,6 +58,7 @@ mod task;
 mod tokens;
 mod touched;
 mod unpacked;
+mod verify;
 
 pub use account::Account;
 pub use baseline::Baseline;
@@ -105,3 +106,4 @@ pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};
 pub use touched::{Touched, TouchedModule};
+pub use verify::{ForeignLine, Grounded, Linked, Verification};

@@ -314,6 +314,7 @@ fn run_spec<'a>(
         variables: spec.variables,
         absent: &[],
         max_failures: None,
+        link: None,
     }
 }
 

@@ -40,6 +40,12 @@ pub struct Row {
     pub writer: Writer,
     /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
     pub scores: BTreeMap<String, f64>,
+    /// Whether the gist is verified; nothing for what was not scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// The reason why it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
     /// What writing cost.
     pub effort: Option<Effort>,
     /// Whether what the original does was measured before.
@@ -98,6 +104,8 @@ impl Row {
             unexpected: None,
             writer: attempt.map(|attempt| attempt.writer).unwrap_or_default(),
             scores: BTreeMap::new(),
+            verified: None,
+            unverified: None,
             effort: attempt.map(|attempt| attempt.effort.clone()),
             reference_cached: false,
             reference_seconds: None,
@@ -130,6 +138,10 @@ impl Row {
             row.evidence = crate::blocks::folded(&cause.evidence);
         }
         row.scores = judged.scores.values();
+        let verification = judged.verification.as_ref();
+        row.verified = verification.map(|found| found.verified);
+        let reason = verification.and_then(|found| found.reason.as_deref());
+        row.unverified = reason.map(crate::blocks::folded);
         row.reference_seconds = Some(judged.reference.seconds);
         row.scoring_seconds = Some(judged.seconds);
         row

@@ -577,6 +577,7 @@ impl Bed<'_> {
             variables: self.spec.variables,
             absent: self.absent,
             max_failures: None,
+            link: None,
         }
     }
 }

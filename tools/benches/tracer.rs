@@ -253,6 +253,7 @@ impl Bench<'_> {
             variables: &variables,
             absent: &[],
             max_failures: None,
+            link: None,
         };
         let run = match observer {
             None => execute(&spec)?,

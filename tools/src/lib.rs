@@ -35,7 +35,8 @@ mod workspace;
 pub use archive::{ArchiveError, UnpackLimits, unpack};
 pub use cache::{Cache, CacheEntry, CacheError, CacheKind, Prune, Pruned};
 pub use candidate::{
-    Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out,
+    Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Link, LinkedModule, LinkedSpec,
+    Place, lay_out, lay_out_linked,
 };
 pub use chain::{Chain, Snippet, Stage};
 pub use command::{Command, CommandError, Program, TestId};

@@ -144,6 +144,7 @@ impl Session {
             variables: &self.variables,
             absent: &[],
             max_failures: None,
+            link: None,
         }
     }
 

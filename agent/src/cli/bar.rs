@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use ::eval::{Row, Standing, StrictFidelity, Task};
+use ::eval::{Evaluation, Row, Standing, Task};
+use clap::{Args, ValueEnum};
 
 use super::{Exit, Failure};
 
@@ -15,22 +16,60 @@ pub struct Bar {
     thousandths: u32,
 }
 
+/// What a gist has to be besides faithful.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct Requirement {
+    /// End with 0 only if gists are this as well as faithful.
+    #[arg(long = "require", value_name = "WHAT", value_enum)]
+    require: Option<Required>,
+}
+
+/// A second answer about a gist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Required {
+    /// Every line is the original's or glue, and the original tests hold on it.
+    Verified,
+}
+
+impl Requirement {
+    /// Returns true if a verdict has what is required.
+    pub fn is_met(self, evaluation: &Evaluation) -> bool {
+        match self.require {
+            Some(Required::Verified) => {
+                evaluation.verification.as_ref().is_some_and(|found| found.verified)
+            }
+            None => true,
+        }
+    }
+
+    fn is_met_by(self, row: &Row) -> bool {
+        match self.require {
+            Some(Required::Verified) => row.verified == Some(true),
+            None => true,
+        }
+    }
+}
+
 /// Thousandths of a percent in one.
 const WHOLE: u32 = 100_000;
 
 /// The worst that became of any task, where some solver is below what was asked of a suite.
-pub fn exit(results: &[Row], bars: &[Bar]) -> Exit {
+pub fn exit(results: &[Row], bars: &[Bar], required: Requirement) -> Exit {
     let of = |row: &Row| match row.standing {
-        Standing::Scored if row.is_faithful() => Exit::Success,
+        Standing::Scored if is_success(row, required) => Exit::Success,
         Standing::Scored => Exit::NotFaithful,
         Standing::Quarantined | Standing::Unfit => Exit::Success,
         Standing::Infrastructure => Exit::Infrastructure,
     };
     let worst = results.iter().map(of).max().unwrap_or(Exit::Success);
     match worst {
-        Exit::NotFaithful if reached(results, bars) => Exit::Success,
+        Exit::NotFaithful if reached(results, bars, required) => Exit::Success,
         worst => worst,
     }
+}
+
+fn is_success(row: &Row, required: Requirement) -> bool {
+    row.is_faithful() && required.is_met_by(row)
 }
 
 /// Refuses bars of suites that no task is of.
@@ -57,7 +96,7 @@ pub fn parse(text: &str) -> Result<Bar, String> {
     Ok(Bar { suite, thousandths: (percent * 1000.0).round() as u32 })
 }
 
-fn reached(results: &[Row], bars: &[Bar]) -> bool {
+fn reached(results: &[Row], bars: &[Bar], required: Requirement) -> bool {
     let of_all = bars.iter().rfind(|bar| bar.suite.is_none());
     let least = |suite: &str| {
         let own = bars.iter().rfind(|bar| bar.suite.as_deref() == Some(suite));
@@ -66,7 +105,7 @@ fn reached(results: &[Row], bars: &[Bar]) -> bool {
     let mut scores: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in results.iter().filter(|row| row.standing == Standing::Scored) {
         let own = scores.entry((&row.suite, &row.solver)).or_default();
-        own.push(row.value::<StrictFidelity>().unwrap_or_default());
+        own.push(f64::from(u8::from(is_success(row, required))));
     }
     scores.iter().all(|((suite, _), scores)| {
         // Fidelity is 0 or 1: all of this is whole.

@@ -12,7 +12,7 @@ use tools::Sandbox;
 
 use super::{
     Exit, Failure, OrExit,
-    bar::{self, Bar},
+    bar::{self, Bar, Requirement},
     board::Board,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
@@ -76,6 +76,8 @@ pub struct Bench {
     /// The fidelity that every suite, or the one named, has to reach for exit code 0, in percent [default: 100].
     #[arg(long, value_name = "[SUITE=]PERCENT", value_parser = bar::parse)]
     at_least: Vec<Bar>,
+    #[command(flatten)]
+    required: Requirement,
     /// Leave everything in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
@@ -205,7 +207,7 @@ impl Bench {
             let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
             return Err(Failure::new(Exit::Interrupted, message));
         }
-        Ok(bar::exit(&results, &self.at_least))
+        Ok(bar::exit(&results, &self.at_least, self.required))
     }
 
     /// Every external program with every model.

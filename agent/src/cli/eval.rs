@@ -9,6 +9,7 @@ use tools::Workspace;
 
 use super::{
     Exit, Failure, OrExit,
+    bar::Requirement,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::Progress,
@@ -27,6 +28,8 @@ pub struct Eval {
     /// The source map that its writer left.
     #[arg(long, value_name = "FILE")]
     source_map: Option<PathBuf>,
+    #[command(flatten)]
+    required: Requirement,
     /// Write all scores there, as JSON.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -71,6 +74,6 @@ impl Eval {
             }
             Printed::Full => super::output::styled(&verdict(&evaluation, around.color)),
         }
-        Ok(verdict::exit(&evaluation))
+        Ok(verdict::exit(&evaluation, self.required))
     }
 }

@@ -9,6 +9,7 @@ use tools::{GIST_NAME, Reuse, Session};
 
 use super::{
     Exit, Failure, OrExit,
+    bar::Requirement,
     explain::explain,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
@@ -44,6 +45,8 @@ pub struct Run {
     /// Leave the run's record in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
+    #[command(flatten)]
+    required: Requirement,
     /// Print why each unit is in the gist, and why others are not.
     #[arg(long)]
     explain: bool,
@@ -152,7 +155,7 @@ impl Run {
                 println!("  record      {}", record.path().display());
             }
         }
-        Ok(verdict::exit(&evaluation))
+        Ok(verdict::exit(&evaluation, self.required))
     }
 }
 

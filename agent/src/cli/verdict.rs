@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use ::eval::{
     Difference, Evaluation, Finding, LinesOfExecuted, Measure, Quarantine, Record, Score, Unit,
-    What,
+    Verification, What,
 };
 use serde_json::Value;
 
-use super::{Exit, progress::printable};
+use super::{Exit, bar::Requirement, progress::printable};
 
 /// Most differences and findings that are shown.
 const SHOWN: usize = 5;
@@ -34,6 +34,9 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
         let scoring = evaluation.seconds + evaluation.reference.took;
         let effort = format!("{} steps, {:.1} s", effort.steps, effort.wall_seconds);
         row(&mut text, "effort", &format!("{effort}  (and {scoring:.1} s of scoring)"));
+    }
+    if let Some(found) = &evaluation.verification {
+        verified(&mut text, found);
     }
     findings(&mut text, "violation", &evaluation.integrity.violations);
     findings(&mut text, "note", &evaluation.integrity.notes);
@@ -72,9 +75,9 @@ pub fn difference(difference: &Difference) -> String {
 }
 
 /// What the process exits with after a verdict.
-pub fn exit(evaluation: &Evaluation) -> Exit {
+pub fn exit(evaluation: &Evaluation, required: Requirement) -> Exit {
     match evaluation.strict() {
-        Some(fidelity) if fidelity.score == 1 => Exit::Success,
+        Some(fidelity) if fidelity.score == 1 && required.is_met(evaluation) => Exit::Success,
         Some(_) => Exit::NotFaithful,
         // Nothing can be said of the gist, because nothing can be said of the command.
         None => Exit::Input,
@@ -111,6 +114,21 @@ fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
     }
     if fidelity.different > SHOWN as u64 {
         let _ = writeln!(text, "  and {} more differences", fidelity.different - SHOWN as u64);
+    }
+}
+
+/// The second answer, with the lines that are neither the original's nor glue.
+fn verified(text: &mut String, found: &Verification) {
+    match &found.reason {
+        None => row(text, "verified", "yes"),
+        Some(reason) => row(text, "verified", &format!("no: {reason}")),
+    }
+    let foreign = &found.grounded.foreign;
+    for line in foreign.iter().take(SHOWN) {
+        row(text, "foreign", &format!("line {}: {}", line.line, line.text));
+    }
+    if foreign.len() > SHOWN {
+        row(text, "foreign", &format!("and {} more", foreign.len() - SHOWN));
     }
 }
 

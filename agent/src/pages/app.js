@@ -281,6 +281,12 @@ const gistify = (() => {
       make('span', left, 'the original', 'dim'); lines(left, each.expected, each.found, 'old');
       make('span', right, 'the gist', 'dim'); lines(right, each.found, each.expected, 'new');
     }
+    const second = one.verification;
+    if (second) {
+      make('h2', main, second.verified ? 'Verified' : 'Not verified');
+      if (second.reason) make('p', main, second.reason);
+      for (const each of second.grounded.foreign) { const line = make('p', main, null, 'found'); make('span', line, 'foreign', 'chip bad'); make('span', line, ` line ${each.line}: ${each.text} (${each.reason})`) }
+    }
     for (const [title, list] of [['Violations', one.violations], ['Notes', one.notes]]) {
       if (!list.length) continue;
       make('h2', main, title);

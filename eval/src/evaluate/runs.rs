@@ -42,6 +42,7 @@ impl Runs<'_> {
             variables: original.variables,
             absent: &candidate.absent,
             max_failures: None,
+            link: None,
         }
     }
 

@@ -20,3 +20,4 @@ mod refusals;
 mod sensitive;
 mod shop;
 mod table;
+mod verified;

@@ -4,6 +4,7 @@
 //! configuration and compiled extensions stay; whether the gist is any good is for `eval` to judge.
 
 mod internal;
+mod linked;
 mod pytest_config;
 
 use std::{
@@ -16,6 +17,7 @@ use graph::Trace;
 use serde::{Deserialize, Serialize};
 
 pub use internal::Internal;
+pub use linked::{Link, LinkedModule, LinkedSpec, lay_out_linked};
 
 use crate::{
     command::{Command, Program},

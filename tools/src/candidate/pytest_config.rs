@@ -77,6 +77,8 @@ pub(super) struct Gone<'a> {
     pub keys: bool,
     /// Whether they define markers.
     pub markers: bool,
+    /// Dotted names that modules lack.
+    pub names: BTreeSet<String>,
 }
 
 /// What a marker that nobody defined brings about.
@@ -295,7 +297,7 @@ impl Gone<'_> {
     /// Whether a warnings filter names a category of an internal module, which pytest would import.
     fn is_filter_gone(&self, filter: &str) -> bool {
         let category = filter.split(':').nth(2).unwrap_or("").trim();
-        category.contains('.') && self.is_module_gone(category)
+        category.contains('.') && (self.is_module_gone(category) || self.names.contains(category))
     }
 }
 

@@ -206,13 +206,14 @@ def _is_below(path, root):
 class _Recorder:
     """The pytest plugin: facts of the hooks, no decisions. Works with pytest 6 to 9."""
 
-    def __init__(self, spec, tracer, own):
+    def __init__(self, spec, tracer, own, finder):
         max_failures = spec["max_failures"]
         self._serving = spec.get("serving")
         self._absent = spec["absent"]
         self._ends_behind_tests = False
         self._tracer = tracer
         self._own = own
+        self._finder = finder
         self._max_failures = max_failures
         self._failures = 0
         self._session = None
@@ -244,6 +245,10 @@ class _Recorder:
     def pytest_load_initial_conftests(self, early_config):
         if self._tracer is not None:
             self._tracer.begin_conftests()
+        if self._finder is not None:
+            # Plugins are loaded: from here on the tests ask for modules.
+            self._own.leave()
+            self._finder.release()
         outcome = yield
         error = outcome.excinfo
         if error is not None:
@@ -383,6 +388,26 @@ def _relative(path):
         return _text(str(path))
 
 
+def _link(spec):
+    """Gives tests the gist for the modules of the repository; nothing where the run is no linked one."""
+    if spec["link"] is None:
+        return None
+    sys.path.insert(0, _HERE)
+    from gistify_run import linked, tolerant
+
+    sys.path.remove(_HERE)
+    root = os.getcwd()
+    if spec["link"]["tolerant"]:
+        tolerant.install(spec["link"]["tests"], root, _lost)
+    return linked.install(spec["link"], root, spec["absent"])
+
+
+def _lost(file, line, message):
+    kind, _, message = message.partition(": ")
+    raised = {"kind": kind, "module": "", "message": _text(message), "frames": [[_text(file), line, ""]]}
+    _record("caught", raised=raised)
+
+
 def _run_pytest(spec, tracer):
     as_module = spec["kind"] == "pytest-module"
     if as_module:
@@ -415,7 +440,8 @@ def _run_pytest(spec, tracer):
         # Before 3.12 a second tracer would switch the first off, and it writes into the repository.
         args.append("--no-cov")
     args += _without_plugins(own.absent())
-    code = pytest.main(args, plugins=[_Recorder(spec, tracer, own).hooks()])
+    recorder = _Recorder(spec, tracer, own, _link(spec))
+    code = pytest.main(args, plugins=[recorder.hooks()])
     _record("complete", code=int(code))
     sys.exit(code)
 
@@ -595,6 +621,8 @@ def _main():
     try:
         if tracer is not None and not pytest:
             tracer.begin_tests(())
+        if not pytest:
+            _link(spec)
         _RUNNERS[spec["kind"]](spec, tracer)
     except SystemExit as error:
         if not pytest:

@@ -15,12 +15,19 @@ use super::{
     record::{Records, Untouched},
 };
 use crate::{
+    candidate::Link,
     command::{Command, Program},
     sandbox::{Captured, Finished, Network, Request, Status},
     workspace::remove_tree,
 };
 
 const LAUNCHER: &str = include_str!("launch.py");
+/// The package that the launcher imports for a linked run, file by file.
+const PACKAGE: [(&str, &str); 3] = [
+    ("__init__.py", include_str!("../../python/gistify_run/__init__.py")),
+    ("linked.py", include_str!("../../python/gistify_run/linked.py")),
+    ("tolerant.py", include_str!("../../python/gistify_run/tolerant.py")),
+];
 /// The record of a run, in its scratch directory.
 pub(crate) const RESULTS: &str = "results.jsonl";
 /// Where programs are looked for, besides beside the interpreter.
@@ -36,6 +43,7 @@ struct Settings<'a, T> {
     orig_argv: Vec<String>,
     absent: &'a [String],
     max_failures: Option<usize>,
+    link: Option<&'a Link>,
     trace: Option<&'a T>,
     serving: Option<&'a serde_json::Value>,
 }
@@ -184,11 +192,19 @@ fn lay_out<T: Serialize>(
         orig_argv: spec.command.words(&spec.environment.python.to_string_lossy()),
         absent: spec.absent,
         max_failures: spec.max_failures,
+        link: spec.link,
         trace,
         serving,
     };
     let settings = serde_json::to_vec(&settings).expect("strings and options serialise");
     write(&spec.scratch.join("run.json"), settings)?;
+    if spec.link.is_some() {
+        let package = spec.scratch.join("gistify_run");
+        make_empty(&package)?;
+        for (name, text) in PACKAGE {
+            write(&package.join(name), text)?;
+        }
+    }
     let launcher = spec.scratch.join("launch.py");
     write(&launcher, LAUNCHER)?;
     Ok(launcher)

@@ -16,6 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    candidate::Link,
     command::Command,
     environment::Environment,
     sandbox::{Limits, Sandbox, SandboxError, Status},
@@ -53,6 +54,8 @@ pub struct RunSpec<'a> {
     /// Failed phases of tests behind which pytest is told to stop, and of which it shows no source;
     /// without, it runs them all.
     pub max_failures: Option<usize>,
+    /// Modules of the repository that a gist takes the place of; nothing for an original or a candidate.
+    pub link: Option<&'a Link>,
 }
 
 /// Why a command could not be run. Whatever the command itself does is an [`Execution`].

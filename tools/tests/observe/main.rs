@@ -86,6 +86,7 @@ impl Project {
             variables: &self.variables,
             absent: &[],
             max_failures: None,
+            link: None,
         }
     }
 }

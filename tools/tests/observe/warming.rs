@@ -79,6 +79,7 @@ fn spec<'a>(
         variables: &project.variables,
         absent: &[],
         max_failures: None,
+        link: None,
     }
 }
 

@@ -1,0 +1,139 @@
+//! Verified: a gist holds nothing but the original's lines and glue, and the original tests hold on it.
+//!
+//! The pipeline is `meaning -> tree -> ground -> link`. A gist that is not verified is no fraud: a paraphrase is faithful
+//! and unverified, and its foreign lines are shown.
+
+mod ground;
+mod link;
+mod meaning;
+mod tree;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tools::Internal;
+
+pub use self::{
+    ground::{ForeignLine, Grounded},
+    link::Linked,
+};
+use self::{
+    ground::{Ground, ground},
+    meaning::{Meaning, modules_of},
+};
+use crate::{
+    codebase::Codebase,
+    error::EvalError,
+    examples::untold,
+    reference::{Reference, ReferenceSpec},
+    scorers::Executed,
+    source_map::SourceMap,
+};
+
+/// The second answer about a gist, beside its fidelity.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// True if it is grounded and linked.
+    pub verified: bool,
+    /// The first reason why it is not.
+    pub reason: Option<String>,
+    /// Its lines, and those that are foreign.
+    pub grounded: Grounded,
+    /// The outcome of the original tests on it.
+    pub linked: Linked,
+}
+
+/// What a gist is verified against.
+#[derive(Clone, Copy)]
+pub struct VerifySpec<'a> {
+    /// The original, and how it is run.
+    pub original: &'a ReferenceSpec<'a>,
+    /// What the command does there.
+    pub reference: &'a Reference,
+    /// A copy of it in which nothing ran.
+    pub pristine: &'a Path,
+    /// Its lines.
+    pub codebase: &'a Codebase,
+    /// Which of its files are whose.
+    pub internal: &'a Internal,
+    /// Path of the gist in it.
+    pub gist: &'a str,
+    /// The writer's source map, which only chooses among places that fit.
+    pub map: &'a SourceMap,
+}
+
+/// Verifies a gist. Its tests run only if it is `faithful` and grounded.
+///
+/// # Errors
+/// When something besides the gist fails.
+pub fn verify(
+    spec: &VerifySpec<'_>,
+    text: &str,
+    faithful: bool,
+) -> Result<Verification, EvalError> {
+    let reference = spec.reference;
+    let (placed, plan) = graph::with_deep_stack(|| {
+        let executed = Executed::of_trace(&reference.trace);
+        let modules = modules_of(spec.codebase, spec.internal, &reference.trace);
+        let meaning = Meaning::new(&modules, &executed, &reference.trace);
+        let against = Ground {
+            gist: spec.gist,
+            codebase: spec.codebase,
+            executed: &executed,
+            internal: spec.internal,
+            meaning: &meaning,
+            failed: &reference.failed,
+            map: spec.map,
+        };
+        let placed = ground(text, &against);
+        let tolerant = reference.expected.collection.is_empty();
+        let plan = link::plan(text, &placed, &against, tolerant);
+        (placed.grounded, plan)
+    });
+    let mut found = Verification { grounded: placed, ..Verification::default() };
+    if let Some(first) = found.grounded.foreign.first() {
+        let more = found.grounded.foreign.len() - 1;
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        found.reason = Some(format!("line {} is foreign: {}{more}", first.line, first.reason));
+        return Ok(found);
+    }
+    if let Some(lost) = untold(text, spec.original.command, spec.codebase) {
+        found.reason = Some(lost);
+        return Ok(found);
+    }
+    if !faithful {
+        found.reason = Some("it is not faithful".to_owned());
+        return Ok(found);
+    }
+    found.linked = match runs_tests(spec) {
+        false => Linked::NoTests,
+        true => link::run(spec.original, reference, spec.pristine, spec.internal, &plan)?,
+    };
+    found.reason = match &found.linked {
+        Linked::NoTests | Linked::Holds => None,
+        Linked::NotTried => Some("its tests were not run".to_owned()),
+        Linked::Differs(difference) => Some(format!(
+            "the original tests do something else on it: {} {}, expected {}, found {}",
+            difference.case, difference.what, difference.expected, difference.found
+        )),
+        Linked::Impossible(cause) => Some(format!("cannot be linked: {cause}")),
+    };
+    found.verified = found.reason.is_none();
+    Ok(found)
+}
+
+/// Returns true if the command runs a file of the tests.
+fn runs_tests(spec: &VerifySpec<'_>) -> bool {
+    let command = spec.original.command;
+    let is_test = |path: &str| spec.internal.support.contains(path);
+    let is_runner = command.is_pytest()
+        || matches!(command.program(), tools::Program::Module(name) if name == "unittest");
+    is_runner
+        && (spec.reference.tests.iter().any(|(path, _)| is_test(path))
+            || command.tests().iter().any(|test| is_test(&test.path))
+            || spec
+                .internal
+                .named
+                .iter()
+                .any(|name| spec.internal.modules.get(name).is_some_and(|path| is_test(path))))
+}
