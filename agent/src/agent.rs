@@ -167,6 +167,7 @@ impl Conversation<'_> {
     }
 
     fn append(&mut self, message: Message) -> Step {
+        let message = message.without_hidden();
         self.agent.trajectory.append(&message).map_err(fatal)?;
         self.agent.context.push(message);
         Ok(())

@@ -25,6 +25,7 @@ mod cli;
 mod config;
 mod context;
 mod external;
+mod hidden;
 mod limits;
 mod mcp;
 mod message;

@@ -2,8 +2,12 @@
 //!
 //! Providers translate to and from it; nothing here belongs to one of them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::hidden::escaped;
 
 /// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +27,22 @@ pub enum Message {
     Assistant(Answer),
     /// The reply to one call.
     Tool(ToolReply),
+}
+
+impl Message {
+    /// The message with escapes for characters that nobody sees, where it is not the model's own.
+    #[must_use]
+    pub fn without_hidden(mut self) -> Self {
+        let content = match &mut self {
+            Self::System { content } | Self::User { content } => content,
+            Self::Tool(reply) => &mut reply.content,
+            Self::Assistant(_) => return self,
+        };
+        if let Cow::Owned(escaped) = escaped(content) {
+            *content = escaped;
+        }
+        self
+    }
 }
 
 /// One answer of a model.

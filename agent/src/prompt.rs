@@ -83,6 +83,18 @@ impl Prompts {
         Ok(prompts)
     }
 
+    /// A hash of all texts, by which a resumed bench sees that one changed.
+    pub fn digest(&self) -> String {
+        let mut texts: Vec<_> =
+            self.templates.templates().map(|(name, text)| (name, text.source())).collect();
+        texts.sort_unstable();
+        let mut hasher = blake3::Hasher::new();
+        for part in texts.iter().flat_map(|(name, text)| [name, text]) {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
     /// The names of all templates, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.templates.templates().map(|(name, _)| name).collect();

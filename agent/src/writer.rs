@@ -136,7 +136,7 @@ impl Writer {
     }
 
     /// Works on a session to its end, after the answers of an earlier one, and records it in a new file;
-    /// the gist, where there is one, is then in the session.
+    /// the gist, where there is one, is then in the session: the one that was handed in, or the best that ran.
     ///
     /// # Errors
     /// The record cannot be written. Everything else is an outcome.
@@ -166,7 +166,11 @@ impl Writer {
             spent: &self.models.spent(),
             trajectory,
         };
-        Ok(runtime.block_on(agent.run())?)
+        let end = runtime.block_on(agent.run())?;
+        if end.outcome != Outcome::Submitted {
+            session.findings.settle();
+        }
+        Ok(end)
     }
 
     /// What a model would see first: the messages, and its tools.
@@ -328,6 +332,7 @@ pub fn session(
         graphs,
         traces: None,
         patience: tools::PATIENCE,
+        signs: Arc::new(|_| {}),
         findings: Findings::default(),
     })
 }

@@ -103,17 +103,18 @@ fn empty(
     place: Place,
 ) -> Result<Fidelity, EvalError> {
     let pristine = spec.workspace.copy(spec.repository)?;
-    let into = spec.workspace.directory("candidate")?;
     let scratch = spec.workspace.directory("scratch")?;
     let internal = reference.internal(&pristine, spec.command)?;
-    let candidate = tools::lay_out(&CandidateSpec {
-        original: &pristine,
-        internal: &internal,
-        gist: "",
-        place,
-        into: &into,
-        command: spec.command,
-    })?;
+    let candidate = tools::lay_out_in(
+        spec.workspace,
+        &CandidateSpec {
+            original: &pristine,
+            internal: &internal,
+            gist: "",
+            place,
+            command: spec.command,
+        },
+    )?;
     let Candidate { command, directory, absent, .. } = &candidate;
     let run = run(spec, command, directory, &scratch, absent)?;
     let gist = Some(candidate.gist.as_str());
@@ -144,6 +145,7 @@ fn run(
         absent,
         max_failures: None,
         link: None,
+        around: tools::Around::default(),
     })
     .or_else(|error| Execution::spoiled(&error).ok_or(error))?;
     match run.status {

@@ -62,6 +62,7 @@ fn differs(
             absent: &[],
             max_failures: None,
             link: None,
+            around: tools::Around::default(),
         })
     };
     // Compiled code without its text beside it: what is no Python has none and is not imported.

@@ -311,6 +311,7 @@ fn run(
         absent: &[],
         max_failures: None,
         link: None,
+        around: tools::Around::default(),
     });
     // What the program left may be anything: a link is not followed, a flood not read.
     let regular =

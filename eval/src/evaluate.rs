@@ -14,7 +14,7 @@ use std::{
 use self::runs::{Canary, Runs, Supported};
 use serde::{Deserialize, Serialize};
 use tools::{
-    Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
+    Alone, Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
     RunSpec, Status, Testimony,
 };
 
@@ -104,6 +104,9 @@ pub struct Evaluation {
     pub verification: Option<Verification>,
     /// What is not honest in it.
     pub integrity: Integrity,
+    /// What it does away from the repository, where that was tried.
+    #[serde(default)]
+    pub alone: Option<Alone>,
     /// What writing it cost.
     pub effort: Option<Effort>,
     /// What the writer had.
@@ -192,6 +195,7 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
         cause: None,
         verification: None,
         integrity: Integrity::default(),
+        alone: None,
         effort: spec.effort.cloned(),
         writer: spec.writer,
         reference: ReferenceSummary {

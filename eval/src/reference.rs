@@ -315,6 +315,7 @@ fn run_spec<'a>(
         absent: &[],
         max_failures: None,
         link: None,
+        around: tools::Around::default(),
     }
 }
 

@@ -114,6 +114,11 @@ impl Plan {
         }
     }
 
+    /// Returns true if a directory still has the plan of its bench.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(PLAN).is_file()
+    }
+
     /// Takes a fresh directory and leaves the plan there.
     ///
     /// # Errors

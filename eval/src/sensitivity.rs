@@ -212,14 +212,14 @@ impl Mutants {
         let changes = Changes::of(gist.text);
         let place = spec.workspace.directory("warm")?;
         let candidate = |into: &Path| {
-            tools::lay_out(&CandidateSpec {
+            let spec = CandidateSpec {
                 original: gist.pristine,
                 internal: gist.internal,
                 gist: gist.text,
                 place: gist.place,
-                into,
                 command: spec.command,
-            })
+            };
+            tools::lay_out(&spec, into)
         };
         let lay_out = |into: &Path| {
             candidate(into)?;
@@ -578,6 +578,7 @@ impl Bed<'_> {
             absent: self.absent,
             max_failures: None,
             link: None,
+            around: tools::Around::default(),
         }
     }
 }

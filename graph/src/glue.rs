@@ -13,11 +13,16 @@
 //! one place is for the slicer to say; if a form may stand there is for the judge to decide.
 //! [`Spelling`] has the expressions that replace others inside a line of the repository.
 
+mod data_file;
+mod guard;
 mod parse;
 mod spelling;
 
 use std::fmt::Write;
 
+pub use data_file::DataFile;
+pub(crate) use data_file::{WRITER, quoted};
+pub use guard::Guard;
 pub use spelling::{FilePath, Spelling, undo_spellings};
 
 /// A statement of a gist that stands nowhere in the repository. Each costs its lines, which count as missing from the
@@ -208,6 +213,19 @@ pub enum Glue {
     ///     pass
     /// ```
     Pass,
+    /// A data file of the repository, written where the code looks for it. [`DataFile::check`] holds its bytes to the
+    /// repository's.
+    ///
+    /// ```python
+    /// _data("pkg/table.txt", b"red=1\n")
+    /// ```
+    Data(DataFile),
+    /// The place of statements that did not run and may run elsewhere.
+    ///
+    /// ```python
+    /// raise NotImplementedError("left out by gistify: pkg/mod.py:12-30")
+    /// ```
+    LeftOut(Guard),
 }
 
 /// An imported module or name, and the name that it gets where that is another.
@@ -304,6 +322,8 @@ impl Glue {
             ),
             Self::Delete(name) => format!("del {name}"),
             Self::Pass => "pass".to_owned(),
+            Self::Data(file) => file.render().trim_end().to_owned(),
+            Self::LeftOut(guard) => guard.render(),
         }
     }
 
@@ -447,6 +467,14 @@ mod tests {
         );
         check(&Glue::Delete(text("print")), "del print");
         check(&Glue::Pass, "pass");
+        check(
+            &Glue::Data(DataFile { path: text("pkg/t.txt"), contents: b"a\n".to_vec() }),
+            "_data(\n    \"pkg/t.txt\",\n    b\"a\\n\",\n)",
+        );
+        check(
+            &Glue::LeftOut(Guard { path: text("pkg/mod.py"), first: 12, last: 30 }),
+            "raise NotImplementedError(\"left out by gistify: pkg/mod.py:12-30\")",
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod asked;
 mod assemble;
 mod beneath;
 mod cache;
+mod commented;
 mod context;
 mod deferred;
 mod documented;
@@ -25,6 +26,7 @@ mod outline;
 mod query;
 mod rank;
 mod render;
+mod repro;
 mod resolve;
 mod scope;
 mod slice;
@@ -37,11 +39,14 @@ mod walk;
 pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
+pub use commented::commented;
 pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
 pub use deferred::deferred;
 pub use documented::{DOCSTRING, Documented, documented};
 pub use facts::{ImportPlace, Kind, Measures, Span};
-pub use glue::{FilePath, Glue, GlueTarget, Held, Imported, Spelling, undo_spellings};
+pub use glue::{
+    DataFile, FilePath, Glue, GlueTarget, Guard, Held, Imported, Spelling, undo_spellings,
+};
 pub use graph::{
     BuildOptions, CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode,
     NameIndex, Tier, Unresolved, Use,
@@ -59,6 +64,11 @@ pub use outline::{Capture, Captures, Document, OutlineError, OutlineItem, Syntax
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
+pub use repro::{
+    Arrangement, OWN_FILE, Reach, completed, direct_calls, halved_parameters, imported_modules,
+    inlined_fixtures, laid_out, with_data, without_annotations, without_decorators,
+    without_parameters,
+};
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use scope::is_builtin;
 pub use slice::{

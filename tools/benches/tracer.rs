@@ -254,6 +254,7 @@ impl Bench<'_> {
             absent: &[],
             max_failures: None,
             link: None,
+            around: gistify_tools::Around::default(),
         };
         let run = match observer {
             None => execute(&spec)?,

@@ -134,11 +134,6 @@ impl Command {
     /// # Errors
     /// [`CommandError::Apart`] where only two runs could do that.
     pub fn and(&self, other: &Command) -> Result<Command, CommandError> {
-        let options = |command: &Command| {
-            let named = command.positions();
-            let args = command.args.iter().enumerate().filter(|(at, _)| !named.contains(at));
-            args.map(|(_, arg)| arg.clone()).collect::<Vec<_>>()
-        };
         let several = match &self.program {
             Program::Pytest | Program::PytestModule => true,
             Program::Module(name) => name == "unittest" || name == "doctest",
@@ -148,7 +143,7 @@ impl Command {
             && self.program == other.program
             && self.variables == other.variables
             && self.options == other.options
-            && options(self) == options(other)
+            && self.options() == other.options()
             && !self.positions().is_empty()
             && !other.positions().is_empty();
         if !alike {
@@ -277,6 +272,13 @@ impl Command {
         }
         words.extend(self.args.iter().cloned());
         words
+    }
+
+    /// The arguments without the files and tests that it names.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let named = self.positions();
+        let args = self.args.iter().enumerate().filter(|(at, _)| !named.contains(at));
+        args.map(|(_, arg)| arg.clone()).collect()
     }
 
     /// Indices of the arguments that are neither options nor their values.

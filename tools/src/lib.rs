@@ -12,6 +12,7 @@ mod edit;
 mod environment;
 mod execute;
 mod host;
+mod ledger;
 mod lock;
 mod normalize;
 mod pattern;
@@ -19,6 +20,7 @@ mod pip;
 mod progress;
 mod relate;
 mod repository;
+mod repro;
 mod sandbox;
 mod search;
 mod session;
@@ -36,17 +38,18 @@ pub use archive::{ArchiveError, UnpackLimits, unpack};
 pub use cache::{Cache, CacheEntry, CacheError, CacheKind, Prune, Pruned};
 pub use candidate::{
     Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Link, LinkedModule, LinkedSpec,
-    Place, lay_out, lay_out_linked,
+    Place, lay_out, lay_out_in, lay_out_linked,
 };
 pub use chain::{Chain, Snippet, Stage};
 pub use command::{Command, CommandError, Program, TestId};
 pub use edit::Parsed;
 pub use environment::{
-    Environment, EnvironmentError, ProvisionRequest, default_interpreter, find_interpreters,
+    Distribution, Environment, EnvironmentError, Inventory, ProvisionRequest, default_interpreter,
+    find_interpreters, project,
 };
 pub use execute::{
-    CaseReport, Ended, ExecuteError, Execution, PhaseReport, Raised, RunSpec, Unusable, execute,
-    usable,
+    Around, CaseReport, Ended, ExecuteError, Execution, Opened, PhaseReport, Raised, RunSpec,
+    Shell, Unusable, execute, usable,
 };
 pub use host::Host;
 pub use lock::Lock;
@@ -55,15 +58,18 @@ pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
+pub use repro::{
+    Alone, ForeignLine, Head, Repro, ReproRequest, Same, alone, reproduce, standalone,
+};
 pub use sandbox::{
     Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,
     Promise, Request, STOP_SIGNAL, Sandbox, SandboxError, Status, stand_still,
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
-pub use session::{Findings, GistRun, Session};
+pub use session::{Best, Findings, GistRun, Session, Signs};
 pub use slice::{
-    Attempt, Difference, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer, SlicerError, What,
-    advise, difference, own_words,
+    Attempt, Difference, FailureMatch, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer,
+    SlicerError, Standing, What, advise, difference, own_words,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

@@ -14,4 +14,15 @@ pub enum Progress<'a> {
         /// Bytes in all, where the server says so.
         total: Option<u64>,
     },
+    /// A gist is made smaller, one statement after the other.
+    Reduced {
+        /// Proposals that ran.
+        tried: usize,
+        /// Lines that went.
+        removed: usize,
+        /// Lines that are left.
+        lines: usize,
+        /// Time until the search has to end.
+        left: std::time::Duration,
+    },
 }

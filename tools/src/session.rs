@@ -20,11 +20,12 @@ use crate::{
     command::Command,
     edit::Parsed,
     environment::Environment,
-    execute::{ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
+    execute::{Around, ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
     normalize::Normalizer,
+    progress::Progress,
     repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
-    slice::{PROBE_VARIABLE, SliceRequest, Slicer, extensions},
+    slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
     tool::{Problem, ToolError},
     trace::{Observer, Reuse, TraceOptions, TraceStore, trace_with},
     workspace::{Workspace, WorkspaceError},
@@ -64,9 +65,14 @@ pub struct Session {
     /// Lines of a function in a row, none of them new, after which its trace on the original is given up and
     /// all of its lines count, where that is not free; 0 for never.
     pub patience: u32,
+    /// Hears how long steps go.
+    pub signs: Signs,
     /// What was found out so far.
     pub findings: Findings,
 }
+
+/// Hears what long steps say of themselves.
+pub type Signs = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
 
 /// What the tools of a session found out.
 #[derive(Debug, Default)]
@@ -95,6 +101,10 @@ pub struct Findings {
     pub gist: Option<Gist>,
     /// The same with its syntax tree, where it was edited.
     pub parsed: Parsed,
+    /// How the gist as it stands did when it ran; nothing where it did not run yet.
+    pub standing: Option<Standing>,
+    /// The best gist that ran so far.
+    pub best: Option<Best>,
     /// What gists take their places in, once one ran.
     pub(crate) pristine: OnceLock<Arc<Pristine>>,
     /// The copy of the repository that shell commands run in, once there was one.
@@ -103,11 +113,44 @@ pub struct Findings {
     pub chain: Chain,
 }
 
+/// A gist that ran, and how it did.
+#[derive(Debug, Clone)]
+pub struct Best {
+    /// How it did.
+    pub standing: Standing,
+    gist: Gist,
+    plan: Option<Plan>,
+    request: SliceRequest,
+}
+
 impl Findings {
     /// Puts a gist that the slicer did not write in the place of what there is.
     pub(crate) fn by_hand(&mut self, text: String) {
         self.gist = Some(crate::edit::by_hand(text));
         self.plan = None;
+        self.standing = None;
+    }
+
+    /// Remembers how the gist did that stands, and the gist itself where none before did better. One that has no
+    /// failure of a command that fails is never the best.
+    pub(crate) fn stands(&mut self, standing: Standing) {
+        self.standing = Some(standing);
+        let Some(gist) = self.gist.as_ref().filter(|_| !standing.failure.is_lost()) else { return };
+        if self.best.as_ref().is_none_or(|best| best.standing <= standing) {
+            let (plan, request) = (self.plan.clone(), self.request.clone());
+            self.best = Some(Best { standing, gist: gist.clone(), plan, request });
+        }
+    }
+
+    /// Puts the best gist that ran in the place of the one that stands, for a session that ended early. One that
+    /// has no failure of a command that fails goes, with nothing in its place.
+    pub fn settle(&mut self) {
+        if let Some(best) = self.best.clone() {
+            (self.gist, self.plan, self.request) = (Some(best.gist), best.plan, best.request);
+            self.standing = Some(best.standing);
+        } else if self.standing.is_some_and(|standing| standing.failure.is_lost()) {
+            (self.gist, self.plan) = (None, None);
+        }
     }
 }
 
@@ -145,6 +188,7 @@ impl Session {
             absent: &[],
             max_failures: None,
             link: None,
+            around: Around::default(),
         }
     }
 
@@ -285,8 +329,8 @@ impl Session {
         let command = Command::parse(&format!("python {GIST_NAME}"))
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
         let (place, gist) = (Place::Root, program);
-        let spec = CandidateSpec { original, internal, gist, place, into, command: &command };
-        let candidate = lay_out(&spec)?;
+        let spec = CandidateSpec { original, internal, gist, place, command: &command };
+        let candidate = lay_out(&spec, into)?;
         let log = scratch.join("probe.log");
         let mut variables = self.variables.clone();
         variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());

@@ -9,12 +9,16 @@ use std::{
     io,
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::{
+    ledger::Ledger,
     lock::Lock,
     repository::Repository,
     snapshot::{Entry, Kind, PathError, Snapshot, in_parallel, open_regular},
@@ -28,7 +32,25 @@ pub struct Workspace {
     _lock: Lock,
     next: AtomicU32,
     kept: bool,
+    /// Directories that programs ran in, and that can be made whole again.
+    used: Mutex<Vec<Used>>,
 }
+
+/// A directory of the workspace that is made once and serves several runs, one after the other.
+#[derive(Debug)]
+struct Used {
+    directory: PathBuf,
+    /// What it is a copy of.
+    key: String,
+    ledger: Ledger,
+    /// What is known of it besides.
+    note: Vec<String>,
+    /// Whether a run has it.
+    lent: bool,
+}
+
+/// Most directories of one kind that wait for a run: few runs of a workspace go on at once.
+const WAITING: usize = 2;
 
 /// Why a workspace cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +113,13 @@ impl Workspace {
         fs::rename(directory.path(), &root).map_err(failed(&root))?;
         let _ = directory.keep();
         spread(&root);
-        Ok(Workspace { root, _lock: lock, next: AtomicU32::new(1), kept: false })
+        Ok(Workspace {
+            root,
+            _lock: lock,
+            next: AtomicU32::new(1),
+            kept: false,
+            used: Mutex::default(),
+        })
     }
 
     /// The workspace's own directory, absolute.
@@ -117,6 +145,25 @@ impl Workspace {
     /// # Errors
     /// When something cannot be read or written; the error names it. Nothing of the copy is left.
     pub fn copy(&self, repository: &Repository) -> Result<PathBuf, WorkspaceError> {
+        let key = format!("{} {}", repository.root.display(), repository.fingerprint);
+        let root = &repository.root;
+        let restored = self.take(&key, |into, ledger| {
+            ledger.restore(into, &mut |path, mode| {
+                let from = root.join(path);
+                let read = |error| (from.clone(), error);
+                let kind = match fs::symlink_metadata(&from).map_err(read)? {
+                    there if there.is_symlink() => {
+                        Kind::Link { target: fs::read_link(&from).map_err(read)? }
+                    }
+                    _ => Kind::File { executable: mode & 0o111 != 0 },
+                };
+                let entry = Entry { path: path.to_path_buf(), kind };
+                copy_entry(root, into, &entry).map_err(read)
+            })
+        });
+        if let Some((directory, _)) = restored {
+            return Ok(directory);
+        }
         let into = self.directory("copy")?;
         let copied = repository.snapshot();
         let copied = copied.and_then(|snapshot| copy_snapshot(&snapshot, &repository.root, &into));
@@ -125,14 +172,71 @@ impl Workspace {
             let (from, to) = (repository.root.clone(), into.clone());
             WorkspaceError::Copy { from, to, path, source }
         })?;
+        self.lend(&into, key, None, Vec::new());
         Ok(into)
     }
 
-    /// Removes a directory of this workspace that is no longer needed.
-    pub fn discard(&self, directory: &Path) {
-        if directory != self.root && directory.starts_with(&self.root) {
-            remove_tree(directory);
+    /// Takes a directory that stands for `key` and that no run has, once it is whole again, with its note; nothing
+    /// where there is none. One that cannot be made whole is removed.
+    pub(crate) fn take(
+        &self,
+        key: &str,
+        restore: impl FnOnce(&Path, &mut Ledger) -> Result<(), PathError>,
+    ) -> Option<(PathBuf, Vec<String>)> {
+        let mut found = {
+            let mut used = self.used();
+            let at = used.iter().position(|one| one.key == key && !one.lent)?;
+            used.swap_remove(at)
+        };
+        match restore(&found.directory, &mut found.ledger) {
+            Ok(()) => {
+                let taken = (found.directory.clone(), found.note.clone());
+                self.used().push(Used { lent: true, ..found });
+                Some(taken)
+            }
+            Err(_) => {
+                remove_tree(&found.directory);
+                None
+            }
         }
+    }
+
+    /// Remembers the state of a directory that a run gets now, but for one file of it.
+    pub(crate) fn lend(
+        &self,
+        directory: &Path,
+        key: String,
+        but: Option<&Path>,
+        note: Vec<String>,
+    ) {
+        // Without a ledger it serves one run alone.
+        if let Ok(ledger) = Ledger::of(directory, but) {
+            let directory = directory.to_path_buf();
+            self.used().push(Used { directory, key, ledger, note, lent: true });
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Vec<Used>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a directory of this workspace back that is no longer needed. It is removed, unless it may serve another
+    /// run.
+    pub fn discard(&self, directory: &Path) {
+        if directory == self.root || !directory.starts_with(&self.root) {
+            return;
+        }
+        let mut used = self.used();
+        if let Some(at) = used.iter().position(|one| one.directory == directory) {
+            let key = &used[at].key;
+            if used.iter().filter(|one| !one.lent && one.key == *key).count() < WAITING {
+                used[at].lent = false;
+                return;
+            }
+            used.swap_remove(at);
+        }
+        drop(used);
+        remove_tree(directory);
     }
 
     /// Leaves the workspace on disk; gives its directory.

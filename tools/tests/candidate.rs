@@ -78,10 +78,9 @@ fn check(case: &Case<'_>) {
         internal: &internal,
         gist: "gist\n",
         place: case.place,
-        into: &into,
         command: &command,
     };
-    let candidate = lay_out(&spec).unwrap();
+    let candidate = lay_out(&spec, &into).unwrap();
     assert_eq!(fs::read_to_string(into.join(&candidate.gist)).unwrap(), "gist\n");
     let mut found = Vec::new();
     list(&into, &into, &mut found);
@@ -344,10 +343,9 @@ fn links_that_lead_out_do_not_come_along() {
         internal: &internal,
         gist: "",
         place: Place::BesideTest,
-        into: &into,
         command: &command,
     };
-    lay_out(&spec).unwrap();
+    lay_out(&spec, &into).unwrap();
     assert!(into.join("tests/out").symlink_metadata().is_err());
     assert!(into.join("tests/up").symlink_metadata().is_err());
     assert!(into.join("tests/in").symlink_metadata().unwrap().is_symlink());

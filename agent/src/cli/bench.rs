@@ -1,6 +1,11 @@
 //! `gistify bench`: suites of tasks, each attempted and judged, and their tables.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ::eval::{
     BenchSpec, CachedSupply, Category, Format, Index, Known, Plan, Retry, Solver, Supplied, Task,
@@ -8,7 +13,7 @@ use ::eval::{
 };
 use clap::Args;
 use serde_json::{Value, json};
-use tools::Sandbox;
+use tools::{Repository, Sandbox};
 
 use super::{
     Exit, Failure, OrExit,
@@ -23,7 +28,7 @@ use super::{
     tables::Style,
     target::{environment, version},
 };
-use crate::{external::External, record::RunDirectory, writer::Writer};
+use crate::{external::External, model::Provider, record::RunDirectory, writer::Writer};
 
 #[derive(Debug, Args)]
 pub struct Bench {
@@ -131,7 +136,9 @@ impl Bench {
         }
         // Whatever is wrong with the command line is said before there is a directory.
         let python = self.version(around)?;
-        let plan = Plan::new(&names, self.repeat, resolved(&writers, &externals)?, &suites.tasks);
+        let mut settings_of_plan = resolved(&writers, &externals)?;
+        settings_of_plan["inputs"] = inputs(&writers, &suites.tasks, around)?;
+        let plan = Plan::new(&names, self.repeat, settings_of_plan, &suites.tasks);
         let record = match &self.resume {
             Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
             None => record(self.run_dir.as_deref(), around)?,
@@ -182,9 +189,21 @@ impl Bench {
             scratch: &scratch,
             drain: &around.drain,
             interrupt: &around.interrupt,
-            progress: &|event| board.tell(event),
+            progress: &|event| {
+                // Without its plan a bench cannot be resumed: what has begun ends, and nothing more begins.
+                if !Plan::is_in(directory) {
+                    around.drain.trigger();
+                }
+                board.tell(event);
+            },
         });
         board.clear();
+        // Whatever went on in memory, there is nothing left to look at or to resume.
+        if !Plan::is_in(directory) {
+            let message =
+                format!("{}: the run directory was removed or emptied", directory.display());
+            return Err(Failure::new(Exit::Infrastructure, message));
+        }
         let left = open.len() - made.or_exit(Exit::Infrastructure)?;
         let results = index.rows().or_exit(Exit::Infrastructure)?;
         let summary = summarize(&results, &names);
@@ -326,6 +345,41 @@ fn resolved(writers: &[Writer], externals: &[External]) -> Result<Value, Failure
         Ok((external.name().to_owned(), json!({ "command": words, "settings": settings })))
     });
     Ok(Value::Object(named.chain(others).collect::<Result<_, Failure>>()?))
+}
+
+/// What results depend on besides settings: the prompts, the program of a model, its address, and the directories that
+/// tasks are of. A bench that goes on has to have the same.
+fn inputs(writers: &[Writer], tasks: &[Task], around: &Surroundings) -> Result<Value, Failure> {
+    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_owned();
+    let mut found = serde_json::Map::new();
+    for writer in writers {
+        let model = writer.settings().writer.model.as_str();
+        if model == "offline" {
+            continue;
+        }
+        let mut own = serde_json::Map::new();
+        own.insert("prompts".to_owned(), writer.prompts().digest().into());
+        if let Some(words) = model.strip_prefix("command/").and_then(shlex::split) {
+            for word in words {
+                if let Ok(bytes) = fs::read(&word) {
+                    own.insert(format!("program {word}"), hash(&bytes).into());
+                }
+            }
+        } else if let Some((provider, _)) = model.split_once('/') {
+            let more = &writer.settings().model.providers;
+            let more = Some(more.as_path()).filter(|path| !path.as_os_str().is_empty());
+            if let Ok(provider) = Provider::named(provider, more, &around.access().credentials) {
+                own.insert("address".to_owned(), provider.base_url.into());
+            }
+        }
+        found.insert(writer.name().to_owned(), own.into());
+    }
+    let sources: BTreeSet<&str> = tasks.iter().filter_map(|task| task.source.as_deref()).collect();
+    for source in sources.into_iter().filter(|source| Path::new(source).is_dir()) {
+        let repository = Repository::of_directory(Path::new(source)).or_exit(Exit::Input)?;
+        found.insert(format!("source {source}"), repository.fingerprint[..16].into());
+    }
+    Ok(found.into())
 }
 
 /// A directory or a revision, with the interpreter that the user names here, or named when the suite was

@@ -20,6 +20,7 @@ use super::{
     target::{Judged, Opened, Target},
 };
 use crate::{
+    hidden::escaped,
     mcp::{Job, Speaker},
     prompt::Prompts,
     writer::session,
@@ -128,6 +129,8 @@ fn work(
             "evaluate" => evaluate(around, opened, session, &arguments),
             tool => call(toolset, prompts, session, tool, arguments),
         };
+        // A client hands the text to a model, which reads what nobody sees.
+        let result = result.map(|text| escaped(&text).into_owned());
         // A client that went away wants no reply.
         let _ = reply.send(result);
     }

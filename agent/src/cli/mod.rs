@@ -37,6 +37,7 @@ mod progress;
 mod prompt;
 mod reduce;
 mod report;
+mod repro;
 mod run;
 mod scaffolds;
 mod signals;
@@ -97,6 +98,8 @@ struct Global {
 enum Action {
     /// Write the gist of a repository under a command, and judge it.
     Run(run::Run),
+    /// Write one file that fails as a command does, alone and as short as can be.
+    Repro(repro::ReproCommand),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show what a command touches in a repository.
@@ -223,6 +226,7 @@ fn gathered(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 fn act(cli: Cli) -> Result<Exit, Failure> {
     let flags = match &cli.action {
         Action::Run(run) => run.flags(),
+        Action::Repro(repro) => repro.flags(),
         Action::Bench(bench) => bench.flags(),
         Action::Collect(collect) => collect.flags(),
         Action::Eval(eval) => eval.flags(),
@@ -240,6 +244,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     signals::watch(wishes).or_exit(Exit::Infrastructure)?;
     match cli.action {
         Action::Run(run) => run.act(&around),
+        Action::Repro(repro) => repro.act(&around),
         Action::Bench(bench) => bench.act(&around),
         Action::Tables(tables) => tables.act(&around),
         Action::Report(report) => report.act(&around),

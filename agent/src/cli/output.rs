@@ -12,6 +12,8 @@ use std::{
     io::{self, ErrorKind, Write},
 };
 
+use crate::hidden::escaped;
+
 macro_rules! print {
     ($($what:tt)*) => { $crate::cli::output::out(format_args!($($what)*)) };
 }
@@ -51,7 +53,15 @@ pub fn error(what: Arguments<'_>) {
 }
 
 /// A text without the characters that a terminal obeys. In JSON they are escaped, so that nothing is lost.
+/// Characters that nobody sees are shown as escapes.
 fn neutral(text: &str) -> Cow<'_, str> {
+    match escaped(text) {
+        Cow::Borrowed(text) => without_controls(text),
+        Cow::Owned(text) => Cow::Owned(without_controls(&text).into_owned()),
+    }
+}
+
+fn without_controls(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
         return Cow::Borrowed(text);

@@ -1,14 +1,18 @@
 //! What is said on standard error while something works: one redrawn line on a terminal, plain lines
 //! elsewhere, nothing when asked for quiet.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use tools::Progress as Sign;
+use tools::{Progress as Sign, Signs};
 
 use super::surroundings::Talk;
 use crate::{
+    hidden::escaped,
     message::Message,
     trajectory::{Record, Watch},
 };
@@ -18,7 +22,11 @@ use crate::{
 pub struct Progress {
     talk: Talk,
     bar: Arc<ProgressBar>,
+    last: Arc<Mutex<Option<Instant>>>,
 }
+
+/// Time between two lines of a search, where lines stay.
+const BETWEEN: Duration = Duration::from_secs(5);
 
 impl Progress {
     /// Silent until the first [`Progress::say`].
@@ -29,14 +37,14 @@ impl Progress {
         };
         let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self { talk, bar: Arc::new(bar) }
+        Self { talk, bar: Arc::new(bar), last: Arc::default() }
     }
 
     /// The same, on a line of its own among others.
     pub fn among(talk: Talk, lines: &MultiProgress) -> Self {
         let own = Self::new(talk);
         match talk {
-            Talk::Bar => Self { talk, bar: Arc::new(lines.add((*own.bar).clone())) },
+            Talk::Bar => Self { bar: Arc::new(lines.add((*own.bar).clone())), ..own },
             _ => own,
         }
     }
@@ -79,7 +87,31 @@ impl Progress {
                 self.say(&format!("{name}: {}{total}", size(done)));
             }
             Sign::Bytes { .. } => {}
+            Sign::Reduced { tried, removed, lines, left } => {
+                if self.talk == Talk::Bar || self.is_due() {
+                    let left = left.as_secs();
+                    self.say(&format!(
+                        "{lines} lines: {tried} statements tried, {removed} lines removed, at most {left} s left"
+                    ));
+                }
+            }
         }
+    }
+
+    /// The same, as whoever works may keep it.
+    pub fn signs(&self) -> Signs {
+        let progress = self.clone();
+        Arc::new(move |sign| progress.sign(sign))
+    }
+
+    /// Returns true where no line was said for a while, so that a search of many short steps does not say each.
+    fn is_due(&self) -> bool {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = last.is_none_or(|last| last.elapsed() >= BETWEEN);
+        if due {
+            *last = Some(Instant::now());
+        }
+        due
     }
 
     /// A watch over a session that says each call and how long it took.
@@ -127,9 +159,11 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Text from elsewhere without control characters: a terminal obeys some of them.
+/// Text from elsewhere without control characters, which a terminal may obey, and with escapes for those that nobody
+/// sees.
 pub fn printable(text: &str) -> String {
-    text.chars()
+    escaped(text)
+        .chars()
         .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
         .collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::eval::Submission;
 use clap::Args;
 use serde_json::json;
-use tools::{GIST_NAME, Reuse, Session};
+use tools::{Findings, GIST_NAME, Reuse, Session, ToolError, alone, standalone};
 
 use super::{
     Exit, Failure, OrExit,
@@ -14,6 +14,7 @@ use super::{
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::Progress,
+    repro::head,
     surroundings::Surroundings,
     target::{Judged, Target},
     verdict::{self, scores, verdict},
@@ -39,6 +40,10 @@ pub struct Run {
     /// Replace the output where it exists.
     #[arg(long)]
     force: bool,
+    /// Write the gist as a file that runs by itself: with a head, the packages that it needs (PEP 723), the data files
+    /// that it reads, and a last block that runs it.
+    #[arg(long)]
+    standalone: bool,
     /// Take up the run whose record this is: its answers are repeated, then the model goes on.
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
@@ -82,6 +87,7 @@ impl Run {
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
         session.traces = Some(around.cache.join("traces"));
+        session.signs = progress.signs();
         let before = match &self.resume {
             Some(path) => answers(path, &session)?,
             None => Vec::new(),
@@ -108,10 +114,20 @@ impl Run {
             let path = record.path().join("source-map.json");
             ::eval::write(&path, source_map).or_exit(Exit::Infrastructure)?;
         }
-        if end.outcome == Outcome::Interrupted {
+        let interrupted = end.outcome == Outcome::Interrupted;
+        if interrupted && findings.best.is_none() {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
-        replace(output, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        let gist_text = gist.text.clone();
+        replace(output, gist_text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        if interrupted {
+            let message =
+                format!("interrupted: {}; it was not judged", best_so_far(findings, output));
+            return Err(Failure::new(Exit::Interrupted, message));
+        }
+        if end.outcome.is_limit() && findings.best.is_some() {
+            progress.line(&format!("{}: {}", end.outcome, best_so_far(findings, output)));
+        }
         if self.explain
             && let Some(plan) = &findings.plan
         {
@@ -127,14 +143,31 @@ impl Run {
             around,
             &session.workspace,
             &Judged {
-                submission: Submission::Written(gist.text.clone()),
+                submission: Submission::Written(gist_text),
                 source_map: source_map.as_ref(),
                 writer: writer.abilities(),
                 effort: Some(writer.effort(&end, &session)),
             },
         );
         progress.clear();
-        let evaluation = judged?;
+        let mut evaluation = judged?;
+        if evaluation.quarantine.is_none() {
+            progress.say("run it alone");
+            let found = match self.standalone {
+                true => standalone(&session, &head(&session, output))
+                    .map(|(whole, alone)| (Some(whole.text), alone)),
+                false => alone(&session).map(|alone| (None, alone)),
+            };
+            progress.clear();
+            let (whole, alone) = found.map_err(|error| match error {
+                ToolError::Refused(refusal) => Failure::new(Exit::Infrastructure, refusal.message),
+                ToolError::Fatal(message) => around.stopped(anyhow::Error::msg(message)),
+            })?;
+            if let Some(whole) = whole {
+                replace(output, whole.as_bytes()).or_exit(Exit::Infrastructure)?;
+            }
+            evaluation.alone = Some(alone);
+        }
         ::eval::write(&record.path().join("scores.json"), &evaluation)
             .or_exit(Exit::Infrastructure)?;
         match printed {
@@ -157,6 +190,17 @@ impl Run {
         }
         Ok(verdict::exit(&evaluation, self.required))
     }
+}
+
+/// A sentence on the gist of a session that ended early.
+fn best_so_far(findings: &Findings, output: &Path) -> String {
+    let standing = findings.standing.unwrap_or_default();
+    let does = match (standing.same, standing.failure.is_whole()) {
+        (true, _) => "does what the original does",
+        (false, true) => "fails as the original does, with other output",
+        (false, false) => "does not do what the original does",
+    };
+    format!("the best gist so far is in {} (it {does})", output.display())
 }
 
 /// What is said of a trace that was there before.
@@ -206,7 +250,7 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
 }
 
 /// Fails before anything is run where the gist could not be written in the end.
-fn writable(output: &Path, force: bool) -> Result<(), Failure> {
+pub fn writable(output: &Path, force: bool) -> Result<(), Failure> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some((parent, Err(error))) = parent.map(|parent| (parent, std::fs::metadata(parent))) {
         let (output, parent) = (output.display(), parent.display());
@@ -239,10 +283,16 @@ pub fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirecto
 }
 
 /// Why a session has no gist.
-fn without_gist(session: &Session, end: &End) -> Failure {
+pub fn without_gist(session: &Session, end: &End) -> Failure {
     match (&end.outcome, &session.findings.unusable) {
         (Outcome::Interrupted, _) => Failure::new(Exit::Interrupted, "interrupted"),
         (_, Some(unusable)) => Failure { exit: Exit::Input, error: unusable.clone().into() },
+        (Outcome::ModelFailure { .. }, _)
+            if session.findings.standing.is_some_and(|standing| standing.failure.is_lost()) =>
+        {
+            let message = "no gist: the command fails, and none of the gists that were tried does";
+            Failure::new(Exit::NotFaithful, message)
+        }
         (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),
         (outcome @ (Outcome::ModelFailure { .. } | Outcome::Paused { .. }), _) => {
             Failure::new(Exit::Infrastructure, outcome.to_string())

@@ -22,6 +22,7 @@ use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surrounding
 #[derive(Debug, Args)]
 pub struct Target {
     /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
+    #[arg(default_value = ".")]
     repository: String,
     /// The command, after `--`: `pytest tests/test_x.py::test_y`.
     #[arg(last = true, required = true, value_name = "COMMAND")]

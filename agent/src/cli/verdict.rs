@@ -38,6 +38,9 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     if let Some(found) = &evaluation.verification {
         verified(&mut text, found);
     }
+    if let Some(alone) = &evaluation.alone {
+        row(&mut text, "alone", &alone.to_string());
+    }
     findings(&mut text, "violation", &evaluation.integrity.violations);
     findings(&mut text, "note", &evaluation.integrity.notes);
     text

@@ -6,7 +6,9 @@
 //! should, go back to the best gist seen, minimize it where it may and that gist does what it should,
 //! and submit. It keeps no state, reads no file and cannot see the session.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
+use tools::Standing;
 
 use super::{Model, ModelError, Pending, Request};
 use crate::message::{Answer, Call, Message, ToolReply};
@@ -46,8 +48,7 @@ struct Event<'a> {
 /// A gist that was run: the request that made it, and how well it did.
 struct Attempt<'a> {
     request: &'a Value,
-    same: bool,
-    agreeing: u64,
+    standing: Standing,
     advice: Value,
 }
 
@@ -103,14 +104,18 @@ fn settle(
     minimizes: bool,
 ) -> Result<Answer, ModelError> {
     // Of equals the latest: each step of advice makes a gist smaller, or else repairs it.
-    let best = attempts.iter().max_by_key(|attempt| (attempt.same, attempt.agreeing));
+    let best = attempts.iter().max_by_key(|attempt| attempt.standing);
+    if best.is_some_and(|best| best.standing.failure.is_lost()) {
+        let message = "the command fails, and none of the gists that were tried does";
+        return Err(ModelError::Failed(message.to_owned()));
+    }
     let standing =
         events.iter().rev().find(|event| event.call.tool == "slice" && !event.reply.refused);
     match (best, standing) {
         (Some(best), Some(standing)) if *best.request != standing.call.arguments => {
             call(events, "slice", best.request.clone())
         }
-        (Some(best), _) if best.same && minimizes => call(events, "minimize", json!({})),
+        (Some(best), _) if best.standing.same && minimizes => call(events, "minimize", json!({})),
         _ => call(events, "submit", json!({})),
     }
 }
@@ -125,8 +130,7 @@ fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
                 let reply: Value = serde_json::from_str(&event.reply.content).unwrap_or_default();
                 attempts.push(Attempt {
                     request,
-                    same: reply["same"] == true,
-                    agreeing: reply["agreeing"].as_u64().unwrap_or(0),
+                    standing: Standing::deserialize(&reply["standing"]).unwrap_or_default(),
                     advice: reply["advice"].clone(),
                 });
             }
@@ -138,7 +142,7 @@ fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
 
 /// Whether enough was tried to make a gist smaller that does what it should.
 fn is_enough(attempts: &[Attempt<'_>]) -> bool {
-    let first = attempts.iter().position(|attempt| attempt.same);
+    let first = attempts.iter().position(|attempt| attempt.standing.same);
     first.is_some_and(|first| {
         let verifying = attempts.len() - first - 1;
         let advice = attempts.last().map(|attempt| &attempt.advice["restore"]["enough"]);
@@ -201,7 +205,7 @@ mod tests {
             &[
                 ("trace", json!({}), false),
                 ("slice", json!({}), false),
-                ("execute", json!({"same": true, "agreeing": 2, "advice": null}), false),
+                ("execute", json!({"standing": {"same": true}, "advice": null}), false),
             ],
             &["trace {}", "slice {}", "execute {}", "submit {}"],
         );
@@ -210,13 +214,13 @@ mod tests {
     #[test]
     fn minimizes_what_agrees_where_it_may() {
         let begin = [("trace", json!({}), false), ("slice", json!({}), false)];
-        let agreeing = json!({"same": true, "agreeing": 1, "advice": null});
+        let agreeing = json!({"standing": {"same": true}, "advice": null});
         let runs = [("execute", agreeing, false), ("minimize", json!({}), false)];
         check(
             &[begin.clone(), runs].concat(),
             &["trace {}", "slice {}", "execute {}", "minimize {}", "submit {}"],
         );
-        let differing = json!({"same": false, "agreeing": 0, "advice": null});
+        let differing = json!({"standing": {"same": false}, "advice": null});
         check(
             &[&begin[..], &[("execute", differing, false)]].concat(),
             &["trace {}", "slice {}", "execute {}", "submit {}"],
@@ -229,13 +233,9 @@ mod tests {
             &[
                 ("trace", json!({}), false),
                 ("slice", json!({}), false),
-                (
-                    "execute",
-                    json!({"same": false, "agreeing": 0, "advice": {"keep": ["a"]}}),
-                    false,
-                ),
+                ("execute", json!({"standing": {"same": false}, "advice": {"keep": ["a"]}}), false),
                 ("slice", json!({}), false),
-                ("execute", json!({"same": true, "agreeing": 1, "advice": null}), false),
+                ("execute", json!({"standing": {"same": true}, "advice": null}), false),
             ],
             &[
                 "trace {}",
@@ -254,9 +254,9 @@ mod tests {
             &[
                 ("trace", json!({}), false),
                 ("slice", json!({}), false),
-                ("execute", json!({"same": true, "agreeing": 1, "advice": {"drop": ["a"]}}), false),
+                ("execute", json!({"standing": {"same": true}, "advice": {"drop": ["a"]}}), false),
                 ("slice", json!({}), false),
-                ("execute", json!({"same": false, "agreeing": 0, "advice": {}}), false),
+                ("execute", json!({"standing": {"same": false}, "advice": {}}), false),
                 ("slice", json!({}), false),
             ],
             &[
@@ -277,8 +277,7 @@ mod tests {
         fn check(outcomes: &str, expected: usize) {
             let run = |at: usize, outcome| Attempt {
                 request: &Value::Null,
-                same: outcome == '+',
-                agreeing: 0,
+                standing: Standing { same: outcome == '+', ..Standing::default() },
                 advice: json!({"keep": [at]}),
             };
             let attempts: Vec<_> =
@@ -296,7 +295,7 @@ mod tests {
 
     #[test]
     fn goes_back_to_what_worked_when_enough_was_tried() {
-        let advised = |same: bool, advice: &str| json!({"same": same, "agreeing": u64::from(same), "advice": {"keep": [advice]}});
+        let advised = |same: bool, advice: &str| json!({"standing": {"same": same}, "advice": {"keep": [advice]}});
         let sliced = || ("slice", json!({}), false);
         let run = |same, advice| ("execute", advised(same, advice), false);
         check(
@@ -342,11 +341,7 @@ mod tests {
             &[
                 ("trace", json!({}), false),
                 ("slice", json!({}), false),
-                (
-                    "execute",
-                    json!({"same": false, "agreeing": 1, "advice": {"drop": ["a"]}}),
-                    false,
-                ),
+                ("execute", json!({"standing": {"agreeing": 1}, "advice": {"drop": ["a"]}}), false),
                 ("slice", json!("no such unit"), true),
             ],
             &["trace {}", "slice {}", "execute {}", r#"slice {"drop":["a"]}"#, "submit {}"],

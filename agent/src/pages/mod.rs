@@ -20,6 +20,8 @@ use serde_json::{Value, json};
 
 use attempt::attempt;
 
+use crate::hidden::escaped_with;
+
 /// A bench, as it is to be shown.
 pub struct Pages {
     directory: PathBuf,
@@ -214,8 +216,9 @@ fn key(row: &Row) -> String {
     hasher.finalize().to_hex()[..12].to_owned()
 }
 
-/// JSON as it may stand in a script, wherever that stands.
+/// JSON as it may stand in a script, wherever that stands, with escapes for characters that nobody sees.
 fn script(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).expect("texts and numbers serialise");
-    text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    // A reader has to see what nobody would: the text of the page has the escape.
+    escaped_with(&text.replace('<', "\\u003c"), "\\\\u").into_owned()
 }

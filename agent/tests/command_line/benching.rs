@@ -199,6 +199,54 @@ fn d09_an_interrupt_drains_and_a_second_one_stops() {
 }
 
 #[test]
+fn d12_a_source_or_program_that_changed_is_refused_with_the_difference() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let root = user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 1);
+    fs::write(user.here().join("gist.py"), GIST_OF_SMALL).unwrap();
+    fs::write(user.here().join("model.py"), MODEL).unwrap();
+    let model = format!("command/{python} model.py gist.py");
+    let bench = |how: &str| {
+        user.gistify(&["bench", "s.toml", how, "run", "-m", &model, "--scaffold", "repomaster"])
+    };
+    let ran = bench("--run-dir");
+    assert!([0, 1].contains(&ran.code), "{}{}", ran.out, ran.err);
+    assert!([0, 1].contains(&bench("--resume").code));
+    for (path, told) in [
+        (user.here().join("model.py"), "program model.py: was "),
+        (root.join("tests/test_good.py"), "/mixed: was "),
+    ] {
+        let before = read(&path);
+        fs::write(&path, format!("{before}\n")).unwrap();
+        let ran = bench("--resume");
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.told().contains(told) && ran.told().contains("inputs."), "{}", ran.err);
+        fs::write(&path, before).unwrap();
+    }
+}
+
+#[test]
+fn d13_a_bench_whose_directory_is_removed_stops_with_a_message() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 30);
+    let run = user.here().join("run");
+    let child = start(&user, &["-q", "bench", "s.toml", "--run-dir", "run"]);
+    while finished(&run).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // What is written meanwhile may stand in the way of one attempt to remove it.
+    while run.join("plan.json").exists() {
+        let _ = fs::remove_dir_all(&run);
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+}
+
+#[test]
 fn d10_a_directory_has_one_bench() {
     let Some(python) = python() else { return };
     let user = User::new();

@@ -139,3 +139,35 @@ fn l03_nothing_that_a_terminal_obeys_goes_out() {
         }
     }
 }
+
+#[test]
+fn l05_what_nobody_sees_is_shown_as_escapes() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let root = user.repository("small", SMALL);
+    // An override of the direction, a joiner, a tag, an isolate.
+    let hidden = "\u{202e}\u{200b}\u{e0041}\u{2066}";
+    fs::write(root.join("README.md"), format!("# Read {hidden} me\n")).unwrap();
+    let text = format!("'''Odd {hidden}.'''\ndef odd():\n    '''Does {hidden}.'''\n");
+    fs::write(root.join(format!("calc/odd{hidden}.py")), text).unwrap();
+    let command = ["--python", &python, "--", "pytest", "tests/test_numbers.py::test_double"];
+    let prompt = [&["prompt", "small", "--scaffold", "repomaster"][..], &command].concat();
+    for args in [
+        &["graph", "small", "--format", "tree"][..],
+        &["graph", "small", "--format", "json"],
+        &["context", "small"],
+        &["search", "small", "Does"],
+        &["search", "small", "Does", "--json"],
+        &prompt,
+    ] {
+        let ran = user.gistify(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
+        let is_hidden = |c: char| hidden.contains(c);
+        assert!(!ran.out.contains(is_hidden) && !ran.err.contains(is_hidden), "{args:?}");
+        assert!(ran.out.contains("\\u202e"), "{args:?}: {}", ran.out);
+        if args.contains(&"--json") || args.contains(&"json") {
+            let value: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+            assert!(value.to_string().contains(hidden), "{args:?}");
+        }
+    }
+}

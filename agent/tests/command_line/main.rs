@@ -10,6 +10,7 @@ mod benching;
 mod browser;
 mod collecting;
 mod confined;
+mod copies;
 mod ends;
 mod exchanges;
 mod externals;
@@ -24,6 +25,7 @@ mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
 mod reports;
+mod repro;
 mod scaffolds;
 #[path = "../providers/server.rs"]
 #[allow(dead_code, reason = "some of what it does is for other tests")]

@@ -104,6 +104,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
         graphs: None,
         traces: None,
         patience: tools::PATIENCE,
+        signs: Arc::new(|_| {}),
         findings: Findings::default(),
     }
 }

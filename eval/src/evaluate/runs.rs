@@ -12,16 +12,17 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     pub(super) fn lay_out(&self, text: &str) -> Result<(Candidate, PathBuf), EvalError> {
         let original = &self.spec.original;
-        let into = original.workspace.directory("candidate")?;
         let scratch = original.workspace.directory("scratch")?;
-        let candidate = tools::lay_out(&CandidateSpec {
-            original: self.pristine,
-            internal: self.internal,
-            gist: text,
-            place: self.spec.place,
-            into: &into,
-            command: original.command,
-        })?;
+        let candidate = tools::lay_out_in(
+            original.workspace,
+            &CandidateSpec {
+                original: self.pristine,
+                internal: self.internal,
+                gist: text,
+                place: self.spec.place,
+                command: original.command,
+            },
+        )?;
         Ok((candidate, scratch))
     }
 
@@ -43,6 +44,7 @@ impl Runs<'_> {
             absent: &candidate.absent,
             max_failures: None,
             link: None,
+            around: tools::Around::default(),
         }
     }
 

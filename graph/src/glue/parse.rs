@@ -9,7 +9,9 @@ use ruff_python_ast::{
 };
 use ruff_python_parser::{parse_expression, parse_module};
 
-use super::{FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Held, Imported};
+use super::{
+    DataFile, FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Guard, Held, Imported,
+};
 
 impl Glue {
     /// Returns the glue that a statement is, or nothing.
@@ -49,12 +51,18 @@ fn candidate(stmt: &Stmt) -> Option<Glue> {
         Stmt::Assign(assign) => assignment(assign),
         Stmt::Expr(stmt) => {
             let call = stmt.value.as_call_expr()?;
-            match call.func.as_attribute_expr()?.attr.as_str() {
-                "filterwarnings" => Some(Glue::QuietScript),
-                _ => update(call),
+            match call.func.as_attribute_expr().map(|func| func.attr.as_str()) {
+                Some("filterwarnings") => Some(Glue::QuietScript),
+                _ => data(call).or_else(|| update(call)),
             }
         }
-        Stmt::Raise(raise) => dotted(raise.exc.as_ref()?).map(Glue::FailedImport),
+        Stmt::Raise(raise) => match raise.exc.as_deref()? {
+            Expr::Call(call) => {
+                let said = call.arguments.args.first()?.as_string_literal_expr()?;
+                Guard::parse_message(said.value.to_str()).map(Glue::LeftOut)
+            }
+            kind => dotted(kind).map(Glue::FailedImport),
+        },
         Stmt::Delete(delete) => match delete.targets.as_slice() {
             [Expr::Name(name)] => Some(Glue::Delete(name.id.to_string())),
             _ => None,
@@ -69,6 +77,15 @@ fn candidate(stmt: &Stmt) -> Option<Glue> {
         },
         _ => None,
     }
+}
+
+/// A call that writes a data file.
+fn data(call: &ExprCall) -> Option<Glue> {
+    let [Expr::StringLiteral(path), Expr::BytesLiteral(contents)] = &*call.arguments.args else {
+        return None;
+    };
+    let (path, contents) = (path.value.to_string(), contents.value.bytes().collect());
+    Some(Glue::Data(DataFile { path, contents }))
 }
 
 fn imported(alias: &ruff_python_ast::Alias) -> Imported {

@@ -22,6 +22,7 @@ pub use linked::{Link, LinkedModule, LinkedSpec, lay_out_linked};
 use crate::{
     command::{Command, Program},
     snapshot::in_parallel,
+    workspace::Workspace,
 };
 
 /// What to lay out, and where.
@@ -35,8 +36,6 @@ pub struct CandidateSpec<'a> {
     pub gist: &'a str,
     /// Where the gist stands.
     pub place: Place,
-    /// An empty or missing directory.
-    pub into: &'a Path,
     /// The command of the original.
     pub command: &'a Command,
 }
@@ -122,19 +121,50 @@ impl Place {
     }
 }
 
-/// Makes a candidate directory.
+/// Makes a candidate directory of a workspace, or takes one up that an earlier run left, once it is whole again.
 ///
 /// # Errors
 /// When a file cannot be read or written; the error names it.
-pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
+pub fn lay_out_in(
+    workspace: &Workspace,
+    spec: &CandidateSpec<'_>,
+) -> Result<Candidate, CandidateError> {
     let gist = spec.place.gist_path(spec.command);
-    let directory = spec.into.to_path_buf();
+    let key = format!("{} {gist} {:?}", spec.original.display(), spec.internal);
+    let key = blake3::hash(key.as_bytes()).to_hex().to_string();
+    let taken = workspace.take(&key, |directory, ledger| {
+        // Its other files are not copies alone: where one of them is gone, all are laid out again.
+        let mut damaged =
+            |path: &Path, _| Err((path.to_path_buf(), io::ErrorKind::NotFound.into()));
+        ledger.restore(directory, &mut damaged)?;
+        let path = directory.join(&gist);
+        fs::write(&path, spec.gist).map_err(|error| (path, error))
+    });
+    if let Some((directory, absent)) = taken {
+        return Ok(Candidate { directory, command: spec.command.for_gist(&gist), gist, absent });
+    }
+    let into = workspace.directory("candidate").map_err(|error| CandidateError::Write {
+        path: workspace.root().to_path_buf(),
+        source: io::Error::other(error),
+    })?;
+    let candidate = lay_out(spec, &into)?;
+    workspace.lend(&into, key, Some(Path::new(&candidate.gist)), candidate.absent.clone());
+    Ok(candidate)
+}
+
+/// Makes a candidate directory in one that is empty or missing.
+///
+/// # Errors
+/// When a file cannot be read or written; the error names it.
+pub fn lay_out(spec: &CandidateSpec<'_>, into: &Path) -> Result<Candidate, CandidateError> {
+    let gist = spec.place.gist_path(spec.command);
+    let directory = into.to_path_buf();
     let write = |path: &Path| {
         let path = path.to_path_buf();
         move |source| CandidateError::Write { path, source }
     };
     fs::create_dir_all(&directory).map_err(write(&directory))?;
-    let kept = files_kept(spec, &gist)?;
+    let kept = files_kept(spec, &gist, into)?;
     let mut absent = spec.internal.tops.clone();
     for (package, name) in &spec.internal.packages {
         // A directory without `__init__.py` could still be imported, as an empty namespace package.
@@ -164,19 +194,23 @@ pub fn lay_out(spec: &CandidateSpec<'_>) -> Result<Candidate, CandidateError> {
 }
 
 /// Copies what a candidate keeps of the repository; gives the relative paths.
-fn files_kept(spec: &CandidateSpec<'_>, gist: &str) -> Result<Vec<String>, CandidateError> {
+fn files_kept(
+    spec: &CandidateSpec<'_>,
+    gist: &str,
+    into: &Path,
+) -> Result<Vec<String>, CandidateError> {
     let mut files = internal::files(spec.original)
         .map_err(|(path, source)| CandidateError::Read { path, source })?;
     files
         .retain(|path| !spec.internal.removed.contains(path) && !is_bytecode(path) && path != gist);
     let directories: BTreeSet<&str> = files.iter().map(|path| split(path).0).collect();
     for directory in directories {
-        let path = spec.into.join(directory);
+        let path = into.join(directory);
         fs::create_dir_all(&path).map_err(|source| CandidateError::Write { path, source })?;
     }
     let gone = gone(spec);
     in_parallel(&files, |path| {
-        let (from, to) = (spec.original.join(path), spec.into.join(path));
+        let (from, to) = (spec.original.join(path), into.join(path));
         let name = split(path).1;
         let text = pytest_config::is_config(name).then(|| fs::read_to_string(&from).ok());
         match text.flatten().and_then(|text| gone.cleaned(name, &text)) {

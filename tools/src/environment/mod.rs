@@ -5,6 +5,7 @@
 //! it is put on the path, as a copy.
 
 mod interpreter;
+mod inventory;
 mod layout;
 mod metadata;
 mod probe;
@@ -27,6 +28,7 @@ use crate::{
 use probe::Probe;
 
 pub use interpreter::{default_interpreter, find_interpreters};
+pub use inventory::{Distribution, Inventory, project};
 pub(crate) use probe::{link_chain, probe};
 pub use provision::ProvisionRequest;
 

@@ -186,7 +186,7 @@ fn home_of_virtual_environment(prefix: &Path) -> Option<PathBuf> {
     pairs.find(|(key, _)| key.trim() == "home").map(|(_, value)| PathBuf::from(value.trim()))
 }
 
-fn limits() -> Limits {
+pub(super) fn limits() -> Limits {
     Limits {
         wall: Duration::from_secs(60),
         cpu: Duration::from_secs(30),

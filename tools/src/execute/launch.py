@@ -42,6 +42,26 @@ def _record(kind, **fields):
         _close(descriptor)
 
 
+def _watch_opens():
+    """Records each file below the directory of the run that is opened, once."""
+    root, exists, seen = os.getcwd(), os.path.lexists, set()
+    absolute, decode = os.path.abspath, os.fsdecode
+
+    def hook(event, args):
+        if event != "open" or _getpid() != _PID:
+            return
+        path = args[0]
+        if not isinstance(path, (str, bytes)):
+            return
+        path = absolute(decode(path))
+        if path in seen or not path.startswith(root + os.sep) or path.startswith(_HERE + os.sep):
+            return
+        seen.add(path)
+        _record("opened", path=_text(path[len(root) + 1 :]), found=exists(path))
+
+    sys.addaudithook(hook)
+
+
 def _text(value):
     """A string that is valid UTF-8, whatever the program made of it."""
     if not isinstance(value, str):
@@ -617,6 +637,8 @@ def _main():
             exec(compile(file.read(), scope["__file__"], "exec"), scope)
         tracer = scope["start"](spec["trace"], is_child=False)
     _record("begin", python=list(sys.version_info[:3]))
+    if spec.get("opens"):
+        _watch_opens()
     pytest = spec["kind"].startswith("pytest")
     try:
         if tracer is not None and not pytest:

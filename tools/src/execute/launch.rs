@@ -11,7 +11,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    ExecuteError, Execution, RunSpec,
+    ExecuteError, Execution, RunSpec, Shell,
     record::{Records, Untouched},
 };
 use crate::{
@@ -44,6 +44,7 @@ struct Settings<'a, T> {
     absent: &'a [String],
     max_failures: Option<usize>,
     link: Option<&'a Link>,
+    opens: bool,
     trace: Option<&'a T>,
     serving: Option<&'a serde_json::Value>,
 }
@@ -120,6 +121,7 @@ impl Recorded {
             raised: records.raised,
             caught: records.caught,
             ended: records.ended,
+            opened: records.opened,
             wall: finished.wall,
             cpu: finished.cpu,
         };
@@ -193,6 +195,7 @@ fn lay_out<T: Serialize>(
         absent: spec.absent,
         max_failures: spec.max_failures,
         link: spec.link,
+        opens: spec.around.opens,
         trace,
         serving,
     };
@@ -228,7 +231,7 @@ fn request(spec: &RunSpec<'_>, launcher: &Path) -> Request {
     }
 }
 
-/// The whole environment of the program: fixed, so that two runs differ only where they are told to.
+/// The whole environment of the program: two runs differ only where they are told to.
 fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let mut all = BTreeMap::new();
@@ -238,15 +241,26 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
     let programs = spec.environment.python.parent().map(path).unwrap_or_default();
     set("PATH", format!("{programs}:{SYSTEM_PATH}"));
     set("HOME", path(&spec.scratch.join("home")));
-    set("TMPDIR", path(&spec.scratch.join("tmp")));
     set("LANG", "C.UTF-8".into());
-    set("LC_ALL", "C.UTF-8".into());
-    set("TZ", "UTC".into());
-    set("COLUMNS", "80".into());
-    set("LINES", "24".into());
-    set("NO_COLOR", "1".into());
-    set("PYTHONHASHSEED", spec.hash_seed.to_string());
-    set("PYTHONDONTWRITEBYTECODE", "1".into());
+    match spec.around.shell {
+        Shell::Fixed => {
+            set("TMPDIR", path(&spec.scratch.join("tmp")));
+            set("LC_ALL", "C.UTF-8".into());
+            set("TZ", "UTC".into());
+            set("COLUMNS", "80".into());
+            set("LINES", "24".into());
+            set("NO_COLOR", "1".into());
+            set("PYTHONHASHSEED", spec.hash_seed.to_string());
+            set("PYTHONDONTWRITEBYTECODE", "1".into());
+        }
+        shell @ (Shell::Ordinary | Shell::Bare) => {
+            if shell == Shell::Ordinary {
+                set("TERM", "xterm-256color".into());
+            }
+            set("SHELL", "/bin/sh".into());
+            set("USER", "user".into());
+        }
+    }
     let entries: Vec<String> = spec
         .environment
         .pythonpath

@@ -56,6 +56,29 @@ pub struct RunSpec<'a> {
     pub max_failures: Option<usize>,
     /// Modules of the repository that a gist takes the place of; nothing for an original or a candidate.
     pub link: Option<&'a Link>,
+    /// What the program finds around it, and what is seen of that.
+    pub around: Around,
+}
+
+/// What a program finds around it, and what the record has of how it looks at that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Around {
+    /// The environment variables.
+    pub shell: Shell,
+    /// Record which files below its directory the program opens.
+    pub opens: bool,
+}
+
+/// The environment variables that a program finds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// The same for every run: no terminal, 80 columns, no colours, one hash seed, one time zone.
+    #[default]
+    Fixed,
+    /// Those of an ordinary shell: the kind of a terminal, a language, a path, a home.
+    Ordinary,
+    /// The same without a terminal.
+    Bare,
 }
 
 /// Why a command could not be run. Whatever the command itself does is an [`Execution`].
@@ -146,6 +169,9 @@ pub struct Execution {
     /// The exceptions that ended the command, its start or its collection, with what they came of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<Ended>,
+    /// Files below the directory that the program opened, where that was asked for; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<Opened>,
     /// Wall-clock time.
     pub wall: Duration,
     /// CPU time.
@@ -182,10 +208,20 @@ impl Execution {
             raised: None,
             caught: Vec::new(),
             ended: Vec::new(),
+            opened: Vec::new(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         })
     }
+}
+
+/// A file that a program opened.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Opened {
+    /// Relative to the directory of the run.
+    pub path: String,
+    /// Whether it was there.
+    pub found: bool,
 }
 
 /// One case of a pytest run.

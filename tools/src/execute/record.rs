@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{CaseReport, Ended, PhaseReport, Raised};
+use super::{CaseReport, Ended, Opened, PhaseReport, Raised};
 
 /// Everything that one run recorded.
 #[derive(Debug, Default)]
@@ -27,6 +27,7 @@ pub(super) struct Records {
     /// Functions that got other code.
     pub(super) changed: u64,
     pub(super) ended: Vec<Ended>,
+    pub(super) opened: Vec<Opened>,
 }
 
 #[derive(Deserialize)]
@@ -66,6 +67,7 @@ enum Record {
     Changed {
         functions: u64,
     },
+    Opened(Opened),
     Complete,
 }
 
@@ -139,6 +141,7 @@ impl Records {
             Record::Ended { ended } => self.ended.push(ended),
             Record::Missing { module } => self.missing = Some(module),
             Record::Changed { functions } => self.changed += functions,
+            Record::Opened(opened) => self.opened.push(opened),
             Record::Complete => self.complete = true,
         }
     }

@@ -10,8 +10,8 @@ use graph::{Gist, Trace};
 
 use super::Session;
 use crate::{
-    candidate::{Candidate, CandidateSpec, Internal, lay_out},
-    execute::{ExecuteError, Execution, Raised, RunSpec, execute, open_regular},
+    candidate::{Candidate, CandidateSpec, Internal, lay_out_in},
+    execute::{Around, ExecuteError, Execution, Opened, Raised, RunSpec, execute, open_regular},
     normalize::Normalizer,
     sandbox::{Limits, Status},
     slice::{Learned, PROBE_VARIABLE, Probed},
@@ -57,7 +57,7 @@ enum Purpose {
 /// A copy of the repository that gists take their places in, and which of its files they replace.
 #[derive(Debug)]
 pub(crate) struct Pristine {
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
     pub(crate) internal: Internal,
 }
 
@@ -98,6 +98,25 @@ impl Session {
                 found => found,
             }
         })
+    }
+
+    /// The data files of the repository that a gist reads where it stands in the repository's place, relative to that.
+    pub(crate) fn data_read(&self, trace: &Trace, text: &str) -> Result<Vec<String>, ToolError> {
+        let pristine = self.pristine(trace)?;
+        let gist = self.gist_path();
+        let opened = self.in_its_place(&pristine, text, Purpose::Verify, |_, spec, _| {
+            let around = Around { opens: true, ..spec.around };
+            match execute(&RunSpec { around, ..*spec }) {
+                Err(error) => Execution::spoiled(&error).map(|_| Vec::new()).ok_or(error),
+                Ok(run) => Ok(run.opened),
+            }
+        })?;
+        let is_data = |opened: &Opened| {
+            let path = pristine.directory.join(&opened.path);
+            let is_file = path.symlink_metadata().is_ok_and(|there| there.is_file());
+            opened.found && is_file && opened.path != gist && !opened.path.ends_with(".pyc")
+        };
+        Ok(opened.into_iter().filter(is_data).map(|opened| opened.path).collect())
     }
 
     /// The repository as it is, for any number of gists to take their places in: none of them sees this copy,
@@ -162,12 +181,9 @@ impl Session {
         purpose: Purpose,
         run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
     ) -> Result<T, ToolError> {
-        let into = self.workspace.directory("gist")?;
         let scratch = self.workspace.directory("scratch")?;
-        let result = self.laid_out(pristine, text, purpose, [&into, &scratch], run);
-        for directory in [&into, &scratch] {
-            self.workspace.discard(directory);
-        }
+        let result = self.laid_out(pristine, text, purpose, &scratch, run);
+        self.workspace.discard(&scratch);
         result
     }
 
@@ -176,12 +192,13 @@ impl Session {
         pristine: &Pristine,
         text: &str,
         purpose: Purpose,
-        [into, scratch]: [&Path; 2],
+        scratch: &Path,
         run: impl FnOnce(&Candidate, &RunSpec<'_>, &Path) -> Result<T, ExecuteError>,
     ) -> Result<T, ToolError> {
         let Pristine { directory: original, internal, .. } = pristine;
         let (place, command, gist) = (self.place, &self.command, text);
-        let candidate = lay_out(&CandidateSpec { original, internal, gist, place, into, command })?;
+        let spec = CandidateSpec { original, internal, gist, place, command };
+        let candidate = lay_out_in(&self.workspace, &spec)?;
         let log = scratch.join("probe.log");
         let mut variables = self.variables.clone();
         let original = self.findings.original.as_deref();
@@ -203,6 +220,8 @@ impl Session {
             limits: Limits { wall, cpu: cpu.min(self.limits.cpu), ..self.limits },
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
-        Ok(run(&candidate, &spec, &log)?)
+        let result = run(&candidate, &spec, &log);
+        self.workspace.discard(&candidate.directory);
+        Ok(result?)
     }
 }

@@ -256,11 +256,11 @@ fn found(
 }
 
 /// Whether a text is the original's, but for what varies between two runs of that.
-fn fits(one: &str, other: Option<&str>, two: &str) -> bool {
+pub(super) fn fits(one: &str, other: Option<&str>, two: &str) -> bool {
     one == two || other.is_some_and(|other| Pattern::of([one, other]).matches(two))
 }
 
-fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&Raised>) -> bool {
+pub(super) fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&Raised>) -> bool {
     match (one, two) {
         (Some(one), Some(two)) => {
             let other = other.map(|raised| raised.message.as_str());

@@ -11,6 +11,7 @@ mod printed;
 mod probe;
 mod registered;
 mod restore;
+mod standing;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -30,6 +31,8 @@ pub(crate) use difference::varies;
 pub use difference::{Difference, What, difference, own_words};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 pub use restore::Restore;
+pub(crate) use standing::{Compared, failures, place_in_original};
+pub use standing::{FailureMatch, Standing};
 
 /// What a caller asks of a slice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

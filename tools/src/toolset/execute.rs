@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use graph::Trace;
+use graph::{Gist, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,11 +12,12 @@ use super::{
     schema,
 };
 use crate::{
+    execute::Execution,
     sandbox::Status,
     session::{Findings, GistRun, Session},
     slice::{
-        Attempt, Difference, Learned, Probed, SliceRequest, What, advise, difference, restoring,
-        varies,
+        Attempt, Compared, Difference, Learned, Probed, SliceRequest, Standing, What, advise,
+        difference, restoring, varies,
     },
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
@@ -36,6 +37,11 @@ struct Report {
     same: bool,
     /// Cases that ended as they did on the original.
     agreeing: usize,
+    /// How near it comes to the original, for who compares attempts.
+    standing: Standing,
+    /// Whether what differs is the gist's own source, which it prints.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shows_source: bool,
     /// Cases that did not run, since the run ended before them.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_run: Option<usize>,
@@ -87,24 +93,35 @@ impl Tool for ExecuteTool {
             let again = session.run_gist()?;
             found = is_skipped(&again, session);
         }
-        let execution = run.execution;
         let difference = found;
+        let agreeing = agreeing(&original, &run.execution);
+        let standing = standing(session, &original, &trace, &run, difference.is_none(), agreeing);
+        // Nothing that a gist gets longer by makes its own source the original's.
+        let shows_source = match &difference {
+            Some(found) if found.what == What::Output && standing.failure.is_whole() => {
+                shows_source(session, &trace, &run)?
+            }
+            _ => false,
+        };
+        session.findings.stands(standing);
+        let execution = run.execution;
         let early = match (&session.findings.slicer, &run.learned) {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),
             _ => Vec::new(),
         };
         let is_first = session.findings.slicer.as_ref().is_some_and(|slicer| !slicer.has_learned());
+        let to_mend = difference.as_ref().filter(|_| !shows_source);
         let mut advice = advice(
             session,
             &trace,
-            difference.as_ref(),
+            to_mend,
             execution.status,
             run.probed.as_ref().filter(|_| is_first),
             &early,
         )?;
         let Findings { slicer, gist, request, .. } = &mut session.findings;
         if let (None, Some(slicer), Some(learned), Some(gist)) =
-            (&difference, slicer, run.learned, gist)
+            (to_mend, slicer, run.learned, gist)
         {
             if request.restore.is_active() {
                 advice = Some(restoring(request, true, &slicer.left_out(request)));
@@ -118,7 +135,9 @@ impl Tool for ExecuteTool {
         }
         Reply::of(&Report {
             same: difference.is_none(),
-            agreeing: agreeing(&original, &execution),
+            agreeing,
+            standing,
+            shows_source,
             not_run: execution
                 .collected
                 .len()
@@ -130,6 +149,41 @@ impl Tool for ExecuteTool {
             advice,
         })
     }
+}
+
+/// How near a run of the gist as it stands comes to the original.
+fn standing(
+    session: &Session,
+    original: &Execution,
+    trace: &Trace,
+    run: &GistRun,
+    same: bool,
+    agreeing: usize,
+) -> Standing {
+    let Some(lines) = &session.findings.gist else { return Standing::default() };
+    let compared = Compared {
+        original,
+        again: session.findings.again.as_deref(),
+        gist: &run.execution,
+        raw: &run.raw,
+        trace,
+        lines,
+        gist_path: &session.gist_path(),
+        probed: run.probed.as_ref(),
+    };
+    compared.standing(same, agreeing)
+}
+
+/// Returns true if the gist prints something else once comments stand between its statements: then it shows its own
+/// source, as code does that prints the lines around an error.
+fn shows_source(session: &Session, trace: &Trace, run: &GistRun) -> Result<bool, ToolError> {
+    let Some(gist) = &session.findings.gist else { return Ok(false) };
+    let text = run.probed.as_ref().map_or(&gist.text, |probed| &probed.text);
+    let pristine = session.pristine(trace)?;
+    let commented = Gist { text: graph::commented(text), ..Gist::default() };
+    let other = session.run_on(&pristine, &commented, None)?;
+    let found = difference(&run.execution, None, &other.execution, &other.raw);
+    Ok(found.is_some_and(|found| found.what == What::Output))
 }
 
 /// What a gist lost of the tests for which something of no visible effect was left out.

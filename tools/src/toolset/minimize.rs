@@ -3,7 +3,7 @@
 //! Tests and their support are not its business: functions of theirs stay, and so do their values, and whatever of
 //! them runs goes on running.
 
-use std::{cell::Cell, collections::BTreeSet, time::Instant};
+use std::{cell::Cell, cmp::Reverse, collections::BTreeSet};
 
 use graph::{Gist, GistLine, Origin, Reduction};
 use schemars::JsonSchema;
@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use super::schema;
 use crate::{
+    progress::Progress,
     session::{GistRun, Session},
-    slice::{Probed, difference},
+    slice::{Probed, Standing, difference},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
 };
 
@@ -96,23 +97,32 @@ impl Tool for MinimizeTool {
         };
         let before = gist.lines.len();
         let mut reduction = Reduction::new(gist, &is_support);
-        let mut complete = true;
-        while let Some(proposal) = reduction.propose() {
-            if Instant::now() >= session.deadline {
-                complete = false;
-                break;
+        let mut tried = 0;
+        // What was found out until a limit or an interrupt is kept.
+        let ended = loop {
+            let left = session.deadline.saturating_duration_since(session.interrupt.now());
+            if left.is_zero() {
+                break Ok(false);
             }
-            if same(&proposal)? {
-                reduction.accept(proposal);
-            } else {
-                reduction.reject();
+            let lines = reduction.gist().lines.len();
+            (session.signs)(Progress::Reduced { tried, removed: before - lines, lines, left });
+            let Some(proposal) = reduction.propose() else { break Ok(true) };
+            tried += 1;
+            match same(&proposal) {
+                Ok(true) => reduction.accept(proposal),
+                Ok(false) => reduction.reject(),
+                Err(error) => break Err(error),
             }
-        }
+        };
         let gist = reduction.gist().clone();
-        let reply =
-            Reply::of(&Report { before, lines: gist.lines.len(), runs: runs.get(), complete });
+        let lines = gist.lines.len();
+        let standing = session.findings.standing;
         session.findings.gist = Some(gist);
-        reply
+        if let Some(standing) = standing {
+            session.findings.stands(Standing { size: Reverse(lines), ..standing });
+        }
+        let complete = ended?;
+        Reply::of(&Report { before, lines, runs: runs.get(), complete })
     }
 }
 

@@ -75,6 +75,7 @@ impl Tool for SliceTool {
         let findings = &mut session.findings;
         *findings.slicing.get_or_insert_default() += took;
         (findings.plan, findings.gist, findings.request) = (Some(plan), Some(gist), request);
+        findings.standing = None;
         reply
     }
 }

@@ -143,6 +143,7 @@ mod tests {
             raised: None,
             caught: Vec::new(),
             ended: Vec::new(),
+            opened: Vec::new(),
             wall: Duration::from_millis(1500),
             cpu: Duration::from_millis(700),
         }

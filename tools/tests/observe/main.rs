@@ -87,6 +87,7 @@ impl Project {
             absent: &[],
             max_failures: None,
             link: None,
+            around: gistify_tools::Around::default(),
         }
     }
 }

@@ -80,6 +80,7 @@ fn spec<'a>(
         absent: &[],
         max_failures: None,
         link: None,
+        around: gistify_tools::Around::default(),
     }
 }
 

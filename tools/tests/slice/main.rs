@@ -259,6 +259,7 @@ mod differences {
             raised: None,
             caught: Vec::new(),
             ended: Vec::new(),
+            opened: Vec::new(),
             wall: std::time::Duration::ZERO,
             cpu: std::time::Duration::ZERO,
         };

@@ -1,0 +1,261 @@
+//! `gistify repro`: from a repository and a command that fails to one file that fails in the same way anywhere.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tools::{GIST_NAME, Head, Repro, ReproRequest, Same, Session, ToolError, project, reproduce};
+
+use super::{
+    Exit, Failure, OrExit,
+    flags::Flags,
+    progress::{Progress, printable},
+    run::{record, without_gist, writable},
+    surroundings::Surroundings,
+    target::Target,
+};
+use crate::{
+    outcome::Outcome,
+    record::replace,
+    writer::{TRAJECTORY, Writer},
+};
+
+/// The version of `scores.json` of a repro.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Args)]
+pub struct ReproCommand {
+    #[command(flatten)]
+    target: Target,
+    /// Where the repro is written [default: repro.py].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the output where it exists.
+    #[arg(long)]
+    force: bool,
+    /// What of the failure has to stay the same.
+    #[arg(long, value_enum, default_value_t = Kept::Message, conflicts_with = "oracle")]
+    same: Kept,
+    /// A program that is given the file and exits with 0 where that is of interest; it runs in the sandbox.
+    #[arg(long, value_name = "SCRIPT")]
+    oracle: Option<PathBuf>,
+    /// Seconds until the search has to end; the best until then is written [default: session.seconds].
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u32>,
+    /// Leave the record in this directory, which has to be empty.
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+}
+
+/// What of a failure stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// The type of the exception and the line that raises it.
+    Type,
+    /// Its message as well.
+    Message,
+    /// The exit code alone.
+    Exit,
+    /// The exit code and all that is printed.
+    Output,
+}
+
+impl From<Kept> for Same {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Type => Self::Type,
+            Kept::Message => Self::Message,
+            Kept::Exit => Self::Exit,
+            Kept::Output => Self::Output,
+        }
+    }
+}
+
+impl ReproCommand {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = self.target.flags();
+        flags.number("--seconds", "session.seconds", self.seconds);
+        flags
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let output = self.output.clone().unwrap_or_else(|| PathBuf::from("repro.py"));
+        writable(&output, self.force)?;
+        let oracle = self.oracle.as_deref().map(runnable).transpose()?;
+        let sandbox = around.sandbox()?;
+        let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
+            .or_exit(Exit::Usage)?;
+        let progress = Progress::new(around.talk);
+        let own: Vec<&Path> = [Some(&output), self.run_dir.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect();
+        let opened = self.target.open(around, sandbox, &progress, &own)?;
+        let record = record(self.run_dir.as_deref(), around)?;
+        let context = opened.context(around, record.path());
+        let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
+        session.traces = Some(around.cache.join("traces"));
+        session.signs = progress.signs();
+        let trajectory = record.path().join(TRAJECTORY);
+        let end = writer.write(&mut session, &trajectory, Vec::new(), progress.watch());
+        progress.clear();
+        let end = end.or_exit(Exit::Infrastructure)?;
+        let Some(gist) = &session.findings.gist else {
+            return Err(without_gist(&session, &end));
+        };
+        record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        if end.outcome == Outcome::Interrupted {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+        progress.say("reduce");
+        let request = ReproRequest { same: self.same.into(), oracle };
+        let head = head(&session, &output);
+        let made = reproduce(&mut session, &request, &head);
+        progress.clear();
+        let repro = made.map_err(|error| match error {
+            ToolError::Refused(refusal) => Failure::new(Exit::Input, refusal.message),
+            ToolError::Fatal(message) if around.interrupt.is_triggered() => {
+                Failure::new(Exit::Interrupted, format!("interrupted: {message}"))
+            }
+            ToolError::Fatal(message) => Failure::new(Exit::Infrastructure, message),
+        })?;
+        replace(&output, repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        record.write("repro.py", repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        let scores = scores(&session, &repro);
+        record.write_json("scores.json", &scores).or_exit(Exit::Infrastructure)?;
+        if around.json {
+            let printed = json!({ "repro": output, "record": record.path(), "scores": scores });
+            println!("{printed:#}");
+        } else {
+            super::output::styled(&told(&session, &repro));
+            println!("  repro       {}", output.display());
+            println!("  record      {}", record.path().display());
+        }
+        if around.interrupt.is_triggered() {
+            let message = format!("interrupted: the best so far is in {}", output.display());
+            return Err(Failure::new(Exit::Interrupted, message));
+        }
+        let is_whole = repro.runs > 0 && repro.reproduced == repro.runs;
+        Ok(if is_whole { Exit::Success } else { Exit::NotFaithful })
+    }
+}
+
+/// The oracle's absolute path.
+fn runnable(path: &Path) -> Result<PathBuf, Failure> {
+    let wrong =
+        |why: String| Failure::new(Exit::Usage, format!("oracle {}: {why}", path.display()));
+    let real = fs::canonicalize(path).map_err(|error| wrong(error.to_string()))?;
+    let metadata = fs::metadata(&real).map_err(|error| wrong(error.to_string()))?;
+    let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
+    match metadata.is_file() && mode & 0o111 != 0 {
+        true => Ok(real),
+        false => Err(wrong("it is no program (make it executable with chmod +x)".to_owned())),
+    }
+}
+
+/// What the head of a repro says of where it comes from.
+pub fn head(session: &Session, output: &Path) -> Head {
+    let repository = &session.repository;
+    let (name, version) = project(&repository.root);
+    let folder = || repository.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.unwrap_or_else(folder);
+    let project = version.map_or_else(|| name.clone(), |version| format!("{name} {version}"));
+    let is_remote = repository.label.contains(':') || repository.label.contains('@');
+    let source = match (is_remote, revision(&repository.root)) {
+        // A directory of the user's is nobody else's business.
+        (true, _) => repository.label.clone(),
+        (false, Some(revision)) => format!("revision {revision}"),
+        (false, None) => format!("content {}", &repository.fingerprint[..12]),
+    };
+    Head {
+        expected: String::new(),
+        project,
+        source,
+        python: session.environment.version,
+        command: session.command.to_string(),
+        requires: Vec::new(),
+        file: output.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    }
+}
+
+/// The revision that a directory's git says is checked out. Its files are read, no program is run.
+fn revision(root: &Path) -> Option<String> {
+    let git = root.join(".git");
+    let head = fs::read_to_string(git.join("HEAD")).ok()?;
+    let hash = match head.trim().strip_prefix("ref: ") {
+        None => head.trim().to_owned(),
+        Some(name) => fs::read_to_string(git.join(name)).ok().or_else(|| {
+            let packed = fs::read_to_string(git.join("packed-refs")).ok()?;
+            let line = packed.lines().find(|line| line.ends_with(&format!(" {name}")))?;
+            Some(line.split(' ').next()?.to_owned())
+        })?,
+    };
+    let hash = hash.trim();
+    let is_hash = hash.len() >= 40 && hash.chars().all(|c| c.is_ascii_hexdigit());
+    is_hash.then(|| hash[..12].to_owned())
+}
+
+/// All that is known of a repro, as it is stored.
+fn scores(session: &Session, repro: &Repro) -> Value {
+    #[derive(Serialize)]
+    struct Scores<'a> {
+        version: u32,
+        kind: &'static str,
+        repository: &'a str,
+        command: String,
+        lines: usize,
+        #[serde(flatten)]
+        repro: &'a Repro,
+    }
+    let scores = Scores {
+        version: VERSION,
+        kind: "repro",
+        repository: &session.repository.label,
+        command: session.command.to_string(),
+        lines: repro.text.lines().count(),
+        repro,
+    };
+    serde_json::to_value(&scores).unwrap_or_default()
+}
+
+/// What is said of a repro.
+fn told(session: &Session, repro: &Repro) -> String {
+    let first = repro.failure.lines().next().unwrap_or_default();
+    let mut text = format!("reproduced {} of {}, alone: {first}\n", repro.reproduced, repro.runs);
+    let mut row = |name: &str, value: String| {
+        text.push_str(&format!("  {name:<10}  {}\n", printable(&value)));
+    };
+    if let Some(place) = &repro.place {
+        row("raised by", format!("{}:{}", place.path, place.line));
+    }
+    if let Some(otherwise) = repro.otherwise.as_ref().filter(|_| repro.reproduced < RUNS) {
+        row("otherwise", otherwise.clone());
+    }
+    if !repro.needs.is_empty() {
+        row("reads", format!("{} of the repository beside itself", repro.needs.join(", ")));
+    }
+    let size = repro.text.lines().count();
+    let left = repro.foreign.len();
+    row(
+        "size",
+        format!("{size} lines  ({left} of them not the original's; the gist has {})", repro.before),
+    );
+    let (major, minor, _) = session.environment.version;
+    let requires = repro.requires.iter().map(|one| one.replace("==", " "));
+    let needs: Vec<String> =
+        [format!("Python {major}.{minor}")].into_iter().chain(requires).collect();
+    row("needs", needs.join(", "));
+    let ended =
+        if repro.complete { "nothing more can go" } else { "the search ended before its end" };
+    row("search", format!("{} proposals, {ended}", repro.tried));
+    printable(&text)
+}
+
+/// Runs of a finished repro.
+const RUNS: usize = 3;

@@ -1,0 +1,237 @@
+//! `gistify repro`: one file that fails as a command does, run as whoever gets it would run it.
+
+use super::*;
+
+const SHOP: &str = "\
+#- pyproject.toml
+[project]
+name = 'shop'
+version = '1.2'
+#- shop/__init__.py
+from .prices import total
+#- shop/prices.py
+from __future__ import annotations
+import json
+import os
+
+
+def check(item: dict) -> None:
+    if item['price'] < 0:
+        raise ValueError(f'bad price of {item}')
+
+
+def total(text: str, rate: float = 1.0) -> int:
+    result = 0
+    for item in json.loads(text):
+        check(item)
+        result += item['price']
+    return result
+#- tests/test_prices.py
+import json
+import pytest
+from shop import total
+
+
+@pytest.fixture
+def text():
+    return json.dumps([{'price': 1}, {'price': -1}])
+
+
+@pytest.mark.parametrize('rate', [1, 2, 3])
+def test_total(text, rate):
+    assert total(text, rate) == 0
+
+
+def test_patched(text, monkeypatch):
+    monkeypatch.setattr('os.sep', ':')
+    assert total(text) == 0
+
+
+def test_passes():
+    assert total('[]') == 0
+#- main.py
+import sys
+from shop import total
+
+
+def main():
+    print('before')
+    print(total(sys.argv[1]))
+
+
+if __name__ == '__main__':
+    main()
+";
+
+/// Writes a repro of a command and runs it in an empty directory with nothing but the interpreter; gives the file's
+/// text and what Python prints.
+#[track_caller]
+fn check(options: &[&str], command: &[&str]) -> Option<(String, String)> {
+    let python = python()?;
+    let user = User::new();
+    user.repository("shop", SHOP);
+    let args = [&["repro", "shop", "--python", &python], options, &["--"], command].concat();
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("reproduced 3 of 3, alone: "), "{}", ran.out);
+    let text = read(&user.here().join("repro.py"));
+    let empty = tempfile::tempdir().unwrap();
+    fs::write(empty.path().join("repro.py"), &text).unwrap();
+    let alone = Command::new(&python)
+        .arg("repro.py")
+        .current_dir(empty.path())
+        .env_clear()
+        .env("HOME", empty.path())
+        .env("TERM", "xterm-256color")
+        .output()
+        .unwrap();
+    assert_ne!(alone.status.code(), Some(0), "{text}");
+    let printed = [alone.stdout, alone.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    Some((text, printed.join("")))
+}
+
+#[test]
+fn a_test_becomes_a_program_without_pytest() {
+    let Some((text, printed)) = check(&[], &["pytest", "tests/test_prices.py::test_total"]) else {
+        return;
+    };
+    assert!(printed.ends_with("ValueError: bad price of {'price': -1}\n"), "{printed}");
+    let body = text.split("# ///\n\n").nth(1).unwrap();
+    assert_eq!(
+        body,
+        "import json\n\n\ndef check(item):\n    if item['price'] < 0:\n        raise ValueError(f'bad price of {item}')\n\n\ndef total(text, rate = 1.0):\n    for item in json.loads(text):\n        check(item)\n\n\ndef test_total(rate):\n    text = json.dumps([{'price': 1}, {'price': -1}])\n    assert total(text, rate) == 0\n\n\nif __name__ == \"__main__\":\n    test_total(rate=1)\n"
+    );
+    let head = text.split("# ///\n\n").next().unwrap();
+    assert!(
+        head.starts_with(
+            "# Expected: ValueError: bad price of {'price': -1} (shop/prices.py:8)\n# Project:  shop 1.2\n# Source:   content "
+        ),
+        "{head}"
+    );
+    assert!(head.contains("# /// script\n# requires-python = \"==3."), "{head}");
+    assert!(head.contains("# dependencies = []\n"), "{head}");
+}
+
+#[test]
+fn a_test_that_needs_pytest_runs_pytest_on_itself() {
+    let Some((text, printed)) = check(&[], &["pytest", "tests/test_prices.py::test_patched"])
+    else {
+        return;
+    };
+    // Without what it patches it would fail alike: the parameter goes.
+    assert!(printed.contains("ValueError: bad price of {'price': -1}"), "{printed}");
+    assert!(!text.contains("monkeypatch"), "{text}");
+}
+
+#[test]
+fn a_script_keeps_its_arguments() {
+    let Some((text, printed)) = check(&[], &["python", "main.py", "[{\"price\": -2}]"]) else {
+        return;
+    };
+    assert!(printed.ends_with("ValueError: bad price of {'price': -2}\n"), "{printed}");
+    assert!(text.contains("__import__(\"sys\").argv[1:] = [\"[{\\\"price\\\": -2}]\"]"), "{text}");
+    assert!(!text.contains("before"), "{text}");
+    let Some((text, printed)) =
+        check(&["--same", "output"], &["python", "main.py", "[{\"price\": -2}]"])
+    else {
+        return;
+    };
+    assert!(printed.starts_with("before\n") && text.contains("before"), "{printed}{text}");
+}
+
+#[test]
+fn a_program_decides_what_is_of_interest() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("shop", SHOP);
+    let oracle = user.here().join("oracle");
+    // It sees a file with the name of the repro, in a directory of its own.
+    let script = "#!/bin/sh\npython \"$1\" 2>&1 | grep -q 'ValueError'\n";
+    fs::write(&oracle, script).unwrap();
+    let run = |force: &str| {
+        let command = ["--", "pytest", "tests/test_prices.py::test_total"];
+        let args = ["repro", "shop", "--python", &python, "--oracle", "oracle", force];
+        user.gistify(&[&args[..], &command[..]].concat())
+    };
+    let ran = run("-q");
+    assert_eq!(
+        (ran.code, ran.told()),
+        (2, "gistify: oracle oracle: it is no program (make it executable with chmod +x)")
+    );
+    fs::set_permissions(&oracle, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = run("-q");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    // One that exists stays.
+    let ran = run("-q");
+    assert_eq!(
+        (ran.code, ran.told()),
+        (3, "gistify: output repro.py exists (replace it with --force)")
+    );
+    assert_eq!(run("--force").code, 0);
+}
+
+#[test]
+fn a_command_that_passes_has_nothing_to_reproduce() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("shop", SHOP);
+    let test = "tests/test_prices.py::test_passes";
+    let ran = user.gistify(&["repro", "shop", "--python", &python, "-q", "--", "pytest", test]);
+    let message =
+        "gistify: the command does not fail (`gistify run` writes the gist of one that passes)";
+    assert_eq!((ran.code, ran.told()), (3, message));
+    assert!(!user.here().join("repro.py").exists());
+}
+
+#[test]
+fn source_context_does_not_let_a_gist_grow() {
+    // No gist prints the lines around the original's error: its own stand there.
+    const SHOWING: &str = "\
+#- pkg/__init__.py
+import sys
+from .core import pick
+from .show import show
+def run(items, n):
+    try:
+        return pick(items, n)
+    except IndexError as error:
+        show(error, sys.stderr)
+        raise
+#- pkg/core.py
+def pick(items, n):
+    \"\"\"Give one of the items.
+
+    It has many lines.
+    \"\"\"
+    # The error is about this line.
+    return items[n + 1]
+#- pkg/show.py
+import linecache
+def show(error, stream):
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_code.co_filename
+    for n in range(trace.tb_lineno - 2, trace.tb_lineno + 3):
+        print(linecache.getline(name, n).rstrip(), file=stream)
+#- tests/test_last.py
+from pkg import run
+def test_last():
+    assert run([1, 2], 1) == 2
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("showing", SHOWING);
+    let ran = user.gistify(&[
+        "run",
+        "showing",
+        "--python",
+        &python,
+        "--",
+        "pytest",
+        "tests/test_last.py",
+    ]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let gist = read(&user.here().join("concise.py"));
+    assert!(gist.lines().count() < 22 && !gist.contains("many lines"), "{gist}");
+}

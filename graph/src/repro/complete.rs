@@ -1,0 +1,437 @@
+//! Puts back what a gist lost because it did not run here, and may run elsewhere: with another terminal, platform or
+//! package. Where that would take more of the repository, a guard says what is missing.
+//!
+//! It looks at the ends of blocks alone: the end of a function, an `else`, what follows an import in a `try`. There a
+//! statement that is missing changes what a function returns, or leaves a name without a value.
+
+use std::collections::BTreeMap;
+
+use ruff_python_ast::{
+    ExceptHandler, Expr, Stmt,
+    name::Name,
+    visitor::{Visitor, walk_expr},
+};
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::FxHashSet;
+
+use super::{
+    parse,
+    splice::{joined, lines},
+    statements,
+};
+use crate::{
+    glue::Guard,
+    scope,
+    slice::{Gist, GistLine, Origin, Place},
+    source::Source,
+    syntax::{Syntax, with_deep_stack},
+};
+
+/// Statements that may come back at one place.
+const MOST: usize = 5;
+
+/// The gist with the ends of blocks that did not run. `source` gives the text of a file of the repository, `ran` says
+/// if the command executed a line.
+///
+/// ```python
+/// def load():                           # def load():
+///     if os.path.isfile(PATH):          #     if os.path.isfile(PATH):
+///         return read(PATH)             #         return read(PATH)
+///                                       #     raise RuntimeError("no table")
+/// ```
+pub fn completed(
+    gist: &Gist,
+    source: &(dyn Fn(&str) -> Option<String> + Sync),
+    ran: &(dyn Fn(&str, u32) -> bool + Sync),
+) -> Gist {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let mut work = Work { gist, syntax: &syntax, source, ran, known: BTreeMap::new() };
+        let mut sites: Vec<Site> = Vec::new();
+        for stmt in statements(&syntax) {
+            sites.extend(work.sites(stmt));
+        }
+        // From the last line on, and of those that end together the inner ones first.
+        sites.sort_by_key(|site| std::cmp::Reverse((site.at, std::cmp::Reverse(site.depth))));
+        let mut all = lines(gist);
+        for site in sites {
+            all.splice(site.at..site.at, site.lines);
+        }
+        joined(all)
+    })
+}
+
+/// Lines to put into a gist, before the line of this number (from 0).
+struct Site {
+    at: usize,
+    depth: usize,
+    lines: Vec<(String, GistLine)>,
+}
+
+struct Work<'a> {
+    gist: &'a Gist,
+    syntax: &'a Syntax,
+    source: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    ran: &'a (dyn Fn(&str, u32) -> bool + Sync),
+    /// Files of the repository that were parsed.
+    known: BTreeMap<String, Option<std::rc::Rc<Syntax>>>,
+}
+
+impl Work<'_> {
+    fn original(&mut self, path: &str) -> Option<std::rc::Rc<Syntax>> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let read = (self.source)(path).map(|text| Syntax::parse(Source::new(path, text)));
+        let read = read.map(std::rc::Rc::new);
+        self.known.insert(path.to_owned(), read.clone());
+        read
+    }
+
+    /// The line, from 0, of an offset of the gist.
+    fn line(&self, at: TextSize) -> usize {
+        self.syntax.source().line(at) as usize - 1
+    }
+
+    fn place(&self, line: usize) -> Option<&Place> {
+        match &self.gist.lines.get(line)?.origin {
+            Origin::Source(place) => Some(place),
+            Origin::Glue(_) => None,
+        }
+    }
+
+    fn sites(&mut self, stmt: &Stmt) -> Vec<Site> {
+        let key = key(stmt);
+        let Some(place) = self.place(self.line(key)).cloned() else { return Vec::new() };
+        let Some(original) = self.original(&place.path) else { return Vec::new() };
+        let is_its = |other: &&Stmt| {
+            original.source().line(self::key(other)) == place.line
+                && std::mem::discriminant(*other) == std::mem::discriminant(stmt)
+        };
+        let Some(whole) = statements(&original).into_iter().find(is_its) else { return Vec::new() };
+        let lost = Lost { path: &place.path, syntax: &original };
+        match (stmt, whole) {
+            (Stmt::FunctionDef(one), Stmt::FunctionDef(whole)) => {
+                let parameters = one.parameters.iter().map(|one| one.name().id.clone());
+                let names: FxHashSet<Name> =
+                    parameters.chain(scope::bound(&one.body).local).collect();
+                self.end(&lost, &one.body, &whole.body, &names, true).into_iter().collect()
+            }
+            (Stmt::Try(one), Stmt::Try(whole)) => {
+                let is_narrow = |handler: &ExceptHandler| {
+                    let ExceptHandler::ExceptHandler(handler) = handler;
+                    handler.type_.as_deref().is_some_and(|kind| !is_broad(kind))
+                };
+                let guarded = one.handlers.iter().all(is_narrow);
+                let names = self.names_around(stmt);
+                self.end(&lost, &one.body, &whole.body, &names, guarded).into_iter().collect()
+            }
+            (Stmt::If(one), Stmt::If(whole)) => {
+                let Some(last) = whole.elif_else_clauses.last() else { return Vec::new() };
+                let has_else = one.elif_else_clauses.iter().any(|clause| clause.test.is_none());
+                let cut: Vec<&Stmt> = last.body.iter().collect();
+                if last.test.is_some() || has_else || !self.is_cut(&lost, &cut) {
+                    return Vec::new();
+                }
+                let is_only = one.elif_else_clauses.len() + 1 == whole.elif_else_clauses.len();
+                let names = self.names_around(stmt);
+                let start = self.line(stmt.start());
+                let Some(outer) = self.indent(start) else { return Vec::new() };
+                let inner = format!("{outer}    ");
+                let back = if is_only { self.restored(&lost, &cut, &inner, &names) } else { None };
+                let keyword = original.source().line(last.start());
+                let origin = Origin::Source(Place { path: place.path.clone(), line: keyword });
+                let mut found =
+                    vec![(format!("{outer}else:"), GistLine { origin, adapted: false })];
+                found.extend(back.unwrap_or_else(|| vec![guard(&lost, &cut, &inner)]));
+                vec![Site { at: self.line(stmt.end()) + 1, depth: outer.len(), lines: found }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The end of a block that was cut.
+    fn end(
+        &self,
+        lost: &Lost<'_>,
+        body: &[Stmt],
+        whole: &[Stmt],
+        names: &FxHashSet<Name>,
+        guarded: bool,
+    ) -> Option<Site> {
+        let last = body.last()?;
+        if matches!(last, Stmt::Return(_) | Stmt::Raise(_) | Stmt::Continue(_) | Stmt::Break(_)) {
+            return None;
+        }
+        let first =
+            (0..whole.len()).rev().take_while(|at| self.is_cut(lost, &[&whole[*at]])).last()?;
+        // A function of which nothing is left is a stub that nobody calls.
+        if first == 0 {
+            return None;
+        }
+        let cut: Vec<&Stmt> = whole[first..].iter().collect();
+        let indent = self.indent(self.line(last.start()))?;
+        let back = self.restored(lost, &cut, indent, names);
+        let lines = match back {
+            Some(lines) => lines,
+            None if guarded => vec![guard(lost, &cut, indent)],
+            None => return None,
+        };
+        Some(Site { at: self.line(last.end()) + 1, depth: indent.len(), lines })
+    }
+
+    /// Returns true if none of these statements of a file of the repository ran, and the gist has nothing of them.
+    fn is_cut(&self, lost: &Lost<'_>, stmts: &[&Stmt]) -> bool {
+        let (first, last) = lost.span(stmts);
+        let is_kept = self.gist.lines.iter().any(|line| match &line.origin {
+            Origin::Source(place) => {
+                place.path == lost.path && (first..=last).contains(&place.line)
+            }
+            Origin::Glue(_) => false,
+        });
+        !is_kept && !(first..=last).any(|line| (self.ran)(lost.path, line))
+    }
+
+    /// The lines of statements that the gist can have back as they are, since it has all that they name.
+    fn restored(
+        &self,
+        lost: &Lost<'_>,
+        stmts: &[&Stmt],
+        indent: &str,
+        names: &FxHashSet<Name>,
+    ) -> Option<Vec<(String, GistLine)>> {
+        if stmts.len() > MOST || stmts.iter().any(|stmt| !is_simple(stmt)) {
+            return None;
+        }
+        let mut known = names.clone();
+        known.extend(scope::bound(self.syntax.body()).local);
+        for stmt in stmts {
+            let asked = Asked::of(stmt);
+            let is_known = |name: &Name| known.contains(name) || scope::is_builtin(name);
+            if !asked.iter().all(is_known) {
+                return None;
+            }
+            known.extend(scope::bound(std::slice::from_ref(*stmt)).local);
+        }
+        let source = lost.syntax.source();
+        let (first, last) = lost.span(stmts);
+        let begin = source.line_start(first).to_usize();
+        let own = &source.text()[begin..stmts.first()?.start().to_usize()];
+        if !own.trim().is_empty() {
+            return None;
+        }
+        let whole = ruff_text_size::TextRange::new(stmts.first()?.start(), stmts.last()?.end());
+        if !lost.syntax.lines_in_strings(whole).is_empty() {
+            return None;
+        }
+        let texts = source.text().lines().enumerate();
+        let texts = texts.skip(first as usize - 1).take((last - first) as usize + 1);
+        let found = texts.map(|(at, text)| {
+            let text = text.strip_prefix(own).unwrap_or(text.trim_start());
+            let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            let origin = Origin::Source(Place { path: lost.path.to_owned(), line });
+            let text = if text.is_empty() { String::new() } else { format!("{indent}{text}") };
+            (text, GistLine { origin, adapted: false })
+        });
+        Some(found.collect())
+    }
+
+    /// Names that the function around a statement binds.
+    fn names_around(&self, stmt: &Stmt) -> FxHashSet<Name> {
+        let around = statements(self.syntax).into_iter().filter_map(Stmt::as_function_def_stmt);
+        let holds = around.filter(|one| one.range().contains_range(stmt.range()));
+        let mut names = FxHashSet::default();
+        for one in holds {
+            names.extend(one.parameters.iter().map(|one| one.name().id.clone()));
+            names.extend(scope::bound(&one.body).local);
+        }
+        names
+    }
+
+    /// The blanks before a line of the gist.
+    fn indent(&self, line: usize) -> Option<&str> {
+        let text = self.gist.text.lines().nth(line)?;
+        Some(&text[..text.len() - text.trim_start().len()])
+    }
+}
+
+/// A file of the repository of which a gist lost something.
+struct Lost<'a> {
+    path: &'a str,
+    syntax: &'a Syntax,
+}
+
+impl Lost<'_> {
+    /// First and last line of statements in a row.
+    fn span(&self, stmts: &[&Stmt]) -> (u32, u32) {
+        let source = self.syntax.source();
+        let first = stmts.first().map_or(0, |stmt| source.line(stmt.start()));
+        let last = stmts.last().map_or(first, |stmt| source.line_span(stmt.range()).1);
+        (first, last)
+    }
+}
+
+fn guard(lost: &Lost<'_>, stmts: &[&Stmt], indent: &str) -> (String, GistLine) {
+    let (first, last) = lost.span(stmts);
+    let guard = Guard { path: lost.path.to_owned(), first, last };
+    let origin = Origin::Glue("statements that did not run are left out".to_owned());
+    (format!("{indent}{}", guard.render()), GistLine { origin, adapted: false })
+}
+
+/// Where a statement begins that is no decorator.
+fn key(stmt: &Stmt) -> TextSize {
+    match stmt {
+        Stmt::FunctionDef(function) => function.name.start(),
+        stmt => stmt.start(),
+    }
+}
+
+fn is_simple(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::Return(_)
+            | Stmt::Raise(_)
+            | Stmt::Assign(_)
+            | Stmt::AugAssign(_)
+            | Stmt::Expr(_)
+            | Stmt::Assert(_)
+            | Stmt::Pass(_)
+    )
+}
+
+/// Whether a handler for this catches guards as well.
+fn is_broad(kind: &Expr) -> bool {
+    match kind {
+        Expr::Name(name) => {
+            matches!(
+                name.id.as_str(),
+                "Exception" | "BaseException" | "RuntimeError" | "NotImplementedError"
+            )
+        }
+        Expr::Tuple(kinds) => kinds.elts.iter().any(is_broad),
+        _ => false,
+    }
+}
+
+/// Names that a statement reads.
+struct Asked(Vec<Name>);
+
+impl Asked {
+    fn of(stmt: &Stmt) -> Vec<Name> {
+        let mut asked = Self(Vec::new());
+        asked.visit_stmt(stmt);
+        // What it binds itself, in a comprehension or a lambda, is none of the file's.
+        let mut bound = Self(Vec::new());
+        bound.bind(stmt);
+        asked.0.retain(|name| !bound.0.contains(name));
+        asked.0
+    }
+
+    fn bind(&mut self, stmt: &Stmt) {
+        struct Binder<'a>(&'a mut Vec<Name>);
+        impl<'v> Visitor<'v> for Binder<'_> {
+            fn visit_comprehension(&mut self, each: &'v ruff_python_ast::Comprehension) {
+                let mut names = FxHashSet::default();
+                scope::target_names(&each.target, &mut names);
+                self.0.extend(names);
+                ruff_python_ast::visitor::walk_comprehension(self, each);
+            }
+
+            fn visit_expr(&mut self, expr: &'v Expr) {
+                if let Expr::Lambda(lambda) = expr
+                    && let Some(parameters) = &lambda.parameters
+                {
+                    self.0.extend(parameters.iter().map(|one| one.name().id.clone()));
+                }
+                walk_expr(self, expr);
+            }
+        }
+        Binder(&mut self.0).visit_stmt(stmt);
+    }
+}
+
+impl<'a> Visitor<'a> for Asked {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && name.ctx.is_load()
+        {
+            self.0.push(name.id.clone());
+        }
+        walk_expr(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::tests::shown;
+
+    /// Completes a gist of these lines (from 1) of a file of which these ran.
+    #[track_caller]
+    fn check(file: &str, kept: &[u32], ran: &[u32], expected: &str) {
+        let texts: Vec<&str> = file.lines().collect();
+        let all = kept.iter().map(|line| {
+            let origin = Origin::Source(Place { path: "m.py".to_owned(), line: *line });
+            (texts[*line as usize - 1].to_owned(), GistLine { origin, adapted: false })
+        });
+        let found = completed(
+            &joined(all),
+            &|path| (path == "m.py").then(|| file.to_owned()),
+            &|_, line| ran.contains(&line),
+        );
+        assert_eq!(shown(&found), expected);
+    }
+
+    #[test]
+    fn the_end_of_a_function_comes_back_where_the_gist_has_its_names() {
+        let file = "import os\ndef load(path):\n    if os.path.isfile(path):\n        return 1\n    size = len(path)\n    raise RuntimeError(f'none at {path}', [x for x in path], size)\n";
+        check(
+            file,
+            &[1, 2, 3, 4],
+            &[1, 2, 3, 4],
+            "1|import os\n2|def load(path):\n3|    if os.path.isfile(path):\n4|        return 1\n5|    size = len(path)\n6|    raise RuntimeError(f'none at {path}', [x for x in path], size)\n",
+        );
+        let file = "def load(path):\n    if path:\n        return 1\n    for one in path:\n        other(one)\n    return other(path)\n";
+        check(
+            file,
+            &[1, 2, 3],
+            &[1, 2, 3],
+            "1|def load(path):\n2|    if path:\n3|        return 1\n+|    raise NotImplementedError(\"left out by gistify: m.py:4-6\")\n",
+        );
+        // What ran and was left out was needless.
+        check(
+            file,
+            &[1, 2, 3],
+            &[1, 2, 3, 4],
+            "1|def load(path):\n2|    if path:\n3|        return 1\n+|    raise NotImplementedError(\"left out by gistify: m.py:6-6\")\n",
+        );
+        check(
+            file,
+            &[1, 2, 3],
+            &[1, 2, 3, 6],
+            "1|def load(path):\n2|    if path:\n3|        return 1\n",
+        );
+    }
+
+    #[test]
+    fn an_else_comes_back_inside_the_end_of_its_function() {
+        let file = "def f(a):\n    if a:\n        if a > 1:\n            b = 1\n        else:\n            b = 2\n    elif c():\n        b = 3\n    else:\n        b = 4\n    return b\n";
+        check(
+            file,
+            &[1, 2, 3, 4, 11],
+            &[1, 2, 3, 4, 11],
+            "1|def f(a):\n2|    if a:\n3|        if a > 1:\n4|            b = 1\n5|        else:\n6|            b = 2\n9|    else:\n+|        raise NotImplementedError(\"left out by gistify: m.py:10-10\")\n11|    return b\n",
+        );
+    }
+
+    #[test]
+    fn what_follows_an_import_that_failed_comes_back() {
+        let file = "try:\n    import fast\n    kinds = (int, fast.int)\nexcept ImportError:\n    kinds = (int,)\n";
+        check(
+            file,
+            &[1, 2, 4, 5],
+            &[1, 2, 4, 5],
+            "1|try:\n2|    import fast\n3|    kinds = (int, fast.int)\n4|except ImportError:\n5|    kinds = (int,)\n",
+        );
+    }
+}

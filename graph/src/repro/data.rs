@@ -1,0 +1,76 @@
+//! Data files inside a gist: lines that write them into a temporary directory before anything reads them.
+//!
+//! The statement of one file is [`DataFile`]'s.
+
+use super::splice::{joined, lines};
+use crate::{
+    glue::{DataFile, WRITER, quoted},
+    slice::{Gist, GistLine, Origin},
+};
+
+/// The way in which code finds data files; each one reaches what those before it reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Relative to `__file__`.
+    File,
+    /// Relative to the working directory.
+    Directory,
+    /// As data of packages.
+    Package,
+}
+
+/// The name under which a file that moved its `__file__` keeps its own path.
+pub const OWN_FILE: &str = "_FILE";
+
+/// The gist with data files in it; `gist_path` is where it stands in the repository, which its code looks from.
+pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach) -> Gist {
+    let mut text = format!(
+        "import os as _os\nimport tempfile as _tempfile\n\n{OWN_FILE} = __file__\n_DATA = _tempfile.mkdtemp()\n\n\n\
+         def {WRITER}(path, contents):\n    path = _os.path.join(_DATA, path)\n    \
+         _os.makedirs(_os.path.dirname(path), exist_ok=True)\n    with open(path, \"wb\") as file:\n        \
+         file.write(contents)\n\n\n"
+    );
+    for file in files {
+        text.push_str(&file.render());
+    }
+    text.push_str(&format!("__file__ = _os.path.join(_DATA, {})\n", quoted(gist_path)));
+    // The directory of the gist has to be there for paths that lead out of it again.
+    text.push_str("_os.makedirs(_os.path.dirname(__file__), exist_ok=True)\n");
+    if reach >= Reach::Directory {
+        text.push_str("_os.chdir(_DATA)\n");
+    }
+    if reach >= Reach::Package {
+        text.push_str("__import__(\"sys\").path.insert(0, _DATA)\n");
+    }
+    let all = lines(gist);
+    let futures = all.iter().rposition(|(line, _)| line.starts_with("from __future__"));
+    let at = futures.map_or(0, |at| at + 1);
+    let added = text.lines().map(|line| {
+        let origin = Origin::Glue("a data file that the command reads".to_owned());
+        (line.to_owned(), GistLine { origin, adapted: false })
+    });
+    joined(all[..at].iter().cloned().chain(added).chain(all[at..].iter().cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::tests::gist;
+
+    #[test]
+    fn data_stand_before_all_but_futures() {
+        let file = DataFile { path: "pkg/t.txt".to_owned(), contents: b"1\n".to_vec() };
+        let found = with_data(
+            &gist("from __future__ import annotations\nimport a\n"),
+            &[file],
+            "tests/concise.py",
+            Reach::Directory,
+        );
+        let lines: Vec<&str> = found.text.lines().collect();
+        assert_eq!(lines[0], "from __future__ import annotations");
+        assert_eq!(lines.last(), Some(&"import a"));
+        let end = "_data(\n    \"pkg/t.txt\",\n    b\"1\\n\",\n)\n__file__ = _os.path.join(_DATA, \"tests/concise.py\")\n_os.makedirs(_os.path.dirname(__file__), exist_ok=True)\n_os.chdir(_DATA)\nimport a\n";
+        assert!(found.text.ends_with(end), "{}", found.text);
+        assert_eq!(found.lines.len(), lines.len());
+    }
+}

@@ -1,0 +1,252 @@
+//! Finds out if a gist does the same away from the repository, and if not, what it needs there.
+//!
+//! Each need is found by an experiment: a run with that one thing more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use graph::{DataFile, Gist, Reach, imported_modules, with_data};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    NAME,
+    bed::{Bed, Ran, Trial},
+    complete, data_files,
+    script::{Form, Head, headed},
+};
+use crate::{
+    candidate::GIST_NAME,
+    command::Command,
+    environment::Inventory,
+    execute::Shell,
+    session::Session,
+    slice::{What, difference, failures},
+    tool::{Problem, ToolError},
+    toolset::ended,
+};
+
+/// What a gist does alone: in an empty directory, with a fresh home, an ordinary shell's environment, and no other
+/// packages than those that it imports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alone {
+    /// Whether it ends as the original does.
+    pub holds: bool,
+    /// What it needs for that besides itself, in words; empty where that is not known.
+    pub needs: Vec<String>,
+    /// How it ends otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+}
+
+impl std::fmt::Display for Alone {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.holds, &self.needs[..], &self.otherwise) {
+            (true, ..) => out.write_str("holds in an empty directory and an ordinary shell"),
+            (false, [], None) => out.write_str("does not hold, for no reason that is known"),
+            (false, [], Some(otherwise)) => write!(out, "does not hold: {otherwise}"),
+            (false, needs, _) => write!(out, "does not hold without {}", needs.join(", ")),
+        }
+    }
+}
+
+/// The variables of the fixed environment that an ordinary shell has not.
+const VARIABLES: [(&str, &str); 6] = [
+    ("COLUMNS", "80"),
+    ("LINES", "24"),
+    ("NO_COLOR", "1"),
+    ("TZ", "UTC"),
+    ("LC_ALL", "C.UTF-8"),
+    ("PYTHONHASHSEED", "0"),
+];
+
+/// What a gist needs to do alone what it does in the place of the repository.
+///
+/// # Errors
+/// There is no gist, or a run cannot be made.
+pub fn alone(session: &Session) -> Result<Alone, ToolError> {
+    let Some(gist) = session.findings.gist.as_ref().map(|gist| gist.text.as_str()) else {
+        return Err(Problem::NoGist.because("there is no gist to run alone"));
+    };
+    let modules = imported_modules(gist);
+    let inventory = session
+        .environment
+        .inventory(&modules, &*session.sandbox)
+        .map_err(|error| ToolError::Fatal(error.to_string()))?;
+    let plugins: BTreeSet<String> = match session.command.is_pytest() {
+        true => inventory
+            .distributions()
+            .iter()
+            .filter(|one| one.plugin && !one.editable)
+            .map(|one| one.name.clone())
+            .collect(),
+        false => BTreeSet::new(),
+    };
+    let mut packages = inventory.owners_of(&modules);
+    if session.command.is_pytest() {
+        packages.insert("pytest".to_owned());
+    }
+    let trials = Trials { session, gist, inventory, packages };
+    let bare = Needs::default();
+    let first = trials.run(&bare)?;
+    if is_same(session, &first) {
+        return Ok(Alone { holds: true, ..Alone::default() });
+    }
+    let otherwise = Some(first.told());
+    let (files, larger) = data_files(session, gist)?;
+    let all = Needs { files, plugins, shell: Shell::Fixed, variables: BTreeMap::new() };
+    let none = Alone { holds: false, needs: larger, otherwise };
+    if !none.needs.is_empty() || !trials.holds(&all)? {
+        return Ok(none);
+    }
+    Ok(Alone { needs: trials.least(all)?, ..none })
+}
+
+/// A gist as a file that runs by itself: behind its head, with the data files that it reads, and with the lines that run
+/// it. It is not made smaller.
+///
+/// # Errors
+/// There is no gist, or a run cannot be made.
+pub fn standalone(session: &Session, head: &Head) -> Result<(Gist, Alone), ToolError> {
+    let Some(gist) = session.findings.gist.clone() else {
+        return Err(Problem::NoGist.because("there is no gist to run alone"));
+    };
+    let mut found = alone(session)?;
+    let form = Form::of(&session.command);
+    let inventory = session
+        .environment
+        .inventory(&imported_modules(&gist.text), &*session.sandbox)
+        .map_err(|error| ToolError::Fatal(error.to_string()))?;
+    let packages = form.packages(&inventory, &gist, true);
+    let bed = Bed::new(session, &inventory, &packages)?;
+    let (files, _) =
+        if found.holds { Default::default() } else { data_files(session, &gist.text)? };
+    let command = session.command.for_gist(NAME);
+    let path = session.gist_path();
+    // What may run elsewhere comes back, as far as the command still does what it did.
+    let completed = complete(session, &gist);
+    let mut whole = gist.clone();
+    let run = bed.runs(session, &Trial::of(&completed.text, &command))?;
+    if is_same(session, &run) {
+        whole = completed.clone();
+        found = Alone { holds: true, ..Alone::default() };
+    }
+    let (files, gist) = if found.holds { (Vec::new(), gist) } else { (files, completed) };
+    for reach in [Reach::File, Reach::Directory, Reach::Package] {
+        if files.is_empty() {
+            break;
+        }
+        let longer = with_data(&gist, &files, &path, reach);
+        let run = bed.runs(session, &Trial::of(&longer.text, &command))?;
+        if is_same(session, &run) {
+            whole = longer;
+            found = Alone { holds: true, ..Alone::default() };
+            break;
+        }
+    }
+    let original = session.findings.original.as_deref();
+    let failed = original.and_then(|run| failures(run).into_iter().next());
+    let expected = match failed.as_ref().map(|failure| failure.raised.as_deref()) {
+        None => "it does what the command does, which passes".to_owned(),
+        Some(Some(raised)) => format!("{}: {}", raised.kind, raised.message),
+        Some(None) => original.map_or_else(String::new, |run| ended(run.status)),
+    };
+    let whole = form.with_main(&form.prepared(&whole, &session.command));
+    let names = form.packages(&inventory, &gist, false);
+    let requires = inventory.pinned(&names);
+    Ok((headed(&whole, &Head { expected, requires, ..head.clone() }), found))
+}
+
+/// Returns true if a run ends as the original does; what it prints may look different in another shell.
+fn is_same(session: &Session, run: &Ran) -> bool {
+    let Some(original) = &session.findings.original else { return false };
+    let again = session.findings.again.as_deref();
+    let found = difference(original, again, &run.execution, &run.raw);
+    found.is_none_or(|found| found.what == What::Output)
+}
+
+/// What there is besides the gist.
+#[derive(Debug, Clone, Default)]
+struct Needs {
+    files: Vec<DataFile>,
+    plugins: BTreeSet<String>,
+    shell: Shell,
+    variables: BTreeMap<String, String>,
+}
+
+struct Trials<'a> {
+    session: &'a Session,
+    gist: &'a str,
+    inventory: Inventory,
+    packages: BTreeSet<String>,
+}
+
+impl Trials<'_> {
+    fn holds(&self, needs: &Needs) -> Result<bool, ToolError> {
+        Ok(is_same(self.session, &self.run(needs)?))
+    }
+
+    fn run(&self, needs: &Needs) -> Result<Ran, ToolError> {
+        let session = self.session;
+        let packages: BTreeSet<String> = &self.packages | &needs.plugins;
+        let bed = Bed::new(session, &self.inventory, &packages)?;
+        // Files lie where the gist looks for them from its own place.
+        let path = match needs.files.is_empty() {
+            true => GIST_NAME.to_owned(),
+            false => session.gist_path(),
+        };
+        let command: Command = session.command.for_gist(&path);
+        bed.runs(
+            session,
+            &Trial {
+                text: self.gist,
+                path: &path,
+                command: &command,
+                files: &needs.files,
+                shell: needs.shell,
+                variables: &needs.variables,
+            },
+        )
+    }
+
+    /// What of all that helps is needed, in words: each part is left out, and comes back where the gist misses it.
+    fn least(&self, all: Needs) -> Result<Vec<String>, ToolError> {
+        let mut needs = all;
+        let mut told = Vec::new();
+        for path in needs.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>() {
+            let mut fewer = needs.clone();
+            fewer.files.retain(|file| file.path != path);
+            if self.holds(&fewer)? {
+                needs = fewer;
+            } else {
+                told.push(path);
+            }
+        }
+        for name in needs.plugins.clone() {
+            let mut fewer = needs.clone();
+            fewer.plugins.remove(&name);
+            if self.holds(&fewer)? {
+                needs = fewer;
+            } else {
+                told.push(format!("the plugin {name}"));
+            }
+        }
+        let ordinary = Needs { shell: Shell::Ordinary, ..needs.clone() };
+        if !self.holds(&ordinary)? {
+            told.push(self.variable(&ordinary)?);
+        }
+        Ok(told)
+    }
+
+    /// The variable that makes the difference between an ordinary shell and the fixed environment.
+    fn variable(&self, ordinary: &Needs) -> Result<String, ToolError> {
+        if self.holds(&Needs { shell: Shell::Bare, ..ordinary.clone() })? {
+            return Ok("an environment that has no TERM".to_owned());
+        }
+        for (name, value) in VARIABLES {
+            let variables = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            if self.holds(&Needs { variables, ..ordinary.clone() })? {
+                return Ok(format!("{name}={value}"));
+            }
+        }
+        Ok("the environment variables of its judge".to_owned())
+    }
+}

@@ -1,0 +1,506 @@
+//! From a gist that fails as its command does to one file that fails in the same way anywhere, and is as short as an
+//! oracle lets it be.
+//!
+//! The oracle alone decides what is kept. All runs are alone: in an empty directory, with an ordinary shell's
+//! environment, and with no other packages than those that the file needs.
+
+mod alone;
+mod bed;
+mod oracle;
+mod script;
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use graph::{
+    Arrangement, DataFile, Gist, GistLine, Guard, Origin, Place, Reach, Reduction, Source,
+    completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures, laid_out,
+    with_data, without_annotations, without_decorators, without_parameters,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    command::{Command, Program, TestId},
+    environment::Inventory,
+    progress::Progress,
+    session::Session,
+    tool::{Problem, ToolError},
+};
+use bed::Bed;
+use oracle::Oracle;
+use script::{Form, headed};
+
+pub use alone::{Alone, alone, standalone};
+pub use script::Head;
+
+/// The part of a failure that a repro keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Same {
+    /// The type of the exception, and the line that raises it.
+    Type,
+    /// Its message as well.
+    #[default]
+    Message,
+    /// The exit code alone.
+    Exit,
+    /// The exit code and what is printed.
+    Output,
+}
+
+/// What a caller asks of a repro.
+#[derive(Debug, Clone, Default)]
+pub struct ReproRequest {
+    /// What of the failure has to stay.
+    pub same: Same,
+    /// A program that decides instead: it is given the file, and exits with 0 where that is of interest.
+    pub oracle: Option<PathBuf>,
+}
+
+/// A file that reproduces a failure.
+#[derive(Debug, Clone, Serialize)]
+pub struct Repro {
+    /// Its text, with its head.
+    #[serde(skip)]
+    pub text: String,
+    /// Origins of its lines.
+    #[serde(skip)]
+    pub lines: Vec<GistLine>,
+    /// The failure: type and message, or how the command ends.
+    pub failure: String,
+    /// The line of the repository that raises it.
+    pub place: Option<Place>,
+    /// Runs alone in which it failed in the same way.
+    pub reproduced: usize,
+    /// Runs alone.
+    pub runs: usize,
+    /// How the first run alone that failed otherwise ended.
+    pub otherwise: Option<String>,
+    /// Files of the repository that it reads, and does not have in it.
+    pub needs: Vec<String>,
+    /// The packages that it imports, pinned.
+    pub requires: Vec<String>,
+    /// Whether it needs pytest to run.
+    pub pytest: bool,
+    /// Lines before the reduction.
+    pub before: usize,
+    /// Proposals that were tried.
+    pub tried: usize,
+    /// Whether nothing more can go; false where the time was up.
+    pub complete: bool,
+    /// Lines that say what was left out; they are among those that are not the original's.
+    pub guards: usize,
+    /// Lines that are not the original's.
+    pub foreign: Vec<ForeignLine>,
+}
+
+/// A line of a repro that is not a line of the repository.
+#[derive(Debug, Clone, Serialize)]
+pub struct ForeignLine {
+    /// Its 1-based number.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// The line of the repository that it is made of; nothing for one that stands nowhere in it.
+    pub made_of: Option<Place>,
+}
+
+/// Runs of the finished file.
+const RUNS: usize = 3;
+
+/// The name of the file while it is tried.
+const NAME: &str = "repro.py";
+
+/// Makes the gist that stands into a repro.
+///
+/// # Errors
+/// There is no gist, the command does not fail, or a run cannot be made.
+pub fn reproduce(
+    session: &mut Session,
+    request: &ReproRequest,
+    head: &Head,
+) -> Result<Repro, ToolError> {
+    let Some(gist) = session.findings.gist.clone() else {
+        return Err(Problem::NoGist.because("there is no gist to reduce"));
+    };
+    let oracle = Oracle::new(session, request)?;
+    let mut work = Work::begin(session, &oracle, gist)?;
+    let ended = work.reduce();
+    // Whatever ends the search, what it came to until then is a repro.
+    let complete = match ended {
+        Ok(complete) => complete,
+        Err(Stop::Interrupted) => false,
+        Err(Stop::Failed(error)) => return Err(error),
+    };
+    work.finish(head, complete)
+}
+
+/// Why a search ends before its end.
+enum Stop {
+    Interrupted,
+    Failed(ToolError),
+}
+
+impl From<ToolError> for Stop {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A repro in the making.
+struct Work<'a> {
+    session: &'a Session,
+    oracle: &'a Oracle,
+    inventory: Inventory,
+    bed: Bed,
+    form: Form,
+    gist: Gist,
+    /// Names of the definitions that the command names.
+    tests: Vec<String>,
+    /// Whether the gist fails in the same way alone.
+    holds: bool,
+    otherwise: Option<String>,
+    /// Files that it reads beside itself.
+    needs: Vec<String>,
+    before: usize,
+    tried: usize,
+}
+
+/// A rewrite: from a gist to what may come in its place, the best first.
+type Rewrite = fn(&Gist) -> Vec<Gist>;
+
+impl<'a> Work<'a> {
+    fn begin(session: &'a Session, oracle: &'a Oracle, gist: Gist) -> Result<Self, ToolError> {
+        let form = Form::of(&session.command);
+        let modules = imported_modules(&gist.text);
+        let inventory = session
+            .environment
+            .inventory(&modules, &*session.sandbox)
+            .map_err(|error| ToolError::Fatal(error.to_string()))?;
+        let gist = form.prepared(&gist, &session.command);
+        let before = gist.lines.len();
+        let tests: BTreeSet<String> = oracle
+            .case()
+            .into_iter()
+            .chain(session.command.tests())
+            .filter_map(|test| test.names.first().cloned())
+            .collect();
+        let mut work = Self {
+            session,
+            oracle,
+            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, true))?,
+            inventory,
+            form,
+            gist,
+            tests: tests.into_iter().collect(),
+            holds: false,
+            otherwise: None,
+            needs: Vec::new(),
+            before,
+            tried: 0,
+        };
+        let first = work.bed.run(session, &work.gist, &work.form)?;
+        work.holds = oracle.holds(session, &work.bed, &work.gist, &first)?;
+        if !work.holds {
+            work.otherwise = Some(first.told());
+            work.complete()?;
+        }
+        if !work.holds {
+            work.take_data()?;
+        }
+        Ok(work)
+    }
+
+    /// Puts back what did not run where the command was traced, and may run here.
+    fn complete(&mut self) -> Result<(), ToolError> {
+        let longer = complete(self.session, &self.gist);
+        if longer.text == self.gist.text {
+            return Ok(());
+        }
+        let run = self.bed.run(self.session, &longer, &self.form)?;
+        if self.oracle.holds(self.session, &self.bed, &longer, &run)? {
+            (self.gist, self.holds, self.otherwise) = (longer, true, None);
+            self.before = self.gist.lines.len();
+        }
+        Ok(())
+    }
+
+    /// Puts the data files into the gist that it reads in the repository's place, and finds out how it looks for them.
+    fn take_data(&mut self) -> Result<(), ToolError> {
+        let (files, larger) = data_files(self.session, &self.gist.text)?;
+        self.needs.extend(larger);
+        if files.is_empty() {
+            return Ok(());
+        }
+        let paths = files.iter().map(|file| file.path.clone());
+        let path = self.session.gist_path();
+        for reach in [Reach::File, Reach::Directory, Reach::Package] {
+            let longer = with_data(&self.gist, &files, &path, reach);
+            let run = self.bed.run(self.session, &longer, &self.form)?;
+            if self.oracle.holds(self.session, &self.bed, &longer, &run)? {
+                (self.gist, self.holds, self.otherwise) = (longer, true, None);
+                self.before = self.gist.lines.len();
+                return Ok(());
+            }
+        }
+        self.needs.extend(paths);
+        Ok(())
+    }
+
+    /// Makes the gist smaller as long as it fails in the same way; returns true if nothing more can go.
+    fn reduce(&mut self) -> Result<bool, Stop> {
+        if !self.holds {
+            return Ok(false);
+        }
+        self.drop_plugins()?;
+        self.rewrite(halved_parameters)?;
+        self.rewrite(without_annotations)?;
+        self.simplify()?;
+        let mut is_minimal = self.statements()?;
+        let lines = self.gist.lines.len();
+        self.rewrite(without_decorators)?;
+        self.rewrite(without_parameters)?;
+        self.rewrite(halved_parameters)?;
+        self.simplify()?;
+        if self.gist.lines.len() != lines {
+            is_minimal = self.statements()?;
+        }
+        // What runs elsewhere, or once the failure is mended, says what is missing.
+        let completed = complete(self.session, &self.gist);
+        self.accepts(completed)?;
+        let tests = self.tests.clone();
+        for arrangement in [Arrangement::Ordered, Arrangement::Spaced] {
+            if self.accepts(laid_out(&self.gist, arrangement, &tests))? {
+                break;
+            }
+        }
+        Ok(is_minimal)
+    }
+
+    /// Puts fixtures into tests, and calls the test itself where that needs no runner.
+    fn simplify(&mut self) -> Result<(), Stop> {
+        self.rewrite(inlined_fixtures)?;
+        if !matches!(self.form, Form::Pytest { .. }) {
+            return Ok(());
+        }
+        let Some(case) = self.oracle.case() else { return Ok(()) };
+        let runner = std::mem::replace(&mut self.form, Form::Program { options: Vec::new() });
+        self.bed = Bed::new(
+            self.session,
+            &self.inventory,
+            &self.form.packages(&self.inventory, &self.gist, false),
+        )?;
+        for proposal in direct_calls(&self.gist, &case.names) {
+            if self.accepts(proposal)? {
+                return Ok(());
+            }
+        }
+        self.form = runner;
+        self.bed = Bed::new(
+            self.session,
+            &self.inventory,
+            &self.form.packages(&self.inventory, &self.gist, false),
+        )?;
+        Ok(())
+    }
+
+    /// Takes plugins away that the failure does not need.
+    fn drop_plugins(&mut self) -> Result<(), Stop> {
+        let Form::Pytest { plugins, .. } = &mut self.form else { return Ok(()) };
+        let all: Vec<String> = self
+            .inventory
+            .distributions()
+            .iter()
+            .filter(|one| one.plugin && !one.editable && one.name != "pytest")
+            .map(|one| one.name.clone())
+            .collect();
+        *plugins = Vec::new();
+        if self.tries_packages()? {
+            return Ok(());
+        }
+        let mut kept = all;
+        let mut at = 0;
+        while at < kept.len() {
+            let mut fewer = kept.clone();
+            fewer.remove(at);
+            if let Form::Pytest { plugins, .. } = &mut self.form {
+                plugins.clone_from(&fewer);
+            }
+            if self.tries_packages()? { kept = fewer } else { at += 1 }
+        }
+        if let Form::Pytest { plugins, .. } = &mut self.form {
+            *plugins = kept;
+        }
+        self.tries_packages()?;
+        Ok(())
+    }
+
+    /// Returns true if the gist holds with the packages of its form alone; the bed has them from then on.
+    fn tries_packages(&mut self) -> Result<bool, Stop> {
+        let packages = self.form.packages(&self.inventory, &self.gist, false);
+        self.bed = Bed::new(self.session, &self.inventory, &packages)?;
+        let gist = self.gist.clone();
+        self.accepts(gist)
+    }
+
+    /// Goes on from the first proposal of a rewrite that holds, until none does.
+    fn rewrite(&mut self, rewrite: Rewrite) -> Result<(), Stop> {
+        let mut refused: BTreeSet<String> = BTreeSet::new();
+        'again: loop {
+            for proposal in rewrite(&self.gist) {
+                if proposal.text == self.gist.text || refused.contains(&proposal.text) {
+                    continue;
+                }
+                if self.accepts(proposal.clone())? {
+                    continue 'again;
+                }
+                refused.insert(proposal.text);
+            }
+            return Ok(());
+        }
+    }
+
+    /// Takes out one statement after the other; returns true if none of those that are left can go.
+    fn statements(&mut self) -> Result<bool, Stop> {
+        let whole = |_: &GistLine| false;
+        let mut reduction = Reduction::new(self.gist.clone(), &whole);
+        while let Some(proposal) = reduction.propose() {
+            if self.left().is_zero() {
+                return Ok(false);
+            }
+            if self.accepts(proposal.clone())? {
+                reduction.accept(proposal);
+            } else {
+                reduction.reject();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs a proposal, and goes on from it where it holds.
+    fn accepts(&mut self, proposal: Gist) -> Result<bool, Stop> {
+        if self.session.interrupt.is_triggered() {
+            return Err(Stop::Interrupted);
+        }
+        self.tried += 1;
+        let lines = self.gist.lines.len();
+        (self.session.signs)(Progress::Reduced {
+            tried: self.tried,
+            removed: self.before.saturating_sub(lines),
+            lines,
+            left: self.left(),
+        });
+        let run = self.bed.run(self.session, &proposal, &self.form)?;
+        if run.interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        let holds = self.oracle.holds(self.session, &self.bed, &proposal, &run)?;
+        if holds {
+            self.gist = proposal;
+        }
+        Ok(holds)
+    }
+
+    fn left(&self) -> std::time::Duration {
+        self.session.deadline.saturating_duration_since(self.session.interrupt.now())
+    }
+
+    /// Writes the head and runs the finished file, as a reader would.
+    fn finish(mut self, head: &Head, complete: bool) -> Result<Repro, ToolError> {
+        let names = self.form.packages(&self.inventory, &self.gist, false);
+        let requires = self.inventory.pinned(&names);
+        let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
+        let expected = format!("{}{}", self.oracle.told(), place.unwrap_or_default());
+        let head = Head { expected, requires: requires.clone(), ..head.clone() };
+        let whole = headed(&self.form.with_main(&self.gist), &head);
+        let mut reproduced = 0;
+        let mut runs = 0;
+        if !self.session.interrupt.is_triggered() {
+            self.bed = Bed::new(self.session, &self.inventory, &names)?;
+            for _ in 0..RUNS {
+                runs += 1;
+                let run = self.bed.run(self.session, &whole, &self.form)?;
+                let as_program =
+                    self.bed.runs_by_itself(self.session, &whole, self.oracle, &self.form)?;
+                if self.oracle.holds(self.session, &self.bed, &whole, &run)? && as_program {
+                    reproduced += 1;
+                } else {
+                    self.otherwise.get_or_insert_with(|| run.told());
+                }
+            }
+        }
+        let foreign =
+            whole.text.lines().zip(&whole.lines).enumerate().filter_map(|(at, (text, line))| {
+                let made_of = match &line.origin {
+                    Origin::Source(_) if !line.adapted => return None,
+                    Origin::Source(place) => Some(place.clone()),
+                    Origin::Glue(_) if text.trim().is_empty() => return None,
+                    Origin::Glue(_) => None,
+                };
+                Some(ForeignLine { line: at + 1, text: text.to_owned(), made_of })
+            });
+        Ok(Repro {
+            guards: whole.text.lines().filter(|line| Guard::parse(line).is_some()).count(),
+            foreign: foreign.collect(),
+            failure: self.oracle.told(),
+            place: self.oracle.place().cloned(),
+            reproduced,
+            runs,
+            otherwise: self.otherwise,
+            needs: self.needs,
+            requires,
+            pytest: matches!(self.form, Form::Pytest { .. }),
+            before: self.before,
+            tried: self.tried,
+            complete,
+            lines: whole.lines,
+            text: whole.text,
+        })
+    }
+}
+
+/// A gist with the ends of blocks that the traced run did not execute.
+fn complete(session: &Session, gist: &Gist) -> Gist {
+    let Some(trace) = &session.findings.trace else { return gist.clone() };
+    let root = &session.repository.root;
+    let source = |path: &str| {
+        let bytes = std::fs::read(root.join(path)).ok()?;
+        Some(Source::decode(path, &bytes).ok()?.text().to_owned())
+    };
+    let ran = |path: &str, line: u32| {
+        let file = trace.file(path);
+        file.is_some_and(|file| {
+            file.import_lines.binary_search(&line).is_ok()
+                || file.test_lines.binary_search(&line).is_ok()
+        })
+    };
+    completed(gist, &source, &ran)
+}
+
+/// The data files that a gist reads and may have in it, and the paths of those that are too large.
+fn data_files(session: &Session, text: &str) -> Result<(Vec<DataFile>, Vec<String>), ToolError> {
+    let Some(trace) = session.findings.trace.clone() else { return Ok(Default::default()) };
+    let root = session.pristine(&trace)?.directory.clone();
+    let (mut files, mut larger) = (Vec::new(), Vec::new());
+    for path in session.data_read(&trace, text)? {
+        let is_small = root.join(&path).metadata().is_ok_and(|file| file.len() <= DataFile::LIMIT);
+        match std::fs::read(root.join(&path)) {
+            Ok(contents) if is_small => files.push(DataFile { path, contents }),
+            _ => larger.push(path),
+        }
+    }
+    Ok((files, larger))
+}
+
+/// The test that a case of pytest belongs to.
+fn test_of(case: &str) -> Option<TestId> {
+    Some(TestId::parse(case)).filter(|id| !id.names.is_empty())
+}
+
+/// The options of a command: its arguments without the files and tests that it names.
+fn options(command: &Command) -> Vec<String> {
+    match command.program() {
+        Program::Pytest | Program::PytestModule => command.options(),
+        Program::Module(name) if name == "unittest" || name == "doctest" => command.options(),
+        Program::Module(_) | Program::Script(_) | Program::Console(_) => command.args().to_vec(),
+    }
+}

@@ -1,0 +1,201 @@
+//! Decides if a run is of interest: the failure of the original, or whatever a program of the user's says.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use graph::{Gist, Origin, Place};
+
+use super::{
+    NAME, ReproRequest, Same,
+    bed::{Bed, Ran},
+    test_of,
+};
+use crate::{
+    command::TestId,
+    execute::Raised,
+    pattern::Pattern,
+    sandbox::{Network, Request, Status},
+    session::Session,
+    slice::{failures, own_words, place_in_original},
+    tool::{Problem, ToolError},
+    toolset::ended,
+};
+
+/// The failure that a repro has to have.
+pub(super) struct Oracle {
+    same: Same,
+    program: Option<PathBuf>,
+    /// The first failure of the original.
+    case: Option<TestId>,
+    raised: Option<Raised>,
+    place: Option<Place>,
+    status: Status,
+    /// Its message and what it prints, but for what varies between two runs.
+    message: Pattern,
+    stdout: Pattern,
+    stderr: Pattern,
+    is_pytest: bool,
+}
+
+impl Oracle {
+    /// The oracle of the original's failure; the original runs once more, to see what of it varies.
+    pub(super) fn new(session: &mut Session, request: &ReproRequest) -> Result<Self, ToolError> {
+        let (original, trace) = session.traced()?;
+        let again = session.once_more()?;
+        let found = failures(&original);
+        let others = failures(&again);
+        let first = found.first();
+        if first.is_none() && request.oracle.is_none() && request.same != Same::Output {
+            let why =
+                "the command does not fail (`gistify run` writes the gist of one that passes)";
+            return Err(Problem::Failed.because(why));
+        }
+        let raised = first.and_then(|first| first.raised.as_deref()).cloned();
+        let other = others.first().and_then(|other| other.raised.as_deref());
+        let message = |raised: Option<&Raised>| raised.map(said).unwrap_or_default().to_owned();
+        Ok(Self {
+            same: request.same,
+            program: request.oracle.clone(),
+            case: first.and_then(|first| test_of(first.case)),
+            place: raised.as_ref().and_then(|raised| place_in_original(raised, &trace)),
+            message: Pattern::of([message(raised.as_ref()).as_str(), message(other).as_str()]),
+            status: original.status,
+            stdout: Pattern::of([original.stdout.as_str(), again.stdout.as_str()]),
+            stderr: Pattern::of([original.stderr.as_str(), again.stderr.as_str()]),
+            is_pytest: session.command.is_pytest(),
+            raised,
+        })
+    }
+
+    /// The test that fails.
+    pub(super) fn case(&self) -> Option<TestId> {
+        self.case.clone()
+    }
+
+    /// The line that raises.
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// The type of what is raised.
+    pub(super) fn kind(&self) -> Option<&str> {
+        self.raised.as_ref().map(|raised| raised.kind.as_str())
+    }
+
+    /// The failure in words.
+    pub(super) fn told(&self) -> String {
+        match &self.raised {
+            Some(raised) if raised.message.is_empty() => raised.kind.clone(),
+            Some(raised) => format!("{}: {}", raised.kind, raised.message),
+            None => ended(self.status),
+        }
+    }
+
+    /// Returns true if a run of a gist is of interest.
+    pub(super) fn holds(
+        &self,
+        session: &Session,
+        bed: &Bed,
+        gist: &Gist,
+        run: &Ran,
+    ) -> Result<bool, ToolError> {
+        if let Some(program) = &self.program {
+            return self.asks(program, session, bed, &gist.text);
+        }
+        let found = failures(&run.execution);
+        let raw = failures(&run.raw);
+        Ok(match self.same {
+            Same::Exit => run.execution.status == self.status,
+            Same::Output => {
+                let is_its = found.is_empty()
+                    || found.iter().zip(&raw).any(|(one, raw)| {
+                        self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
+                    });
+                run.execution.status == self.status
+                    && (self.is_pytest || self.stderr.matches(&run.execution.stderr))
+                    && (self.is_pytest || self.stdout.matches(&run.execution.stdout))
+                    && is_its
+            }
+            Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
+                self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
+                    && (one.raised.is_some() || run.execution.status == self.status)
+            }),
+        })
+    }
+
+    fn fits(&self, found: Option<&Raised>, raw: Option<&Raised>, gist: &Gist) -> bool {
+        let (wanted, found) = match (&self.raised, found) {
+            (Some(wanted), Some(found)) => (wanted, found),
+            (None, None) => return true,
+            _ => return false,
+        };
+        let is_its = wanted.kind == found.kind && wanted.module == found.module;
+        let says = self.same == Same::Type || self.message.matches(said(found));
+        // A printed traceback of the original has no lines left once it is normalised.
+        let place = || raw.and_then(|raw| place_of(raw, gist));
+        is_its && says && (self.place.is_none() || self.place == place())
+    }
+
+    /// Asks a program of the user's.
+    fn asks(
+        &self,
+        program: &Path,
+        session: &Session,
+        bed: &Bed,
+        text: &str,
+    ) -> Result<bool, ToolError> {
+        let directory = session.workspace.directory("oracle")?;
+        let file = directory.join(NAME);
+        fs::write(&file, text).map_err(|error| ToolError::Fatal(error.to_string()))?;
+        let mut readable = bed.environment().readable.clone();
+        readable.extend([program.to_path_buf(), directory.clone()]);
+        let path = bed.environment().python.parent().map(|bin| bin.to_string_lossy().into_owned());
+        let request = Request {
+            program: program.to_path_buf(),
+            args: vec![OsString::from(&file)],
+            cwd: directory.clone(),
+            env: BTreeMap::from([
+                (
+                    "PATH".to_owned(),
+                    format!("{}:/usr/local/bin:/usr/bin:/bin", path.unwrap_or_default()),
+                ),
+                ("HOME".to_owned(), directory.to_string_lossy().into_owned()),
+                ("LANG".to_owned(), "C.UTF-8".to_owned()),
+                ("TERM".to_owned(), "xterm-256color".to_owned()),
+            ]),
+            readable,
+            writable: vec![directory.clone()],
+            network: Network::Loopback,
+            limits: session.limits(),
+        };
+        let finished = session.sandbox.run(&request);
+        session.workspace.discard(&directory);
+        let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
+        Ok(finished.status == Status::Exited(0))
+    }
+}
+
+/// What an error says: of a failed assertion what the test says itself, as only pytest explains the rest.
+fn said(raised: &Raised) -> &str {
+    match raised.kind.as_str() {
+        "AssertionError" => own_words(&raised.message),
+        _ => &raised.message,
+    }
+}
+
+/// The line of the repository that raised an error of a repro.
+fn place_of(raised: &Raised, gist: &Gist) -> Option<Place> {
+    raised.frames.iter().rev().find_map(|(file, line, _)| {
+        if !(file == NAME || file.ends_with(&format!("/{NAME}"))) {
+            return None;
+        }
+        match &gist.lines.get((*line as usize).checked_sub(1)?)?.origin {
+            Origin::Source(place) => Some(place.clone()),
+            Origin::Glue(_) => None,
+        }
+    })
+}

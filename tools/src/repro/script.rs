@@ -1,0 +1,236 @@
+//! The form of a repro: how it runs by itself, its head, and the block of PEP 723 that names what it needs.
+
+use std::collections::BTreeSet;
+
+use graph::{Gist, GistLine, OWN_FILE, Origin, imported_modules};
+
+use super::{NAME, options};
+use crate::{
+    command::{Command, Program},
+    environment::Inventory,
+    session::Session,
+};
+
+/// How a repro is run.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    /// `python FILE`: the file does all by itself.
+    Program {
+        /// Options of the interpreter.
+        options: Vec<String>,
+    },
+    /// pytest runs it; as a program it runs pytest on itself.
+    Pytest {
+        /// Options of the interpreter.
+        options: Vec<String>,
+        /// Options of pytest.
+        args: Vec<String>,
+        /// Distributions whose plugins it needs.
+        plugins: Vec<String>,
+    },
+    /// unittest runs it; as a program it runs unittest on itself.
+    Unittest {
+        /// Options of the interpreter.
+        options: Vec<String>,
+    },
+}
+
+/// What the head of a repro says.
+#[derive(Debug, Clone, Default)]
+pub struct Head {
+    /// How it ends.
+    pub expected: String,
+    /// The project, and its version where that is known.
+    pub project: String,
+    /// Where its source comes from, and at which revision.
+    pub source: String,
+    /// The version of the interpreter.
+    pub python: (u8, u8, u8),
+    /// The command.
+    pub command: String,
+    /// The packages that the file needs, pinned.
+    pub requires: Vec<String>,
+    /// The name of the file.
+    pub file: String,
+}
+
+impl Form {
+    /// The form in which a gist of a command is run.
+    pub(super) fn of(command: &Command) -> Self {
+        let options = command.interpreter_options().to_vec();
+        match command.program() {
+            Program::Pytest | Program::PytestModule => {
+                Self::Pytest { options, args: super::options(command), plugins: Vec::new() }
+            }
+            Program::Module(name) if name == "unittest" => Self::Unittest { options },
+            Program::Module(_) | Program::Script(_) | Program::Console(_) => {
+                Self::Program { options }
+            }
+        }
+    }
+
+    /// The options of the interpreter.
+    pub(super) fn interpreter_options(&self) -> Vec<String> {
+        match self {
+            Self::Program { options }
+            | Self::Pytest { options, .. }
+            | Self::Unittest { options } => options.clone(),
+        }
+    }
+
+    /// A gist with what the command line gave to it: variables and, for a program, its arguments.
+    pub(super) fn prepared(&self, gist: &Gist, command: &Command) -> Gist {
+        let mut given = Vec::new();
+        if !command.variables().is_empty() {
+            let pairs = command.variables().iter();
+            let pairs = pairs.map(|(name, value)| format!("{}: {}", text(name), text(value)));
+            let pairs = pairs.collect::<Vec<_>>().join(", ");
+            given.push(format!("__import__(\"os\").environ.update({{{pairs}}})"));
+        }
+        let args = options(command);
+        if matches!(self, Self::Program { .. }) && !args.is_empty() {
+            let list = args.iter().map(|arg| text(arg)).collect::<Vec<_>>().join(", ");
+            given.push(format!("__import__(\"sys\").argv[1:] = [{list}]"));
+        }
+        let at = behind_futures(gist);
+        let glue = given.into_iter().map(|line| (line, glue("what the command line gives")));
+        let lines = gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned());
+        let lines: Vec<_> = lines.collect();
+        let all = lines[..at].iter().cloned().chain(glue).chain(lines[at..].iter().cloned());
+        of_lines(all)
+    }
+
+    /// Names of the distributions that a gist needs in this form: those that it imports, its runner and plugins. With
+    /// `every_plugin` all plugins that the environment has.
+    pub(super) fn packages(
+        &self,
+        inventory: &Inventory,
+        gist: &Gist,
+        every_plugin: bool,
+    ) -> BTreeSet<String> {
+        let modules = imported_modules(&gist.text);
+        let mut names = inventory.owners_of(&modules);
+        if let Self::Pytest { plugins, .. } = self {
+            names.insert("pytest".to_owned());
+            names.extend(plugins.iter().cloned());
+            let all = inventory.distributions().iter();
+            let more = all.filter(|one| every_plugin && one.plugin && !one.editable);
+            names.extend(more.map(|one| one.name.clone()));
+        }
+        names
+    }
+
+    /// The command that runs the file.
+    pub(super) fn command(&self, session: &Session) -> Command {
+        let mut words = vec!["python".to_owned()];
+        words.extend(self.interpreter_options());
+        match self {
+            Self::Program { .. } => words.push(NAME.to_owned()),
+            Self::Pytest { args, .. } => {
+                words.extend(["-m".to_owned(), "pytest".to_owned()]);
+                words.extend(args.iter().cloned());
+                words.push(NAME.to_owned());
+            }
+            Self::Unittest { .. } => {
+                words.extend(["-m".to_owned(), "unittest".to_owned(), NAME.to_owned()]);
+            }
+        }
+        Command::from_words(words).unwrap_or_else(|_| session.command.clone())
+    }
+
+    /// A gist with the lines by which it runs itself.
+    pub(super) fn with_main(&self, gist: &Gist) -> Gist {
+        let is_imported = |name: &str| {
+            let line = format!("import {name}");
+            gist.text.lines().any(|one| one == line)
+        };
+        let mut main =
+            vec![String::new(), String::new(), "if __name__ == \"__main__\":".to_owned()];
+        match self {
+            Self::Program { .. } => return gist.clone(),
+            Self::Pytest { args, .. } => {
+                if !is_imported("pytest") {
+                    main.extend(["    import pytest".to_owned(), String::new()]);
+                }
+                let args: String = args.iter().map(|arg| format!(", {}", text(arg))).collect();
+                let moved = format!("{OWN_FILE} = __file__");
+                let is_moved = gist.text.lines().any(|line| line == moved);
+                let own = if is_moved { OWN_FILE } else { "__file__" };
+                main.push(format!("    raise SystemExit(pytest.main([{own}{args}]))"));
+            }
+            Self::Unittest { .. } => {
+                if !is_imported("unittest") {
+                    main.extend(["    import unittest".to_owned(), String::new()]);
+                }
+                main.push("    unittest.main()".to_owned());
+            }
+        }
+        let main = main.into_iter().map(|line| (line, glue("the file runs itself")));
+        let lines = gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned());
+        of_lines(lines.chain(main))
+    }
+}
+
+/// A gist behind its head: the expected failure, where it comes from, how it is run, and the block of PEP 723.
+pub(super) fn headed(gist: &Gist, head: &Head) -> Gist {
+    let (major, minor, micro) = head.python;
+    let mut lines = vec![
+        format!("# Expected: {}", one_line(&head.expected)),
+        format!("# Project:  {}", one_line(&head.project)),
+        format!("# Source:   {}", one_line(&head.source)),
+        format!("# Command:  {}", one_line(&head.command)),
+        format!("# Python:   {major}.{minor}.{micro}"),
+        format!("# Run it:   uv run {0}  (or python {0})", one_line(&head.file)),
+        String::new(),
+        "# /// script".to_owned(),
+        format!("# requires-python = \"=={major}.{minor}.*\""),
+    ];
+    if head.requires.is_empty() {
+        lines.push("# dependencies = []".to_owned());
+    } else {
+        lines.push("# dependencies = [".to_owned());
+        lines.extend(head.requires.iter().map(|one| format!("#     \"{one}\",")));
+        lines.push("# ]".to_owned());
+    }
+    lines.extend(["# ///".to_owned(), String::new()]);
+    let head = lines.into_iter().map(|line| (line, glue("the head of a repro")));
+    let rest = gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned());
+    of_lines(head.chain(rest))
+}
+
+/// A text in one line of printable letters, cut where it is long.
+fn one_line(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let first = text.lines().next().unwrap_or_default();
+    let shown = first.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if first.len() < text.trim_end().len() || first.chars().count() > SHOWN {
+        return format!("{shown} ...");
+    }
+    shown
+}
+
+/// A text as Python writes it.
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}
+
+/// Lines up to the first that may have other statements before it.
+fn behind_futures(gist: &Gist) -> usize {
+    let last =
+        gist.text.lines().enumerate().filter(|(_, line)| line.starts_with("from __future__"));
+    last.last().map_or(0, |(at, _)| at + 1)
+}
+
+fn glue(reason: &str) -> GistLine {
+    GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false }
+}
+
+fn of_lines(lines: impl Iterator<Item = (String, GistLine)>) -> Gist {
+    let mut gist = Gist::default();
+    for (text, line) in lines {
+        gist.text.push_str(&text);
+        gist.text.push('\n');
+        gist.lines.push(line);
+    }
+    gist
+}
