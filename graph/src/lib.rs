@@ -65,7 +65,7 @@ pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
 pub use repro::{
-    Arrangement, OWN_FILE, Reach, completed, direct_calls, halved_parameters, imported_modules,
+    Arrangement, Reach, completed, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, with_data, without_annotations, without_decorators,
     without_parameters,
 };

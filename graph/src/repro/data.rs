@@ -2,10 +2,20 @@
 //!
 //! The statement of one file is [`DataFile`]'s.
 
-use super::splice::{joined, lines};
+use ruff_python_ast::{
+    Expr,
+    visitor::{Visitor, walk_expr},
+};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::{
+    parse,
+    splice::{joined, lines, spliced},
+};
 use crate::{
     glue::{DataFile, WRITER, quoted},
     slice::{Gist, GistLine, Origin},
+    syntax::with_deep_stack,
 };
 
 /// The way in which code finds data files; each one reaches what those before it reach.
@@ -19,13 +29,13 @@ pub enum Reach {
     Package,
 }
 
-/// The name under which a file that moved its `__file__` keeps its own path.
-pub const OWN_FILE: &str = "_FILE";
+/// The name that takes the place of `__file__`: pytest compares a module's own with the file that it collects.
+const PLACE: &str = "_PLACE";
 
 /// The gist with data files in it; `gist_path` is where it stands in the repository, which its code looks from.
 pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach) -> Gist {
     let mut text = format!(
-        "import os as _os\nimport tempfile as _tempfile\n\n{OWN_FILE} = __file__\n_DATA = _tempfile.mkdtemp()\n\n\n\
+        "import os as _os\nimport tempfile as _tempfile\n\n_DATA = _tempfile.mkdtemp()\n\n\n\
          def {WRITER}(path, contents):\n    path = _os.path.join(_DATA, path)\n    \
          _os.makedirs(_os.path.dirname(path), exist_ok=True)\n    with open(path, \"wb\") as file:\n        \
          file.write(contents)\n\n\n"
@@ -33,16 +43,16 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
     for file in files {
         text.push_str(&file.render());
     }
-    text.push_str(&format!("__file__ = _os.path.join(_DATA, {})\n", quoted(gist_path)));
+    text.push_str(&format!("{PLACE} = _os.path.join(_DATA, {})\n", quoted(gist_path)));
     // The directory of the gist has to be there for paths that lead out of it again.
-    text.push_str("_os.makedirs(_os.path.dirname(__file__), exist_ok=True)\n");
+    text.push_str(&format!("_os.makedirs(_os.path.dirname({PLACE}), exist_ok=True)\n"));
     if reach >= Reach::Directory {
         text.push_str("_os.chdir(_DATA)\n");
     }
     if reach >= Reach::Package {
         text.push_str("__import__(\"sys\").path.insert(0, _DATA)\n");
     }
-    let all = lines(gist);
+    let all = lines(&with_deep_stack(|| moved(gist)));
     let futures = all.iter().rposition(|(line, _)| line.starts_with("from __future__"));
     let at = futures.map_or(0, |at| at + 1);
     let added = text.lines().map(|line| {
@@ -50,6 +60,25 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
         (line.to_owned(), GistLine { origin, adapted: false })
     });
     joined(all[..at].iter().cloned().chain(added).chain(all[at..].iter().cloned()))
+}
+
+/// The gist with its own place by the other name.
+fn moved(gist: &Gist) -> Gist {
+    struct Finder(Vec<TextRange>);
+    impl<'a> Visitor<'a> for Finder {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if let Expr::Name(name) = expr
+                && name.id == "__file__"
+            {
+                self.0.push(name.range());
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let syntax = parse(gist);
+    let mut finder = Finder(Vec::new());
+    syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
+    spliced(gist, finder.0.into_iter().map(|range| (range, PLACE.to_owned())).collect())
 }
 
 #[cfg(test)]
@@ -61,15 +90,15 @@ mod tests {
     fn data_stand_before_all_but_futures() {
         let file = DataFile { path: "pkg/t.txt".to_owned(), contents: b"1\n".to_vec() };
         let found = with_data(
-            &gist("from __future__ import annotations\nimport a\n"),
+            &gist("from __future__ import annotations\nimport a\nprint(__file__)\n"),
             &[file],
             "tests/concise.py",
             Reach::Directory,
         );
         let lines: Vec<&str> = found.text.lines().collect();
         assert_eq!(lines[0], "from __future__ import annotations");
-        assert_eq!(lines.last(), Some(&"import a"));
-        let end = "_data(\n    \"pkg/t.txt\",\n    b\"1\\n\",\n)\n__file__ = _os.path.join(_DATA, \"tests/concise.py\")\n_os.makedirs(_os.path.dirname(__file__), exist_ok=True)\n_os.chdir(_DATA)\nimport a\n";
+        assert_eq!(lines.last(), Some(&"print(_PLACE)"));
+        let end = "_data(\n    \"pkg/t.txt\",\n    b\"1\\n\",\n)\n_PLACE = _os.path.join(_DATA, \"tests/concise.py\")\n_os.makedirs(_os.path.dirname(_PLACE), exist_ok=True)\n_os.chdir(_DATA)\nimport a\nprint(_PLACE)\n";
         assert!(found.text.ends_with(end), "{}", found.text);
         assert_eq!(found.lines.len(), lines.len());
     }

@@ -26,7 +26,7 @@ use crate::{
 
 pub use call::direct_calls;
 pub use complete::completed;
-pub use data::{OWN_FILE, Reach, with_data};
+pub use data::{Reach, with_data};
 pub use fixture::inlined_fixtures;
 pub use layout::{Arrangement, laid_out};
 pub use narrow::{halved_parameters, without_annotations, without_decorators, without_parameters};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Gist, GistLine, OWN_FILE, Origin, imported_modules};
+use graph::{Gist, GistLine, Origin, imported_modules};
 
 use super::{NAME, options};
 use crate::{
@@ -153,10 +153,7 @@ impl Form {
                     main.extend(["    import pytest".to_owned(), String::new()]);
                 }
                 let args: String = args.iter().map(|arg| format!(", {}", text(arg))).collect();
-                let moved = format!("{OWN_FILE} = __file__");
-                let is_moved = gist.text.lines().any(|line| line == moved);
-                let own = if is_moved { OWN_FILE } else { "__file__" };
-                main.push(format!("    raise SystemExit(pytest.main([{own}{args}]))"));
+                main.push(format!("    raise SystemExit(pytest.main([__file__{args}]))"));
             }
             Self::Unittest { .. } => {
                 if !is_imported("unittest") {
