@@ -183,6 +183,82 @@ fn a_command_that_passes_has_nothing_to_reproduce() {
     assert!(!user.here().join("repro.py").exists());
 }
 
+/// A package that reads a file beside itself, and looks at the terminal.
+const LOOKING: &str = "\
+#- pkg/__init__.py
+import os
+
+PATH = os.path.join(os.path.dirname(__file__), 'table.txt')
+
+
+def load():
+    if os.path.isfile(PATH):
+        return dict(line.split('=') for line in open(PATH))
+    raise RuntimeError('no table beside the package')
+
+
+def number(name):
+    return int(load()[name])
+
+
+def width():
+    if os.environ.get('TERM') in ('dumb', 'unknown', None):
+        return 80
+    columns = os.environ.get('COLUMNS', '100')
+    return int(columns)
+
+
+def shorten(text):
+    return text[: width() // 20]
+#- pkg/table.txt
+red=1
+#- tests/test_looking.py
+from pkg import number, shorten
+
+
+def test_number():
+    assert number('red') == 2
+
+
+def test_shorten():
+    assert shorten('abcdefgh').endswith('...')
+";
+
+#[test]
+fn a_verdict_names_what_a_gist_needs_alone() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("looking", LOOKING);
+    for (test, needs) in
+        [("test_number", "pkg/table.txt"), ("test_shorten", "an environment that has no TERM")]
+    {
+        let test = format!("tests/test_looking.py::{test}");
+        let args = ["run", "looking", "--python", &python, "--force", "--", "pytest", &test];
+        let ran = user.gistify(&args);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let told = format!("  alone       does not hold without {needs}\n");
+        assert!(ran.out.contains(&told), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_repro_has_its_data_and_the_ends_that_did_not_run() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("looking", LOOKING);
+    for (test, has) in [
+        ("test_number", "    raise RuntimeError('no table beside the package')\n"),
+        ("test_shorten", "    return int(columns)\n"),
+    ] {
+        let test = format!("tests/test_looking.py::{test}");
+        let args = ["repro", "looking", "--python", &python, "--force", "--", "pytest", &test];
+        let ran = user.gistify(&args);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let text = read(&user.here().join("repro.py"));
+        assert!(text.contains(has), "{text}");
+    }
+}
+
 #[test]
 fn source_context_does_not_let_a_gist_grow() {
     // No gist prints the lines around the original's error: its own stand there.

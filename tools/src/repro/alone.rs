@@ -85,7 +85,7 @@ pub fn alone(session: &Session) -> Result<Alone, ToolError> {
         packages.insert("pytest".to_owned());
     }
     let trials = Trials { session, gist, inventory, packages };
-    let bare = Needs::default();
+    let bare = Needs { shell: Shell::Ordinary, ..Needs::default() };
     let first = trials.run(&bare)?;
     if is_same(session, &first) {
         return Ok(Alone { holds: true, ..Alone::default() });
