@@ -117,8 +117,9 @@ fn each(
     while let Some(below) = pending.pop() {
         let at = directory.join(&below);
         let failed = |error: io::Error| (at.clone(), error);
-        for entry in fs::read_dir(&at).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
+        // A visit may remove the entry, which a list that is being read might mind.
+        let entries = fs::read_dir(&at).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        for entry in entries.map_err(failed)? {
             let path = below.join(entry.file_name());
             let metadata = entry.metadata().map_err(failed)?;
             if metadata.is_dir() {
