@@ -96,6 +96,10 @@ impl Run {
         let end = writer.write(&mut session, &trajectory, before, progress.watch());
         progress.clear();
         let end = end.or_exit(Exit::Infrastructure)?;
+        if self.standalone && end.outcome != Outcome::Interrupted {
+            // A writer without the tool has not traced the command; where that fails, the judge says why.
+            let _ = session.traced();
+        }
         let findings = &session.findings;
         if let Some(trace) = &findings.trace {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
@@ -151,7 +155,7 @@ impl Run {
         );
         progress.clear();
         let mut evaluation = judged?;
-        if evaluation.quarantine.is_none() {
+        if evaluation.quarantine.is_none() && findings.trace.is_some() {
             progress.say("run it alone");
             let found = match self.standalone {
                 true => standalone(&session, &head(&session, output))
