@@ -85,11 +85,12 @@ impl Prompts {
 
     /// A hash of all texts, by which a resumed bench sees that one changed.
     pub fn digest(&self) -> String {
-        let mut texts: Vec<_> =
-            self.templates.templates().map(|(name, text)| (name, text.source())).collect();
+        let texts = self.templates.templates();
+        let mut texts: Vec<(&str, String)> =
+            texts.map(|(name, text)| (name, text.source().to_owned())).collect();
         texts.sort_unstable();
         let mut hasher = blake3::Hasher::new();
-        for part in texts.iter().flat_map(|(name, text)| [name, text]) {
+        for part in texts.iter().flat_map(|(name, text)| [*name, text]) {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         }
         hasher.finalize().to_hex()[..16].to_owned()
