@@ -296,6 +296,7 @@ pub fn run(
         absent: &absent,
         max_failures: None,
         link: Some(&plan.link),
+        around: tools::Around::default(),
     });
     let run = run.or_else(|error| Execution::spoiled(&error).ok_or(error))?;
     if run.status == Status::Interrupted {

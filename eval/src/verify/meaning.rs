@@ -199,6 +199,8 @@ impl Timeline {
             | Glue::Plugins(_)
             | Glue::EntryPoint { .. }
             | Glue::QuietScript
+            | Glue::Data(_)
+            | Glue::LeftOut(_)
             | Glue::Pass => {}
         }
     }

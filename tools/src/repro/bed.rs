@@ -153,6 +153,7 @@ impl Bed {
             variables: trial.variables,
             absent: &[],
             max_failures: None,
+            link: None,
             around: Around { shell: trial.shell, opens: false },
         };
         let raw = match execute(&spec) {
