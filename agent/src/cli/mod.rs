@@ -13,6 +13,7 @@ mod output;
 mod ask;
 mod bar;
 mod bench;
+mod bisect;
 mod board;
 mod cache;
 mod collect;
@@ -100,6 +101,8 @@ enum Action {
     Run(run::Run),
     /// Write one file that fails as a command does, alone and as short as can be.
     Repro(repro::ReproCommand),
+    /// Find the release of a package from which on a file fails.
+    Bisect(bisect::BisectCommand),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show what a command touches in a repository.
@@ -245,6 +248,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     match cli.action {
         Action::Run(run) => run.act(&around),
         Action::Repro(repro) => repro.act(&around),
+        Action::Bisect(bisect) => bisect.act(&around),
         Action::Bench(bench) => bench.act(&around),
         Action::Tables(tables) => tables.act(&around),
         Action::Report(report) => report.act(&around),

@@ -150,6 +150,32 @@ impl Surroundings {
         Access { credentials, ask: Arc::new(ask), graphs: self.graphs() }
     }
 
+    /// The variables whose names say that their values are secrets.
+    pub fn secret_variables(
+        &self,
+        is_secret: fn(&str) -> bool,
+    ) -> impl Iterator<Item = (String, String)> {
+        env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(move |(name, _)| is_secret(name))
+    }
+
+    /// The releases of a package from one to another, in this order; both are among them.
+    ///
+    /// # Errors
+    /// The index cannot be asked, or does not have both.
+    pub fn releases(
+        &self,
+        package: &str,
+        ends: [&str; 2],
+        sandbox: &dyn Sandbox,
+        progress: &Progress,
+    ) -> Result<Vec<String>, Failure> {
+        let sign = |sign: tools::Progress<'_>| progress.sign(sign);
+        let options = self.opening(sandbox, &sign)?;
+        Repository::releases(package, ends, &options).map_err(of_repository)
+    }
+
     /// Where graphs are kept.
     pub fn graphs(&self) -> Option<PathBuf> {
         Some(self.cache.join("graphs"))

@@ -149,7 +149,9 @@ enum Installer {
 impl Provisioning<'_> {
     fn make(&self, lock: Option<&str>) -> Result<(), EnvironmentError> {
         let (base, base_probe) = self.choose_interpreter()?;
-        let installer = match self.request.host.find("uv") {
+        // A version manager's shim calls what the sandbox does not show; uv itself is no script.
+        let uv = self.request.host.find("uv").filter(|uv| !super::is_script(uv));
+        let installer = match uv {
             Some(uv) => Installer::Uv(uv),
             None => Installer::Pip,
         };

@@ -240,6 +240,19 @@ impl Repository {
         }
     }
 
+    /// The releases of a project from one to another, in this order; both are among them. Of preliminary ones
+    /// only ends count, and none that was withdrawn.
+    ///
+    /// # Errors
+    /// The index cannot be asked, or does not have both.
+    pub fn releases(
+        project: &str,
+        ends: [&str; 2],
+        options: &OpenOptions<'_>,
+    ) -> Result<Vec<String>, RepositoryError> {
+        release::between(project, ends, options)
+    }
+
     /// The repository in a directory.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
 //! A release on a package index: which file stands for it, downloaded and unpacked in the cache.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 use pep508_rs::pep440_rs::Version;
@@ -86,6 +88,43 @@ fn known_choice(
     let choice: Choice =
         serde_json::from_slice(&text).map_err(|error| read((path, error.into())))?;
     Ok(choice.artifact)
+}
+
+/// The releases of a project from one to another; see [`super::Repository::releases`].
+pub(super) fn between(
+    project: &str,
+    ends: [&str; 2],
+    options: &OpenOptions<'_>,
+) -> Result<Vec<String>, RepositoryError> {
+    let listing = Listing::of(project, options)?;
+    let files = listing.files.iter();
+    let known =
+        files.filter_map(|file| Some((parse_file_name(project, &file.name)?.0, file.yanked)));
+    let known: Vec<(Version, bool)> = known.collect();
+    let end = |text: &str| {
+        let found = Version::from_str(text).ok();
+        found.filter(|version| known.iter().any(|(one, _)| one == version)).ok_or_else(|| {
+            let reason = "the index has no sdist and no wheel of it".to_owned();
+            RepositoryError::NoRelease { release: format!("{project}=={text}"), reason }
+        })
+    };
+    let [first, last] = [end(ends[0])?, end(ends[1])?];
+    let (low, high) = if first <= last { (&first, &last) } else { (&last, &first) };
+    let counts = |(version, yanked): &(Version, bool)| {
+        let is_end = version == low || version == high;
+        is_end || !*yanked && !version.any_prerelease() && low < version && version < high
+    };
+    let versions: BTreeSet<&Version> =
+        known.iter().filter(|one| counts(one)).map(|(version, _)| version).collect();
+    let mut versions: Vec<String> = versions.into_iter().map(ToString::to_string).collect();
+    if first > last {
+        versions.reverse();
+    }
+    if versions.len() < 2 {
+        let reason = "two different releases are needed".to_owned();
+        return Err(RepositoryError::NoRelease { release: format!("{project}=={first}"), reason });
+    }
+    Ok(versions)
 }
 
 /// What an index says of a project.
