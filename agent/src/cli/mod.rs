@@ -41,6 +41,7 @@ mod report;
 mod repro;
 mod run;
 mod scaffolds;
+mod sharing;
 mod signals;
 mod suites;
 mod surroundings;

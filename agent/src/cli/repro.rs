@@ -13,8 +13,10 @@ use tools::{GIST_NAME, Head, Repro, ReproRequest, Same, Session, ToolError, proj
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
+    formats::{Checked, FormatChoice, Printed},
     progress::{Progress, printable},
     run::{record, without_gist, writable},
+    sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
     surroundings::Surroundings,
     target::Target,
 };
@@ -49,6 +51,15 @@ pub struct ReproCommand {
     /// Leave the record in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
+    /// Print a block for an issue: versions, the command, the failure, the file. It is refused where the file holds
+    /// what looks like a secret.
+    #[arg(long, conflicts_with = "output_format")]
+    markdown: bool,
+    /// Print the block although the file holds what looks like a secret.
+    #[arg(long, requires = "markdown")]
+    allow_secrets: bool,
+    #[command(flatten)]
+    format: FormatChoice,
 }
 
 /// What of a failure stays.
@@ -129,13 +140,25 @@ impl ReproCommand {
         record.write("repro.py", repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
         let scores = scores(&session, &repro);
         record.write_json("scores.json", &scores).or_exit(Exit::Infrastructure)?;
-        if around.json {
-            let printed = json!({ "repro": output, "record": record.path(), "scores": scores });
-            println!("{printed:#}");
-        } else {
-            super::output::styled(&told(&session, &repro));
-            println!("  repro       {}", output.display());
-            println!("  record      {}", record.path().display());
+        match self.format.printed(around) {
+            _ if self.markdown => {
+                let root = &session.repository.root;
+                refuse_secrets(&repro.text, &own_secrets(around, root), self.allow_secrets)?;
+                print!("{}", markdown_block(&shared(&session, &repro, &head, &licences(root))));
+            }
+            Printed::Json => {
+                let printed = json!({ "repro": output, "record": record.path(), "scores": scores });
+                println!("{printed:#}");
+            }
+            Printed::Checked(format) => {
+                let name = (session.command.to_string(), session.repository.label.as_str());
+                print!("{}", format.write(&[Checked::of_repro(&repro, name, &output)]));
+            }
+            Printed::Full => {
+                super::output::styled(&told(&session, &repro));
+                println!("  repro       {}", output.display());
+                println!("  record      {}", record.path().display());
+            }
         }
         if around.interrupt.is_triggered() {
             let message = format!("interrupted: the best so far is in {}", output.display());
@@ -210,6 +233,9 @@ fn scores(session: &Session, repro: &Repro) -> Value {
         repository: &'a str,
         command: String,
         lines: usize,
+        /// Lines of all Python files of the repository.
+        repository_lines: usize,
+        interpreter: &'a Path,
         #[serde(flatten)]
         repro: &'a Repro,
     }
@@ -219,9 +245,40 @@ fn scores(session: &Session, repro: &Repro) -> Value {
         repository: &session.repository.label,
         command: session.command.to_string(),
         lines: repro.text.lines().count(),
+        repository_lines: python_lines(session),
+        interpreter: &session.environment.python,
         repro,
     };
     serde_json::to_value(&scores).unwrap_or_default()
+}
+
+/// The lines of all Python files of a session's repository; of those that cannot be read, none.
+fn python_lines(session: &Session) -> usize {
+    let repository = &session.repository;
+    let (files, _) = graph::walk(&repository.root, &repository.walk());
+    let texts = files.iter().filter_map(|file| fs::read(repository.root.join(&file.path)).ok());
+    texts.map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).sum()
+}
+
+/// What a reader of an issue has to know.
+fn shared<'a>(
+    session: &Session,
+    repro: &'a Repro,
+    head: &'a Head,
+    licences: &'a [String],
+) -> SharedRepro<'a> {
+    SharedRepro {
+        project: &head.project,
+        command: &head.command,
+        failure: &repro.failure,
+        python: session.environment.version,
+        requires: &repro.requires,
+        reproduced: repro.reproduced,
+        runs: repro.runs,
+        file: &head.file,
+        text: &repro.text,
+        licences,
+    }
 }
 
 /// What is said of a repro.

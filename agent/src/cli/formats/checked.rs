@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ::eval::{Evaluation, Finding, LinesOfExecuted, MEASURES, Row, Standing};
+use tools::Repro;
 
 use crate::cli::verdict;
 
@@ -120,6 +121,36 @@ impl Checked {
             measures,
             seconds: evaluation.seconds
                 + evaluation.effort.as_ref().map_or(0.0, |effort| effort.wall_seconds),
+        }
+    }
+
+    /// A repro of a command on a repository, in a file.
+    pub fn of_repro(repro: &Repro, (command, repository): (String, &str), file: &Path) -> Checked {
+        let (reproduced, runs) = (repro.reproduced, repro.runs);
+        let first = repro.failure.lines().next().unwrap_or_default();
+        let headline = format!("reproduced {reproduced} of {runs}, alone: {first}");
+        let holds = runs > 0 && reproduced == runs;
+        let problem = Problem {
+            rule: "not-reproduced",
+            level: ProblemLevel::Error,
+            message: match &repro.otherwise {
+                Some(otherwise) => format!("{headline} ({otherwise})"),
+                None => headline.clone(),
+            },
+            file: file.to_string_lossy().into_owned(),
+            line: None,
+        };
+        Checked {
+            name: command,
+            group: repository.to_owned(),
+            verdict: if holds { Verdict::Passed } else { Verdict::Failed },
+            headline,
+            problems: if holds { Vec::new() } else { vec![problem] },
+            measures: vec![
+                ("lines", repro.text.lines().count().to_string()),
+                ("reproduced", format!("{reproduced} of {runs}")),
+            ],
+            seconds: 0.0,
         }
     }
 

@@ -9,8 +9,8 @@ pub fn write(results: &[Checked]) -> String {
     let mut text = "| gist of | verdict | measures |\n|---|---|---|\n".to_owned();
     for result in results {
         let sign = match result.verdict {
-            Verdict::Passed => "faithful",
-            Verdict::Failed => "**not faithful**",
+            Verdict::Passed => "holds",
+            Verdict::Failed => "**does not hold**",
             Verdict::Skipped => "not scored",
             Verdict::Broken => "**the machine failed**",
         };

@@ -11,6 +11,7 @@ use super::{Checked, Problem, ProblemLevel};
 /// The rules, each with its meaning.
 const RULES: &[(&str, &str)] = &[
     ("not-faithful", "The gist does not do what the original does."),
+    ("not-reproduced", "The file does not fail as the command does."),
     ("difference", "A case, an output or the exit code differs from the original's."),
     ("violation", "A line of the gist makes the comparison worthless."),
     ("note", "Something to know about the gist."),
