@@ -33,6 +33,7 @@ mod help;
 mod image;
 mod man;
 mod mcp;
+mod oracle;
 mod predictions;
 mod progress;
 mod prompt;
@@ -104,6 +105,8 @@ enum Action {
     Repro(repro::ReproCommand),
     /// Find the release of a package from which on a file fails.
     Bisect(bisect::BisectCommand),
+    /// Write a script that tells if a file fails as a repro does, for other reducers.
+    Oracle(oracle::OracleCommand),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show what a command touches in a repository.
@@ -250,6 +253,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.act(&around),
         Action::Repro(repro) => repro.act(&around),
         Action::Bisect(bisect) => bisect.act(&around),
+        Action::Oracle(oracle) => oracle.act(),
         Action::Bench(bench) => bench.act(&around),
         Action::Tables(tables) => tables.act(&around),
         Action::Report(report) => report.act(&around),

@@ -30,6 +30,7 @@ mod scaffolds;
 #[path = "../providers/server.rs"]
 #[allow(dead_code, reason = "some of what it does is for other tests")]
 mod server;
+mod sharing;
 mod whole;
 
 use std::{
