@@ -58,13 +58,13 @@ class Maker:
         )
 
     def make(self, node: str, path: Path, *, failed: bool) -> Gist:
-        """Has the gist of a test written to `path`.
+        """Has a gist written to `path`; of a test that failed, one that fails in the same way alone.
 
         Raises `NoGist` where the program fails or its answer is not understood.
         """
         make_directory(path.parent)
-        words = [self.program, "run", str(self.root), "--output", str(path), "--force", "--json", "--quiet"]
-        words += ["--python", self.interpreter, "--", *self.command, node]
+        words = [self.program, "repro" if failed else "run", str(self.root), "--output", str(path)]
+        words += ["--force", "--json", "--quiet", "--python", self.interpreter, "--", *self.command, node]
         try:
             done = subprocess.run(
                 words, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -78,8 +78,12 @@ class Maker:
 
 
 def understood(result: dict[str, Any]) -> Gist:
-    """Reads what the program prints."""
-    scores = result["scores"]["scores"]
+    """Reads what the program prints: of a repro how often it failed again, of another gist its verdict."""
+    scores = result["scores"]
+    if scores.get("kind") == "repro":
+        verdict = f"reproduced {scores['reproduced']} of {scores['runs']}"
+        return Gist(scores["lines"], scores["repository_lines"], verdict)
+    scores = scores["scores"]
     size = scores["lines_of_executed"]["evidence"]
     fidelity = scores.get("execution_fidelity_strict")
     if fidelity is None:

@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_collected(pytester: pytest.Pytester) -> None:
 def test_with_xdist(pytester: pytest.Pytester, tmp_path: Path) -> None:
     needs("xdist")
     project(pytester, FAILING)
-    result = run(pytester, "-p", "xdist.plugin", "--gist", "-n2", "--junitxml=junit.xml")
+    result = run(pytester, "--gist", "-n2", "--junitxml=junit.xml")
     assert result.ret == 1
     told = gists(result)
     assert list(told) == ["test_shop.py::test_wrong"]
