@@ -307,6 +307,7 @@ impl Runs<'_> {
             variables: &BTreeMap::new(),
             absent: &[],
             max_failures: None,
+            link: None,
             around: Around { shell: Shell::Ordinary, opens: false },
         });
         self.workspace.discard(&scratch);
