@@ -822,7 +822,9 @@ impl<'a> Search<'a> {
             Glue::Delete(name) => (!graph::is_builtin(name))
                 .then(|| format!("`{name}` is no built-in that would be seen again")),
             // A file to hand on has them; it is made of a gist that was judged without.
-            Glue::Data(_) | Glue::LeftOut(_) => refused("a gist that is judged has none".to_owned()),
+            Glue::Data(_) | Glue::LeftOut(_) => {
+                refused("a gist that is judged has none".to_owned())
+            }
         }
     }
 

@@ -9,9 +9,7 @@ use ruff_python_ast::{
 };
 use ruff_python_parser::{parse_expression, parse_module};
 
-use super::{
-    DataFile, FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Guard, Held, Imported,
-};
+use super::{DataFile, FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Guard, Held, Imported};
 
 impl Glue {
     /// Returns the glue that a statement is, or nothing.
