@@ -24,6 +24,7 @@ mod packages;
 mod pages;
 #[path = "../../../tools/tests/observe/pythons.rs"]
 mod pythons;
+mod reader;
 mod reports;
 mod repro;
 mod scaffolds;
