@@ -589,10 +589,12 @@ class Writer(Reader):
     def gather(self):
         self.fixtures = set()
         self.conftests = []
-        for test in self.tests:
-            self.test(test)
         before = None
         while before != (before := self.size()):
+            # A name that is wanted may be found to be a method's as more is followed.
+            self.wanted = []
+            for test in self.tests:
+                self.test(test)
             for unit in list(self.needed.values()):
                 self.follow(unit)
 
