@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Version of the persisted form; any other is ignored and replaced.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A directory of cached graphs.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 //! What a model is told of a repository before it starts, within a budget of tokens: RepoMaster's four
-//! blocks (3.2.3), or a map of the definitions around a focus.
+//! blocks (3.2.3), the modules by directory, or a map of the definitions around a focus.
 //!
 //! Never over the budget; what was left out is said. The sentences around the blocks are prompts and
 //! live elsewhere.
@@ -9,9 +9,11 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    graph::{FileId, Graph},
-    importance::Ranking,
-    tree::{Level, Texts, TreeNode, module_tree},
+    graph::{EntityId, FileId, Graph},
+    importance::{RankedModule, Ranking},
+    needs::Shown,
+    passage::Passage,
+    tree::{Level, Texts, TreeNode, module_tree, signature},
 };
 
 /// How a context is made.
@@ -59,8 +61,18 @@ pub fn count_tokens(text: &str) -> usize {
     pieces(text).map(|piece| vocabulary.encode_ordinary(piece).len()).sum()
 }
 
-/// The four blocks: README, summaries of the first modules, source of the core classes, paths of the
-/// other modules by directory. `readme` is its text, `summaries` replaces those made from docstrings.
+/// Lines of code of a core class beyond which the bodies of its methods are left out.
+const CLASS_LINES: usize = 40;
+/// Tokens of a core class beyond which its methods are only named.
+const CLASS_TOKENS: usize = 500;
+/// Names of modules of one directory that are listed.
+const NAMES: usize = 12;
+
+/// The four blocks: README, summaries of the first modules, core classes, the other modules by directory.
+/// `readme` is its text, `summaries` replaces those made from docstrings.
+///
+/// Of the budget the summaries may take a third, the classes three fifths of what these leave, the other
+/// modules the rest; a quarter is held back for the README, which gets all that is left in the end.
 pub fn context(
     graph: &Graph,
     ranking: &Ranking,
@@ -70,9 +82,8 @@ pub fn context(
     options: &ContextOptions,
 ) -> Context {
     let mut budget = Budget::new(options.budget);
-    // A README may take a third, the summaries another; what they leave goes to the rest.
-    let share = budget.left() / 3;
-    budget.block("README", "readme", readme.lines().map(str::to_owned), share);
+    let held = cost_of(readme).min(options.budget / 4);
+    budget.limit = budget.limit.saturating_sub(held);
     let first = ranking.modules.iter().take(options.modules);
     let described: Vec<String> = first
         .map(|module| {
@@ -83,28 +94,66 @@ pub fn context(
             }
         })
         .collect();
-    let share = budget.left() / 2;
+    let share = budget.left() / 3;
     budget.block("Modules", "module summaries", described, share);
-    let mut sources = Vec::new();
-    for class in ranking.classes.iter().take(options.classes) {
-        let entity = graph.entity(class.id);
-        let module = graph.module(entity.module);
-        let text = texts.of(&module.path);
-        let source = entity.span.of(&text).trim_end();
-        sources.push(format!("{}:{}-{}\n{source}\n", module.path, entity.line, entity.end_line));
+    let classes = ranking.classes.iter().take(options.classes).map(|class| {
+        class_entry(graph, class.id, &texts.of(&graph.module(graph.entity(class.id).module).path))
+    });
+    let share = budget.left() * 3 / 5;
+    budget.block("Core classes", "core classes", classes.collect::<Vec<_>>(), share);
+    let others = directories(graph, ranking.modules.iter().skip(options.modules));
+    budget.block("Other modules", "directories", others, usize::MAX);
+    budget.limit = options.budget;
+    budget.first_block("README", "readme", readme.lines().map(str::to_owned));
+    budget.finish()
+}
+
+/// A class in the form that its size allows: whole, with the heads of its methods, or with their names.
+fn class_entry(graph: &Graph, id: EntityId, text: &str) -> String {
+    let entity = graph.entity(id);
+    let path = &graph.module(entity.module).path;
+    let code = Shown::of(text);
+    let passage = Passage::of(text, &[(entity.line, entity.end_line)], CLASS_LINES);
+    let lines = code.numbered(&passage.spans, &passage.cuts);
+    if count_tokens(&lines) <= CLASS_TOKENS {
+        return format!("{path}:\n{lines}");
     }
-    let share = budget.left() * 4 / 5;
-    budget.block("Core classes", "core classes", sources, share);
-    let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for module in ranking.modules.iter().skip(options.modules) {
+    let mut names: Vec<&str> = Vec::new();
+    for method in graph.children(id).filter(|&inner| graph.is_method(inner)) {
+        let name = graph.entity(method).name.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let (signature, names) = (signature(graph, id, text), names.join(", "));
+    let (first, last) = (entity.line, entity.end_line);
+    format!("{signature} ({path}, lines {first} to {last})\n  methods: {names}\n")
+}
+/// Modules by directory, both by importance; of many the first are named and the others counted.
+fn directories<'r>(graph: &Graph, modules: impl Iterator<Item = &'r RankedModule>) -> Vec<String> {
+    let mut order: Vec<(&str, Vec<&str>)> = Vec::new();
+    for module in modules {
         let path = &graph.module(module.id).path;
         let (directory, name) = path.rsplit_once('/').unwrap_or((".", path));
-        directories.entry(directory.to_owned()).or_default().push(name.to_owned());
+        match order.iter_mut().find(|(known, _)| *known == directory) {
+            Some((_, names)) => names.push(name),
+            None => order.push((directory, vec![name])),
+        }
     }
-    let others = directories
-        .into_iter()
-        .map(|(directory, names)| format!("{directory}/: {}", names.join(" ")));
-    budget.block("Other modules", "directories", others.collect::<Vec<_>>(), usize::MAX);
+    let shown = order.into_iter().map(|(directory, names)| {
+        let first = names.iter().take(NAMES).copied().collect::<Vec<_>>().join(" ");
+        match names.len().saturating_sub(NAMES) {
+            0 => format!("{directory}/: {first}"),
+            more => format!("{directory}/: {first} (and {more} more)"),
+        }
+    });
+    shown.collect()
+}
+
+/// All modules by directory, the most important first, as many directories as fit.
+pub fn module_list(graph: &Graph, ranking: &Ranking, budget: usize) -> Context {
+    let mut budget = Budget::new(budget);
+    budget.block("Modules", "directories", directories(graph, ranking.modules.iter()), usize::MAX);
     budget.finish()
 }
 
@@ -184,9 +233,31 @@ impl Budget {
         entries: impl IntoIterator<Item = String>,
         share: usize,
     ) {
+        let made = self.made(heading, what, entries, share);
+        self.text.push_str(&made);
+    }
+
+    /// Adds a block before all others, of what is left.
+    fn first_block(
+        &mut self,
+        heading: &str,
+        what: &str,
+        entries: impl IntoIterator<Item = String>,
+    ) {
+        let made = self.made(heading, what, entries, usize::MAX);
+        self.text.insert_str(0, &made);
+    }
+
+    fn made(
+        &mut self,
+        heading: &str,
+        what: &str,
+        entries: impl IntoIterator<Item = String>,
+        share: usize,
+    ) -> String {
         let entries: Vec<String> = entries.into_iter().collect();
         if entries.iter().all(|entry| entry.trim().is_empty()) {
-            return;
+            return String::new();
         }
         let room = share.min(self.left());
         let mut block = format!("# {heading}\n");
@@ -211,11 +282,12 @@ impl Budget {
         if shown < entries.len() {
             self.omitted.push(format!("{} of {} {what}", entries.len() - shown, entries.len()));
         }
-        if block.len() > bare {
-            block.push('\n');
-            self.text.push_str(&block);
-            self.tokens += cost;
+        if block.len() == bare {
+            return String::new();
         }
+        block.push('\n');
+        self.tokens += cost;
+        block
     }
 
     /// The text with what was left out at its end, in the longest form that fits.
@@ -331,6 +403,15 @@ mod tests {
         for block in ["# README", "# Modules", "# Core classes", "# Other modules"] {
             assert!(large.text.contains(block), "{block}");
         }
+    }
+
+    /// The first class that does not fit used to end the block.
+    #[test]
+    fn core_classes_too_large_are_shown_by_their_heads() {
+        let [made, _] = check(1_500);
+        let head = "class Core (core.py, lines 2 to 402)\n  methods: method_0, method_1, ";
+        assert!(made.text.contains(head), "{}", made.text);
+        assert!(made.text.starts_with("# README\nRead me.\n"), "{}", made.text);
     }
 
     #[test]

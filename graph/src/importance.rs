@@ -67,7 +67,7 @@ pub struct Features {
     pub complexity: f64,
     /// ln(1 + n) / ln(1 + max n), n = imports of the module + call sites that call into it.
     pub usage: f64,
-    /// 0.5 for a telling file name + 0.5 for a telling word in it.
+    /// 0.5 for a telling file name + 0.5 for a telling word in it or in the name of a function.
     pub semantic: f64,
     /// 0.4 min(characters / 500, 1) + 0.2 each for parameters, returns and examples.
     pub doc: f64,
@@ -186,6 +186,7 @@ pub fn features(graph: &Graph, history: &History, page_rank: PageRank) -> Vec<Fe
         }
     }
     let most_used = used.iter().copied().max().unwrap_or(0);
+    let telling = telling(graph);
     let commits = |path: &str| history.commits.get(path).copied().unwrap_or((0, 0));
     let most_commits = history.commits.values().map(|&(count, _)| count).max().unwrap_or(0);
     let newest = history.commits.values().map(|&(_, last)| last).max().unwrap_or(0);
@@ -194,7 +195,8 @@ pub fn features(graph: &Graph, history: &History, page_rank: PageRank) -> Vec<Fe
         .iter()
         .zip(dependency)
         .zip(used)
-        .map(|((module, rank), used)| {
+        .zip(telling)
+        .map(|(((module, rank), used), telling)| {
             let measures = &module.measures;
             let branches = f64::from(measures.branches);
             let depth = f64::from(measures.indentation) / 4.0;
@@ -204,7 +206,7 @@ pub fn features(graph: &Graph, history: &History, page_rank: PageRank) -> Vec<Fe
                 dependency: 10.0 * rank,
                 complexity: (branches / 50.0).min(1.0) + 0.3 * (depth / 5.0).min(1.0),
                 usage: logarithmic(used, most_used),
-                semantic: semantic(&module.path),
+                semantic: semantic(&module.path, telling),
                 doc: 0.4 * (f64::from(measures.doc) / FULL_DOC).min(1.0)
                     + flag(measures.doc_parameters)
                     + flag(measures.doc_returns)
@@ -324,11 +326,24 @@ fn classes(graph: &Graph, scores: &[f64]) -> Vec<RankedClass> {
     ranked
 }
 
-fn semantic(path: &str) -> f64 {
+/// For each module, true if a function in it has a telling word in its name.
+fn telling(graph: &Graph) -> Vec<bool> {
+    let mut found = vec![false; graph.modules.len()];
+    for entity in graph.entities.iter().filter(|entity| entity.kind == Kind::Function) {
+        found[entity.module.0 as usize] |= has_keyword(&entity.name.to_lowercase());
+    }
+    found
+}
+
+fn has_keyword(name: &str) -> bool {
+    KEYWORDS.iter().any(|word| name.contains(word))
+}
+
+fn semantic(path: &str, has_telling_function: bool) -> f64 {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name).to_lowercase();
     let named = if FILE_NAMES.contains(&stem.as_str()) { 0.5 } else { 0.0 };
-    let telling = if KEYWORDS.iter().any(|word| stem.contains(word)) { 0.5 } else { 0.0 };
+    let telling = if has_telling_function || has_keyword(&stem) { 0.5 } else { 0.0 };
     named + telling
 }
 
@@ -358,6 +373,7 @@ mod tests {
             ("pkg/core.py", "'''Core.\n\nReturns nothing. Example.'''\ndef run(): pass\n"),
             ("pkg/deep.py", deep),
             ("main.py", "import pkg\npkg.run()\npkg.run()\n"),
+            ("helper.py", "# for if\ndef engine_start(): return [x for x in 'while']\n"),
         ]);
         let features = features(&graph, &History::default(), PageRank::default());
         let of = |path: &str| {
@@ -366,6 +382,10 @@ mod tests {
         };
         assert!((of("pkg/deep.py").complexity - (2.0 / 50.0 + 0.3 / 5.0)).abs() < 1e-12);
         assert!((of("pkg/core.py").semantic - 0.5).abs() < 1e-12);
+        assert!(of("pkg/deep.py").semantic.abs() < 1e-12);
+        assert!((of("helper.py").semantic - 0.5).abs() < 1e-12);
+        // A comprehension, a comment and a string count as the paper's words do.
+        assert!((of("helper.py").complexity - 4.0 / 50.0).abs() < 1e-12);
         assert!(of("pkg/core.py").doc > 0.4 && of("pkg/core.py").usage > 0.9);
         let total: f64 = graph.modules.iter().map(|m| of(&m.path).dependency).sum();
         assert!(total > 9.0, "{total}");

@@ -22,7 +22,9 @@ mod lines;
 mod literals;
 mod load;
 mod module;
+mod needs;
 mod outline;
+mod passage;
 mod query;
 mod rank;
 mod render;
@@ -31,6 +33,7 @@ mod resolve;
 mod scope;
 mod slice;
 mod source;
+mod stated;
 mod syntax;
 mod trace;
 mod tree;
@@ -40,7 +43,7 @@ pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use commented::commented;
-pub use context::{Context, ContextOptions, context, count_tokens, map, summary};
+pub use context::{Context, ContextOptions, context, count_tokens, map, module_list, summary};
 pub use deferred::deferred;
 pub use documented::{DOCSTRING, Documented, documented};
 pub use facts::{ImportPlace, Kind, Measures, Span};
@@ -60,7 +63,9 @@ pub use imported::imported;
 pub use lines::{LineGraph, LineId, Order};
 pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};
+pub use needs::{Need, Part, Shown, needs, shown_lines, top_modules};
 pub use outline::{Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline};
+pub use passage::{Passage, Statement, statement};
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
@@ -76,6 +81,7 @@ pub use slice::{
     Reduction, SliceError, Sliceable, decides, failed_imports, ran_hooks,
 };
 pub use source::{Source, SourceError};
+pub use stated::{Stated, stated, undefined};
 pub use syntax::{Syntax, with_deep_stack};
 pub use trace::{
     Entry, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase,

@@ -97,6 +97,14 @@ pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> (Option<Facts>, Option<Ski
     }
 }
 
+/// The number of words in a text that algorithm 2 of RepoMaster takes for branches and loops; it counts in the
+/// text, comments and strings included.
+fn branch_words(text: &str) -> u32 {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let counted = words.filter(|word| matches!(*word, "if" | "for" | "while" | "except"));
+    u32::try_from(counted.count()).unwrap_or(u32::MAX)
+}
+
 /// Facts of a text.
 pub(crate) fn facts_of(text: &str) -> Facts {
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
@@ -112,7 +120,8 @@ pub(crate) fn facts_of(text: &str) -> Facts {
             (line_of(before), error.error.to_string())
         })
         .collect();
-    let facts = draw(text, parsed.suite(), errors);
+    let mut facts = draw(text, parsed.suite(), errors);
+    facts.measures.branches = branch_words(text);
     if facts.too_deep {
         // Freeing the tree recurses as deep as it nests.
         let stack = text.len().saturating_mul(FREED_PER_BYTE);

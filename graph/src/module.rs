@@ -5,7 +5,7 @@
 //! names are for `resolve`.
 
 mod layout;
-mod standard;
+pub(crate) mod standard;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

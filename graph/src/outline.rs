@@ -295,11 +295,12 @@ impl Document {
         Ok(captures)
     }
 
+    /// The text from the keyword to the colon; comments before the body are no part of it.
     fn signature(&self, node: Node<'_>) -> String {
-        let end =
-            node.child_by_field_name("body").map_or(node.end_byte(), |body| body.start_byte());
-        let text = &self.text[node.start_byte()..end.max(node.start_byte())];
-        one_line(text.trim_end().trim_end_matches(':'))
+        let mut cursor = node.walk();
+        let colon = node.children(&mut cursor).filter(|child| child.kind() == ":").last();
+        let end = colon.map_or(node.end_byte(), |colon| colon.start_byte());
+        one_line(self.text[node.start_byte()..end.max(node.start_byte())].trim_end())
     }
 }
 
@@ -418,6 +419,14 @@ mod tests {
         check(
             "@d\nclass A(B):\n    def f(self,\n          x): pass\n\ndef g() -> int:\n    def h(): pass\n",
             &["class A(B) 1-4", "  def f(self, x) 3-4", "def g() -> int 6-7", "  def h() 7-7"],
+        );
+    }
+
+    #[test]
+    fn a_signature_ends_before_comments() {
+        check(
+            "def f(\n    x: int = 1,\n) -> dict[str, int]:\n    #: Why.\n    return {}\n",
+            &["def f( x: int = 1, ) -> dict[str, int] 1-5"],
         );
     }
 

@@ -133,6 +133,9 @@ pub struct FunctionTrace {
     /// First entered outside the main thread: what of it runs depends on how the threads take turns.
     #[serde(default)]
     pub threaded: bool,
+    /// Its place among all functions of the run in the order in which they were first entered.
+    #[serde(default)]
+    pub order: u64,
 }
 
 /// A line of module code on the clock of the run.

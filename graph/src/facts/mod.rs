@@ -150,7 +150,7 @@ pub(crate) struct Reference {
 pub struct Measures {
     /// Physical lines.
     pub lines: u32,
-    /// `if`, `for`, `while` and `except`.
+    /// The words `if`, `for`, `while` and `except` in the text, wherever they stand (RepoMaster, algorithm 2).
     pub branches: u32,
     /// Column of the most indented `def`.
     pub indentation: u32,

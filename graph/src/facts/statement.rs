@@ -62,7 +62,6 @@ impl<'a> Drawing<'a> {
                 }
             }
             Stmt::For(statement) => {
-                self.facts.measures.branches += 1;
                 let iterated = self.expression(&statement.iter);
                 let item = self.iterate(iterated);
                 self.repeat(
@@ -75,7 +74,6 @@ impl<'a> Drawing<'a> {
                 self.block(&statement.orelse);
             }
             Stmt::While(statement) => {
-                self.facts.measures.branches += 1;
                 self.repeat(
                     |drawing| {
                         drawing.expression(&statement.test);
@@ -176,7 +174,6 @@ impl<'a> Drawing<'a> {
     }
 
     fn branch(&mut self, statement: &'a StmtIf) {
-        self.facts.measures.branches += 1;
         let typing = is_type_checking(&statement.test);
         self.expression(&statement.test);
         let mark = self.environment.mark();
@@ -201,7 +198,6 @@ impl<'a> Drawing<'a> {
             self.narrow_all(&failed);
             match &clause.test {
                 Some(test) => {
-                    self.facts.measures.branches += 1;
                     self.expression(test);
                     self.narrow(test, true);
                     failed.push(test);
@@ -329,7 +325,6 @@ impl<'a> Drawing<'a> {
         let mut branches = vec![self.environment.roll_back(mark, !self.unreachable)];
         for handler in &statement.handlers {
             let ExceptHandler::ExceptHandler(handler) = handler;
-            self.facts.measures.branches += 1;
             self.unreachable = false;
             self.show_all(&assigned);
             let caught = match &handler.type_ {
@@ -367,7 +362,6 @@ impl<'a> Drawing<'a> {
         let mark = self.environment.mark();
         let mut branches = Vec::new();
         for case in &statement.cases {
-            self.facts.measures.branches += 1;
             self.unreachable = false;
             self.pattern(&case.pattern, subject);
             if let Some(guard) = &case.guard {

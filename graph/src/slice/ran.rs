@@ -106,6 +106,7 @@ impl Ran {
                     threaded: known.threaded | called.threaded,
                     line: first,
                     name: called.name,
+                    order: called.order,
                 };
                 self.functions.insert(first, known);
             }

@@ -143,6 +143,7 @@ impl Marked {
             import: mark.import,
             test: mark.test,
             threaded: mark.threaded,
+            order: 0,
         })
     }
 
