@@ -1,7 +1,9 @@
 //! The tool that runs a shell command in a copy of the repository, in the sandbox.
 //!
 //! The copy lasts as long as the session. The gist is a file in it: what stands there after a command
-//! is the gist from then on. No repository of git is in it, and nothing of the user's is written.
+//! is the gist from then on. No repository of git is in it, and nothing of the user's is written. Commands
+//! have the environment that the task's command has; in a session that executes nothing they find no
+//! interpreter and nothing of the repository's environment.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +18,7 @@ use serde_json::Value;
 
 use crate::{
     edit::LARGEST,
-    execute::open_regular,
+    execute::{SYSTEM_PATH, open_regular, pythonpath},
     sandbox::{Captured, Network, Request, Status},
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
@@ -66,7 +68,8 @@ impl Tool for BashTool {
             put(&directory, &gist, &text)?;
         }
         let scratch = session.workspace.directory("shell")?;
-        let finished = session.sandbox.run(&request(session, &asked.command, &directory, &scratch));
+        let request = request(session, &asked.command, &directory, &scratch)?;
+        let finished = session.sandbox.run(&request);
         session.workspace.discard(&scratch);
         let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
         if finished.status == Status::Interrupted {
@@ -96,12 +99,23 @@ fn directory(session: &mut Session) -> Result<PathBuf, ToolError> {
     Ok(directory)
 }
 
-fn request(session: &Session, command: &str, directory: &Path, scratch: &Path) -> Request {
+fn request(
+    session: &Session,
+    command: &str,
+    directory: &Path,
+    scratch: &Path,
+) -> Result<Request, ToolError> {
     let environment = &session.environment;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let programs = environment.python.parent().map(text).unwrap_or_default();
+    let programs = match session.execution {
+        true => {
+            let beside = environment.python.parent().map(text).unwrap_or_default();
+            format!("{beside}:{SYSTEM_PATH}")
+        }
+        false => text(&without_interpreters(scratch)?),
+    };
     let mut env: BTreeMap<String, String> = [
-        ("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin")),
+        ("PATH", programs),
         ("HOME", text(scratch)),
         ("TMPDIR", text(scratch)),
         ("LANG", "C.UTF-8".to_owned()),
@@ -110,10 +124,15 @@ fn request(session: &Session, command: &str, directory: &Path, scratch: &Path) -
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
+    let mut readable = vec![directory.to_path_buf(), scratch.to_path_buf()];
+    if session.execution {
+        let entries = pythonpath(environment, directory);
+        env.extend((!entries.is_empty()).then(|| ("PYTHONPATH".to_owned(), entries)));
+        env.extend(session.command.variables().iter().cloned());
+        readable.extend(environment.readable.clone());
+    }
     env.extend(session.variables.clone());
-    let mut readable = environment.readable.clone();
-    readable.extend([directory.to_path_buf(), scratch.to_path_buf()]);
-    Request {
+    Ok(Request {
         program: PathBuf::from("/bin/bash"),
         args: ["-c", command].map(Into::into).into(),
         cwd: directory.to_path_buf(),
@@ -122,7 +141,33 @@ fn request(session: &Session, command: &str, directory: &Path, scratch: &Path) -
         writable: vec![directory.to_path_buf(), scratch.to_path_buf()],
         network: Network::Loopback,
         limits: session.limits(),
+    })
+}
+
+/// Beginnings of the names of programs that run Python, or that could fetch one.
+const INTERPRETERS: [&str; 10] =
+    ["python", "pypy", "pytest", "py.test", "ipython", "pip", "uv", "conda", "tox", "nox"];
+
+/// A directory of links to the system's programs but for those that run Python.
+fn without_interpreters(scratch: &Path) -> Result<PathBuf, ToolError> {
+    let failed = |error: std::io::Error| ToolError::Fatal(format!("lay out programs: {error}"));
+    let links = scratch.join("programs");
+    fs::create_dir_all(&links).map_err(failed)?;
+    for directory in SYSTEM_PATH.split(':') {
+        let Ok(programs) = fs::read_dir(directory) else { continue };
+        for program in programs.flatten() {
+            let name = program.file_name();
+            let is_interpreter = name
+                .to_str()
+                .is_none_or(|name| INTERPRETERS.iter().any(|start| name.starts_with(start)));
+            let link = links.join(&name);
+            // The first directory on the path counts.
+            if !is_interpreter && fs::symlink_metadata(&link).is_err() {
+                std::os::unix::fs::symlink(program.path(), &link).map_err(failed)?;
+            }
+        }
     }
+    Ok(links)
 }
 
 /// Whether the directory of a path is really below another: commands may have put links anywhere.

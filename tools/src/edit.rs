@@ -1,9 +1,10 @@
-//! The tool that writes the gist by hand: create it, replace an exact text in it, insert or delete
-//! lines. It touches nothing but the candidate; where the text stops being Python it says at once.
+//! The tool that writes the gist by hand: create it, replace an exact text or lines in it, insert or delete
+//! lines. It touches nothing but the candidate; where the text stops being Python, or takes a name that
+//! nothing defines, it says so at once.
 
 use std::{fmt, ops::Range};
 
-use graph::{Document, Gist, OutlineError, Source, Syntax};
+use graph::{Document, Gist, OutlineError, Source, Syntax, undefined};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub(crate) const LARGEST: usize = 4 << 20;
 const AROUND: usize = 3;
 /// Lines of a reply at most.
 const SHOWN: usize = 40;
+/// Undefined names that a reply lists at most.
+const NAMES: usize = 30;
 
 /// Writes the gist.
 #[derive(Debug, Default)]
@@ -51,11 +54,15 @@ enum Action {
 pub(crate) struct Report {
     /// Lines of the gist now.
     lines: usize,
-    /// The place of the change as it is now.
+    /// The place of the change as it is now; nothing of a gist that was just written whole.
+    #[serde(skip_serializing_if = "String::is_empty")]
     shown: String,
     /// Where it is no Python.
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax_error: Option<String>,
+    /// Names that it takes from its module and does not define, each with its first line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undefined: Vec<String>,
 }
 
 impl Tool for EditTool {
@@ -132,13 +139,28 @@ fn edit(old: Option<&str>, parsed: &mut Parsed, asked: &Arguments) -> Result<Rep
         (document, line)
     };
     let changed = asked.text.lines().count().max(1);
+    let syntax_error = syntax_error(&document);
     let report = Report {
         lines: document.text().lines().count(),
-        shown: shown(document.text(), at, changed),
-        syntax_error: syntax_error(&document),
+        shown: match asked.action {
+            Action::Create => String::new(),
+            _ => shown(document.text(), at, changed),
+        },
+        undefined: match &syntax_error {
+            Some(_) => Vec::new(),
+            None => listed(undefined(document.text())),
+        },
+        syntax_error,
     };
     parsed.0 = Some(document);
     Ok(report)
+}
+
+/// Undefined names as they are told; of many the first, and how many there are.
+pub(crate) fn listed(names: Vec<(u32, String)>) -> Vec<String> {
+    let more = names.len().saturating_sub(NAMES);
+    let first = names.into_iter().take(NAMES).map(|(line, name)| format!("{name} (line {line})"));
+    first.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// The bytes of a gist that change, and what they become.
@@ -146,6 +168,12 @@ fn change(old: &str, asked: &Arguments) -> Result<(Range<usize>, String), ToolEr
     let refuse = |message: String| Err(Problem::BadArguments.because(message));
     match asked.action {
         Action::Create => Ok((0..old.len(), ended(&asked.text))),
+        Action::Replace if asked.first.is_some() => {
+            if !asked.old.is_empty() {
+                return refuse("old and first are two ways to say what is replaced".to_owned());
+            }
+            Ok((lines(old, asked)?, ended(&asked.text)))
+        }
         Action::Replace => {
             let mut found = old.match_indices(asked.old.as_str());
             let Some((at, _)) = found.next().filter(|_| !asked.old.is_empty()) else {
@@ -160,20 +188,28 @@ fn change(old: &str, asked: &Arguments) -> Result<(Range<usize>, String), ToolEr
             }
         }
         Action::Insert => {
-            let after = asked.first.unwrap_or(usize::MAX);
-            let at = start_of(old, after.saturating_add(1));
+            let lines = old.lines().count();
+            let after = asked.first.unwrap_or(lines);
+            if after > lines {
+                return refuse(format!("line {after} is not in 0 to {lines}"));
+            }
+            let at = start_of(old, after + 1);
             Ok((at..at, ended(&asked.text)))
         }
-        Action::Delete => {
-            let lines = old.lines().count();
-            let first = asked.first.unwrap_or(0);
-            let last = asked.last.unwrap_or(first);
-            if first == 0 || last < first || last > lines {
-                return refuse(format!("lines {first} to {last} are not in 1 to {lines}"));
-            }
-            Ok((start_of(old, first)..start_of(old, last + 1), String::new()))
-        }
+        Action::Delete => Ok((lines(old, asked)?, String::new())),
     }
+}
+
+/// The bytes of the lines that are asked for.
+fn lines(old: &str, asked: &Arguments) -> Result<Range<usize>, ToolError> {
+    let lines = old.lines().count();
+    let first = asked.first.unwrap_or(0);
+    let last = asked.last.unwrap_or(first);
+    if first == 0 || last < first || last > lines {
+        let message = format!("lines {first} to {last} are not in 1 to {lines}");
+        return Err(Problem::BadArguments.because(message));
+    }
+    Ok(start_of(old, first)..start_of(old, last + 1))
 }
 
 /// The first place where a text is no Python, by the parser that knows all of it where the one that
@@ -206,7 +242,8 @@ fn ended(text: &str) -> String {
 
 fn shown(text: &str, line: usize, changed: usize) -> String {
     let first = line.saturating_sub(AROUND).max(1);
-    let wanted = (line - first) + changed + AROUND;
+    let there = text.lines().count().saturating_sub(first - 1);
+    let wanted = ((line - first) + changed + AROUND).min(there);
     let mut lines: Vec<String> = (1..)
         .zip(text.lines())
         .skip(first - 1)
@@ -243,7 +280,13 @@ mod tests {
         check(old, replace, Ok(("a = 1\nb = é\nc = 3\n", None)));
         let insert = |first| json!({"action": "insert", "first": first, "text": "x"});
         check(old, insert(0), Ok(("x\na = 1\nb = 2\nc = 3\n", None)));
-        check(old, insert(9), Ok(("a = 1\nb = 2\nc = 3\nx\n", None)));
+        check(old, insert(9), Err("line 9 is not in 0 to 3"));
+        let append = json!({"action": "insert", "text": "x"});
+        check(old, append, Ok(("a = 1\nb = 2\nc = 3\nx\n", None)));
+        let lines = json!({"action": "replace", "first": 2, "last": 3, "text": "d = 4"});
+        check(old, lines, Ok(("a = 1\nd = 4\n", None)));
+        let both = json!({"action": "replace", "first": 2, "old": "b = 2", "text": "d = 4"});
+        check(old, both, Err("old and first are two ways to say what is replaced"));
         let delete = |first, last| json!({"action": "delete", "first": first, "last": last});
         check(old, delete(1, 2), Ok(("c = 3\n", None)));
         check(old, delete(3, 4), Err("lines 3 to 4 are not in 1 to 3"));
@@ -297,6 +340,19 @@ mod tests {
         assert!(edit(Some(theirs), &mut parsed, &replace("def", "")).is_err());
         edit(Some(theirs), &mut parsed, &replace("1", "2")).unwrap();
         assert_eq!(text(&parsed), "x = 2\n");
+    }
+
+    #[test]
+    fn undefined_names_are_told() {
+        let asked: Arguments = serde_json::from_value(
+            json!({"action": "create", "text": "import os\n\ndef f():\n    return os.sep + LIMIT\n"}),
+        )
+        .unwrap();
+        let report = edit(None, &mut Parsed::default(), &asked).unwrap();
+        assert_eq!(
+            (report.undefined, report.shown),
+            (vec!["LIMIT (line 4)".to_owned()], String::new())
+        );
     }
 
     #[test]

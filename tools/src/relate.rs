@@ -1,9 +1,16 @@
 //! How definitions relate: callers, callees, chains of calls, dependencies, uses, subclasses.
 //!
-//! Asks the graph and cuts the answer; the graph itself is the business of that crate.
+//! Asks the graph and cuts the answer; the graph itself is the business of that crate. With `source`,
+//! dependencies come as the lines that a reader needs, part by part.
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use graph::{
-    EntityId, FileId, Graph, Kind, LineGraph, LineId, Lookup, Order, Queries, Tier, Use, Way,
+    EntityId, FileId, Graph, Kind, LineGraph, LineId, Lookup, Need, Order, Passage, Queries, Shown,
+    Texts, Tier, Use, Way, needs, numbered, statement,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +63,9 @@ pub struct Related {
     pub depth: u32,
     /// How sure the relation is.
     pub tier: Tier,
+    /// The line's text, where a line is the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// The calls that are the last step, by who makes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Calls>,
@@ -104,8 +114,20 @@ pub enum RelateError {
         candidates: Vec<String>,
     },
     /// A path needs both ends.
-    #[error("the key to is missing (a path leads somewhere)")]
+    #[error("missing argument `to`: a path query needs a destination")]
     NoGoal,
+    /// Its name is bound by a statement that is no definition.
+    #[error("{name} is no definition: {path}:{line} has {text}")]
+    Statement {
+        /// The name.
+        name: String,
+        /// Relative path of the file.
+        path: String,
+        /// First line of the statement.
+        line: u32,
+        /// That line.
+        text: String,
+    },
 }
 
 /// Names that are offered for one that is not there.
@@ -116,6 +138,10 @@ const LISTED: usize = 20;
 const CANDIDATES: usize = 12;
 /// Steps that the tool follows at most; it says so where more were asked for.
 const DEEPEST: u32 = 16;
+/// Tokens of the source that one reply holds.
+const SOURCE: usize = 7_000;
+/// Bytes of a line's text that are shown.
+const TEXT: usize = 160;
 
 /// Resolves a name to the definitions that have it in one file.
 ///
@@ -170,6 +196,43 @@ fn alike(near: &[String]) -> String {
     }
 }
 
+/// The outermost function that a definition stands in, where it is local to one.
+fn local_to(graph: &Graph, id: EntityId) -> Option<EntityId> {
+    let (mut at, mut found) = (graph.entity(id).parent, None);
+    loop {
+        let entity = graph.entity(at);
+        if matches!(entity.kind, Kind::Function | Kind::Lambda) {
+            found = Some(at);
+        }
+        if entity.parent == at {
+            return found;
+        }
+        at = entity.parent;
+    }
+}
+
+/// Returns true if code that begins in `start` can reach a definition: one that is local to another
+/// function only where its file is imported.
+///
+/// ```text
+/// def test_a(): client.get("/")            # never calls
+/// def test_b():
+///     class View:
+///         def get(self): ...               # this
+/// ```
+fn is_in_reach(
+    graph: &Graph,
+    start: EntityId,
+    id: EntityId,
+    imported: impl FnOnce(FileId) -> bool,
+) -> bool {
+    let Some(outer) = local_to(graph, id) else { return true };
+    let file = graph.entity(id).module;
+    outer == start
+        || local_to(graph, start) == Some(outer)
+        || file != graph.entity(start).module && imported(file)
+}
+
 /// Definitions whose last name is that of a name in another spelling, or holds it.
 fn near(graph: &Graph, name: &str) -> Vec<String> {
     let plain = |text: &str| text.replace('_', "").to_lowercase();
@@ -185,7 +248,8 @@ fn near(graph: &Graph, name: &str) -> Vec<String> {
             let own = plain(entity.name.rsplit('.').next().unwrap_or(&entity.name));
             let equal = own == wanted;
             let holds = wanted.len() >= 4 && own.contains(&wanted);
-            let shown = entity.kind != Kind::Lambda && (equal || holds);
+            let is_local = local_to(graph, id).is_some();
+            let shown = entity.kind != Kind::Lambda && !is_local && (equal || holds);
             shown.then(|| (!equal, own.len(), graph.qualified(id)))
         })
         .collect();
@@ -221,7 +285,18 @@ pub fn relation(
     let mut not_followed = 0;
     let mut with_possible = |way: Way| {
         let mut found = reached(queries.calls(&ids, way, depth));
-        let (possible, vague) = queries.possible_calls(&ids, way, depth);
+        let (mut possible, vague) = queries.possible_calls(&ids, way, depth);
+        if way == Way::Forward {
+            let files = OnceCell::new();
+            let imported = |file: FileId| {
+                let files: &BTreeSet<FileId> = files.get_or_init(|| {
+                    let all = queries.modules(graph.entity(first).module, way, u32::MAX);
+                    all.into_iter().map(|(_, file)| file).collect()
+                });
+                files.contains(&file)
+            };
+            possible.retain(|reached| is_in_reach(graph, first, reached.id, imported));
+        }
         found.extend(reached(possible));
         not_followed = vague;
         found
@@ -314,6 +389,7 @@ fn related(graph: &Graph, depth: u32, id: EntityId, tier: Tier) -> Related {
         line: entity.keyword_line,
         depth,
         tier,
+        text: None,
         calls: Vec::new(),
         weight: None,
     }
@@ -331,6 +407,27 @@ struct Arguments {
     to: Option<String>,
     depth: Option<u32>,
     limit: Option<usize>,
+    #[serde(default)]
+    source: bool,
+    first: Option<usize>,
+}
+
+/// Lines of a file.
+#[derive(Debug, Serialize)]
+struct Lines {
+    path: String,
+    text: String,
+}
+
+/// The dependencies of a definition, as source.
+#[derive(Debug, Serialize)]
+struct Sources {
+    /// Definitions and statements that there are.
+    found: usize,
+    sources: Vec<Lines>,
+    /// The first of them that is not shown whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -343,6 +440,12 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_to_depth: Option<u32>,
     answers: Vec<Related>,
+    /// Fixtures that pytest gives it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixtures: Vec<Related>,
+    /// The imports that its names come through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imports: Option<Lines>,
 }
 
 impl Tool for RelateTool {
@@ -359,10 +462,117 @@ impl Tool for RelateTool {
     }
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
-        let asked: Arguments = arguments(given)?;
+        let mut asked: Arguments = arguments(given)?;
         let graph = session.graph();
-        let report = report(&graph, &asked).map_err(|error| Problem::NotFound.because(error))?;
+        let texts = session.repository.texts();
+        let refused = |error: RelateError| match error {
+            RelateError::NoGoal => Problem::BadArguments.because(error),
+            error => Problem::NotFound.because(error),
+        };
+        asked.of = handed_on(&graph, &texts, &asked.of).map_err(refused)?;
+        if asked.source {
+            if asked.relation != Relation::Dependencies {
+                return Err(Problem::BadArguments.because("`source` is for dependencies alone"));
+            }
+            return Reply::of(&sources(&graph, &texts, &asked).map_err(refused)?);
+        }
+        let mut report = report(&graph, &asked).map_err(refused)?;
+        let is_of_lines =
+            matches!(asked.relation, Relation::References | Relation::Lines | Relation::Chains);
+        if is_of_lines {
+            quote(&mut report.answers, &texts);
+        }
+        if asked.relation == Relation::Dependencies {
+            with_surroundings(&mut report, &graph, &texts, &asked.of);
+        }
         Reply::of(&report)
+    }
+}
+
+/// The definition that a name means which an import hands on; the name itself where it is one.
+fn handed_on(graph: &Graph, texts: &Texts, name: &str) -> Result<String, RelateError> {
+    let queries = Queries::new(graph);
+    if !matches!(queries.find(name), Lookup::Missing) {
+        return Ok(name.to_owned());
+    }
+    let Some(found) = statement(graph, texts, name) else { return Ok(name.to_owned()) };
+    let (first, last) = found.spans.last().copied().unwrap_or_default();
+    let module = graph.modules.iter().position(|module| module.path == found.path);
+    let within = module.and_then(|at| {
+        let id = queries.at_line(FileId(u32::try_from(at).ok()?), last);
+        (graph.entity(id).line == first && graph.entity(id).kind != Kind::Module).then_some(id)
+    });
+    if let Some(id) = within {
+        let name = graph.qualified(id);
+        let inner = name.strip_prefix(&graph.module(graph.entity(id).module).name);
+        let inner = inner.unwrap_or(&name).trim_start_matches('.').replace('.', "::");
+        return Ok(format!("{}::{inner}", found.path));
+    }
+    let text = texts.of(&found.path);
+    let text = numbered(&text).find(|(line, _)| *line == first).map_or("", |(_, text)| text);
+    Err(RelateError::Statement {
+        name: name.to_owned(),
+        path: found.path,
+        line: first,
+        text: text.trim().to_owned(),
+    })
+}
+
+/// Adds the text of the line that an answer is.
+fn quote(answers: &mut [Related], texts: &Texts) {
+    let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for answer in answers {
+        let lines = known.entry(answer.path.clone()).or_insert_with(|| {
+            numbered(&texts.of(&answer.path)).map(|(_, line)| line.to_owned()).collect()
+        });
+        let mut text =
+            lines.get(answer.line as usize - 1).map_or("", |line| line.trim()).to_owned();
+        text.truncate(text.floor_char_boundary(TEXT));
+        answer.text = Some(text);
+    }
+}
+
+/// The path of a definition's file, and its names in it.
+fn place_of(graph: &Graph, of: &str) -> Result<(String, Vec<String>, EntityId), RelateError> {
+    let queries = Queries::new(graph);
+    let ids = resolve(&queries, of)?;
+    let id = graph.meant(&ids).unwrap_or(ids[0]);
+    let module = graph.module(graph.entity(id).module);
+    let name = graph.qualified(id);
+    let inner = name.strip_prefix(&module.name).unwrap_or(&name).trim_start_matches('.');
+    let names = inner.split('.').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    Ok((module.path.clone(), names, id))
+}
+
+/// Returns the dependencies of a definition as source, from one need on.
+fn sources(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<Sources, RelateError> {
+    let (path, names, _) = place_of(graph, &asked.of)?;
+    let all = needs(graph, texts, &[(path, names)]);
+    let part = Need::part(&all, texts, asked.first.unwrap_or(0), SOURCE);
+    let sources = part.files.into_iter().map(|(path, text)| Lines { path, text }).collect();
+    Ok(Sources { found: all.len(), sources, next: part.next })
+}
+
+/// Adds the fixtures that pytest gives a test, and the imports that its names come through.
+fn with_surroundings(report: &mut Report, graph: &Graph, texts: &Texts, of: &str) {
+    let Ok((path, names, id)) = place_of(graph, of) else { return };
+    if names.is_empty() {
+        return;
+    }
+    let queries = Queries::new(graph);
+    let fixtures = needs(graph, texts, &[(path.clone(), names)]).into_iter();
+    let fixtures = fixtures.filter(|need| need.is_fixture).filter_map(|need| {
+        let name = format!("{}::{}", need.path, need.name.replace('.', "::"));
+        let Lookup::Found(ids) = queries.find(&name) else { return None };
+        ids.last().map(|id| related(graph, 1, *id, Tier::Certain))
+    });
+    report.fixtures = fixtures.collect();
+    let entity = graph.entity(id);
+    let text = texts.of(&path);
+    let found = Passage::of(&text, &[(entity.line, entity.end_line)], usize::MAX);
+    if !found.imports.is_empty() {
+        let text = Shown::of(&text).numbered(&found.imports, &BTreeMap::new());
+        report.imports = Some(Lines { path, text });
     }
 }
 
@@ -380,6 +590,8 @@ fn report(graph: &Graph, asked: &Arguments) -> Result<Report, RelateError> {
         not_followed: Some(not_followed).filter(|&sites| sites > 0),
         cut_to_depth: Some(depth).filter(|&depth| depth < wanted),
         answers,
+        fixtures: Vec::new(),
+        imports: None,
     })
 }
 
@@ -427,7 +639,8 @@ mod tests {
         check(Relation::Dependencies, "a", None, &["b b.py:1"]);
         check(Relation::Dependencies, "a.g", None, &["b.f b.py:1", "b.h b.py:3"]);
         check(Relation::Lines, "h", None, &["b.h b.py:3", "b.f b.py:2", "b.f b.py:1"]);
-        check(Relation::Path, "a.g", None, &["the key to is missing (a path leads somewhere)"]);
+        let said = "missing argument `to`: a path query needs a destination";
+        check(Relation::Path, "a.g", None, &[said]);
     }
 
     #[test]
@@ -451,7 +664,15 @@ mod tests {
         let graph = Graph::of_sources([("m.py", source.collect::<String>().as_str())]);
         let check = |of: &str, depth, expected| {
             let (relation, of) = (Relation::Callees, of.to_owned());
-            let asked = Arguments { relation, of, to: None, depth, limit: None };
+            let asked = Arguments {
+                relation,
+                of,
+                to: None,
+                depth,
+                limit: None,
+                source: false,
+                first: None,
+            };
             let report = report(&graph, &asked).unwrap();
             assert_eq!((report.found, report.not_followed, report.cut_to_depth), expected);
         };
@@ -459,6 +680,71 @@ mod tests {
         check("m.f0", Some(16), (16, None, None));
         check("m.f0", Some(99), (16, None, Some(16)));
         check("m.many", None, (0, Some(1), None));
+    }
+
+    /// `client.get` of one test is no `get` of a class that another test makes for itself.
+    #[test]
+    fn local_classes_of_other_tests_are_out_of_reach() {
+        let sources = [
+            ("pkg.py", "class Client:\n    def get(self): pass\n"),
+            (
+                "tests/test_a.py",
+                "def test_a(client):\n    client.get()\n\ndef test_c():\n    class Mine:\n        \
+                 def get(self): pass\n",
+            ),
+            ("tests/test_b.py", "def test_b():\n    class View:\n        def get(self): pass\n"),
+        ];
+        let test = "tests/test_a.py::test_a";
+        check_in(&sources, Relation::Callees, test, None, &["pkg.Client.get pkg.py:2"]);
+    }
+
+    fn repository(files: &[(&str, &str)]) -> (tempfile::TempDir, Graph, Texts) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let graph = Graph::build(root.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(root.path(), graph::WalkOptions::default());
+        (root, graph, texts)
+    }
+
+    #[test]
+    fn dependencies_of_a_test_have_its_fixtures_imports_and_source() {
+        let (_root, graph, texts) = repository(&[
+            ("pkg/__init__.py", "from .core import double, LIMIT\nfrom os import sep\n"),
+            ("pkg/core.py", "LIMIT = 3\ndef double(n):\n    '''Doc.'''\n    return n + n\n"),
+            (
+                "tests/conftest.py",
+                "import pytest\n@pytest.fixture(autouse=True)\ndef clean(): pass\n",
+            ),
+            (
+                "tests/test_m.py",
+                "from pkg import double, LIMIT\ndef test_it():\n    double(LIMIT)\n",
+            ),
+        ]);
+        let of = "tests/test_m.py::test_it".to_owned();
+        let relation = Relation::Dependencies;
+        let asked = Arguments {
+            relation,
+            of,
+            to: None,
+            depth: None,
+            limit: None,
+            source: true,
+            first: None,
+        };
+        let mut report = report(&graph, &asked).unwrap();
+        with_surroundings(&mut report, &graph, &texts, &asked.of);
+        assert_eq!(report.fixtures[0].name, "tests.conftest.clean");
+        assert_eq!(report.imports.unwrap().text, "    1 from pkg import double, LIMIT\n");
+        let found = sources(&graph, &texts, &asked).unwrap();
+        let core = found.sources.iter().find(|lines| lines.path == "pkg/core.py").unwrap();
+        assert_eq!(core.text, "    1 LIMIT = 3\n    2 def double(n):\n    4     return n + n\n");
+        assert_eq!(handed_on(&graph, &texts, "pkg.double").unwrap(), "pkg/core.py::double");
+        let said = "pkg.sep is no definition: pkg/__init__.py:2 has from os import sep";
+        assert_eq!(handed_on(&graph, &texts, "pkg.sep").unwrap_err().to_string(), said);
     }
 
     #[test]

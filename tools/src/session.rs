@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use graph::{BuildOptions, Gist, Graph, GraphCache, Plan, Trace};
+use graph::{
+    BuildOptions, Gist, Graph, GraphCache, History, Plan, RankOptions, Ranking, Trace, Weights,
+    rank,
+};
 
 use crate::{
     candidate::{CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out},
@@ -21,9 +24,11 @@ use crate::{
     edit::Parsed,
     environment::Environment,
     execute::{Around, ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
+    host::Host,
+    matched::Matched,
     normalize::Normalizer,
     progress::Progress,
-    repository::Repository,
+    repository::{HistoryRequest, Repository, history},
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
     tool::{Problem, ToolError},
@@ -67,12 +72,21 @@ pub struct Session {
     pub patience: u32,
     /// Hears how long steps go.
     pub signs: Signs,
+    /// Shell commands may run Python.
+    pub execution: bool,
+    /// The weight of each feature of a module in its importance.
+    pub weights: Weights,
+    /// The user's machine, whose git counts the commits of each file; without it none count.
+    pub host: Option<Host>,
     /// What was found out so far.
     pub findings: Findings,
 }
 
 /// Hears what long steps say of themselves.
 pub type Signs = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
+
+/// The newest commits that count for a ranking.
+const COMMITS: u32 = 10_000;
 
 /// What the tools of a session found out.
 #[derive(Debug, Default)]
@@ -83,6 +97,8 @@ pub struct Findings {
     pub reuse: Option<Reuse>,
     /// The repository as graphs, once something asked for them.
     pub graph: Option<Arc<Graph>>,
+    /// The importance of its modules, once something asked for it.
+    pub ranking: Option<Arc<Ranking>>,
     /// What the command did on the original, once run; normalised.
     pub original: Option<Arc<Execution>>,
     /// What it did once more, under another hash seed, where that was of interest; normalised.
@@ -204,6 +220,46 @@ impl Session {
         Arc::clone(self.findings.graph.get_or_insert_with(|| Arc::new(build())))
     }
 
+    /// Finds the statements of a text in the files that the command executed.
+    ///
+    /// # Errors
+    /// The command cannot be run.
+    pub fn matched(&mut self, text: &str) -> Result<Matched, ToolError> {
+        let (_, trace) = self.traced()?;
+        let files = trace.files.iter().map(|file| file.path.clone()).collect();
+        let graph = self.graph();
+        Ok(Matched::of(text, &graph, &self.repository.texts(), &files))
+    }
+
+    /// The modules and classes of the repository by importance, with its commits where it is a work tree of
+    /// git; a tree whose commits cannot be read has none.
+    pub fn ranking(&mut self) -> Arc<Ranking> {
+        if let Some(ranking) = &self.findings.ranking {
+            return Arc::clone(ranking);
+        }
+        let graph = self.graph();
+        let options = RankOptions { weights: self.weights, ..RankOptions::default() };
+        let ranking = Arc::new(rank(&graph, &self.commits(), &options));
+        Arc::clone(self.findings.ranking.insert(ranking))
+    }
+
+    /// The commits of each file.
+    fn commits(&self) -> History {
+        let (Some(host), Ok(scratch)) = (&self.host, self.workspace.directory("commits")) else {
+            return History::default();
+        };
+        let request = HistoryRequest {
+            root: &self.repository.root,
+            host,
+            sandbox: &*self.sandbox,
+            scratch: &scratch,
+            commits: COMMITS,
+        };
+        let found = history(&request).unwrap_or_default();
+        self.workspace.discard(&scratch);
+        found
+    }
+
     /// What the command did on the original and what it touched there; it runs for that once.
     ///
     /// # Errors
@@ -252,6 +308,35 @@ impl Session {
             TraceStore::new(&directory).put(&key, files, &original, &trace);
         }
         Ok(self.found(original, trace))
+    }
+
+    /// Traces another command on the original; the session keeps nothing of it.
+    ///
+    /// # Errors
+    /// The command cannot be run.
+    pub fn trace_of(
+        &mut self,
+        command: &Command,
+    ) -> Result<(Arc<Execution>, Arc<Trace>), ToolError> {
+        if command.to_string() == self.command.to_string() {
+            return self.traced();
+        }
+        let directory = self.workspace.copy(&self.repository)?;
+        let scratch = self.workspace.directory("trace")?;
+        let spec = self.spec(&self.environment, command, &directory, &scratch);
+        let options = TraceOptions { patience: self.patience, ..TraceOptions::default() };
+        let run = trace_with(&spec, Observer::default(), options);
+        self.workspace.discard(&directory);
+        self.workspace.discard(&scratch);
+        let (execution, trace) =
+            run.map_err(|error| match Unusable::of_error(&error, command) {
+                Some(unusable) => Problem::Failed.because(unusable),
+                None => ToolError::from(error),
+            })?;
+        if execution.status == Status::Interrupted {
+            return Err(ToolError::Fatal("the traced run was interrupted".to_owned()));
+        }
+        Ok((Arc::new(execution), Arc::new(trace)))
     }
 
     fn found(&mut self, original: Execution, trace: Trace) -> (Arc<Execution>, Arc<Trace>) {

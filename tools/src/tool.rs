@@ -63,6 +63,8 @@ pub struct Reply {
     pub submitted: bool,
     /// The tool whose last reply is to be shown no more.
     pub retracts: Option<&'static str>,
+    /// All of the text that the value has a part of, for a reader that chooses by itself what it shows.
+    pub whole: Option<String>,
 }
 
 impl Reply {
@@ -73,7 +75,7 @@ impl Reply {
     pub fn of(value: &impl Serialize) -> Result<Self, ToolError> {
         let value =
             serde_json::to_value(value).map_err(|error| ToolError::Fatal(error.to_string()))?;
-        Ok(Self { value, submitted: false, retracts: None })
+        Ok(Self { value, submitted: false, retracts: None, whole: None })
     }
 }
 

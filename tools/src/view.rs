@@ -1,17 +1,21 @@
-//! Parts of the repository as a model reads them: trees, outlines, numbered lines, one definition.
+//! Parts of the repository as a model reads them: trees, outlines, numbered lines, definitions and
+//! statements by name; and the gist as it stands.
 //!
 //! Shows files that the graph knows and other regular files below the root; a path that leads out is
 //! refused. Every answer is bounded and says what was cut.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
-use graph::{Graph, Kind, Level, Queries, Texts, TreeNode, module_tree, numbered, open_beneath};
+use graph::{
+    Graph, Kind, Level, Passage, Queries, Shown, Statement, Texts, TreeNode, module_tree, numbered,
+    open_beneath, statement,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    relate::resolve,
+    relate::{RelateError, resolve},
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
     toolset::schema,
@@ -25,30 +29,79 @@ const BYTES: usize = 32_000;
 const LINE: usize = 8_000;
 /// Larger files than this are not shown, in bytes.
 const LARGEST: u64 = 64 << 20;
+/// Bytes of a file that a reader chooses from at most.
+const WHOLE: usize = 4 << 20;
+/// Lines of code of a class of which each method's body is shown.
+const CLASS: usize = 80;
+/// Targets of one call at most.
+const TARGETS: usize = 200;
 
 /// Shows a part of the repository.
 #[derive(Debug, Default)]
 pub struct ViewTool;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[derive(Default)]
 struct Arguments {
     target: String,
+    targets: Vec<String>,
     outline: bool,
+    docstrings: bool,
     first: Option<u32>,
     last: Option<u32>,
 }
 
-/// What the model reads.
-#[derive(Serialize)]
+impl Default for Arguments {
+    fn default() -> Self {
+        Self {
+            target: String::new(),
+            targets: Vec::new(),
+            outline: false,
+            docstrings: true,
+            first: None,
+            last: None,
+        }
+    }
+}
+
+/// A passage as a model reads it.
+#[derive(Default, Serialize)]
 pub(crate) struct View {
     pub(crate) path: String,
+    /// Imports at the top of the file that bind names of the text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) imports: String,
     pub(crate) text: String,
+    /// Imports by which the name that was asked for is handed on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) through: Vec<Through>,
     pub(crate) left_out: usize,
     /// The line to go on from, where a file was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<u32>,
+}
+
+/// An import that hands a name on.
+#[derive(Serialize)]
+pub(crate) struct Through {
+    path: String,
+    text: String,
+}
+
+/// One of several views.
+#[derive(Serialize)]
+struct SeenTarget {
+    target: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    view: Option<View>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Views {
+    views: Vec<SeenTarget>,
+    left_out: usize,
 }
 
 impl Tool for ViewTool {
@@ -66,10 +119,53 @@ impl Tool for ViewTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
+        let gist = session.gist_path();
+        if asked.target == gist {
+            let text = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
+            let text = text.ok_or_else(|| Problem::NoGist.because("there is no gist"))?;
+            return Reply::of(&lines(&gist, text, &asked)?);
+        }
         let graph = session.graph();
         let texts = session.repository.texts();
-        Reply::of(&view(&graph, &texts, &asked)?)
+        if asked.targets.is_empty() {
+            let seen = view(&graph, &texts, &asked)?;
+            let is_part = seen.next.is_some() && asked.first.is_none() && asked.last.is_none();
+            let whole = is_part.then(|| whole(&texts, &seen.path, &asked)).flatten();
+            return Ok(Reply { whole, ..Reply::of(&seen)? });
+        }
+        let mut told = BTreeMap::new();
+        let first = asked.targets.iter().take(TARGETS);
+        let views = first.map(|target| {
+            let (target, targets) = (target.clone(), Vec::new());
+            let one = Arguments { target: target.clone(), targets, ..asked.clone() };
+            match view(&graph, &texts, &one) {
+                Ok(mut view) => {
+                    tell_once(&mut view, &mut told);
+                    SeenTarget { target, view: Some(view), refused: None }
+                }
+                Err(error) => SeenTarget { target, view: None, refused: Some(error.to_string()) },
+            }
+        });
+        let views = views.collect();
+        Reply::of(&Views { views, left_out: asked.targets.len().saturating_sub(TARGETS) })
     }
+}
+
+/// All lines of a file with their numbers, as far as a reader can be given them.
+fn whole(texts: &Texts, path: &str, asked: &Arguments) -> Option<String> {
+    let text = texts.of(path);
+    let lines = numbered(&text).map(|(line, text)| format!("{line:5} {text}\n"));
+    (text.len() <= WHOLE && asked.target.trim_end_matches('/').ends_with(path))
+        .then(|| lines.collect())
+}
+
+/// Takes the import lines out of a view that other views of the same reply have shown.
+fn tell_once(view: &mut View, told: &mut BTreeMap<String, Vec<String>>) {
+    let known = told.entry(view.path.clone()).or_default();
+    let fresh = view.imports.lines().filter(|line| !known.iter().any(|other| other == line));
+    let fresh: Vec<String> = fresh.map(str::to_owned).collect();
+    view.imports = fresh.iter().map(|line| format!("{line}\n")).collect();
+    known.extend(fresh);
 }
 
 fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolError> {
@@ -90,17 +186,16 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
             });
             return Ok(bounded(target, lines));
         }
-        let first = asked.first.unwrap_or(1).max(1);
-        let last = asked.last.unwrap_or(u32::MAX);
-        let lines = numbered(&text).count();
-        if first > 1 && first as usize > lines {
-            let past = format!("line {first} is past the end ({target} has {lines} lines)");
-            return Err(Problem::BadArguments.because(past));
-        }
-        return Ok(counted(target, &text, |line| (first..=last).contains(&line)));
+        return lines(target, &text, asked);
     }
     let queries = Queries::new(graph);
-    let ids = resolve(&queries, target).map_err(|error| Problem::NotFound.because(error))?;
+    let ids = match resolve(&queries, target) {
+        Ok(ids) => ids,
+        Err(error) => match statement(graph, texts, target) {
+            Some(found) => return Ok(of_statement(texts, &found, asked)),
+            None => return Err(Problem::NotFound.because(unknown(graph, target, &error))),
+        },
+    };
     let entity = graph.entity(ids[0]);
     let path = &graph.module(entity.module).path;
     let text = texts.of(path);
@@ -110,10 +205,65 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
         outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
         return Ok(bounded(path, lines));
     }
-    let spans = ids.iter().map(|&id| (graph.entity(id).line, graph.entity(id).end_line));
-    let spans: Vec<(u32, u32)> = spans.collect();
-    let within = |line| spans.iter().any(|&(first, last)| (first..=last).contains(&line));
-    Ok(counted(path, &text, within))
+    if entity.kind == Kind::Module {
+        return lines(path, &text, asked);
+    }
+    let spans: Vec<(u32, u32)> =
+        ids.iter().map(|&id| (graph.entity(id).line, graph.entity(id).end_line)).collect();
+    Ok(passage(path, &text, &spans, asked))
+}
+
+/// The numbered lines of a file, or some of them.
+fn lines(path: &str, text: &str, asked: &Arguments) -> Result<View, ToolError> {
+    let first = asked.first.unwrap_or(1).max(1);
+    let last = asked.last.unwrap_or(u32::MAX);
+    let lines = numbered(text).count();
+    if first > 1 && first as usize > lines {
+        let past = format!("line {first} is past the end ({path} has {lines} lines)");
+        return Err(Problem::BadArguments.because(past));
+    }
+    let is_python = path.ends_with(".py") || path.ends_with(".pyi");
+    let code = (is_python && !asked.docstrings).then(|| Shown::of(text));
+    let has = |line: u32| code.as_ref().is_none_or(|code| code.count(line, line) > 0);
+    Ok(counted(path, text, |line| (first..=last).contains(&line) && has(line)))
+}
+
+/// Definitions or statements of a file, with the blocks around them and their imports. With `first` or
+/// `last` it is those lines of them.
+fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> View {
+    let is_cut = asked.first.is_some() || asked.last.is_some();
+    let longest = if is_cut { usize::MAX } else { CLASS };
+    let found = Passage::of(text, spans, longest);
+    let code = if asked.docstrings { Shown::whole(text) } else { Shown::of(text) };
+    let (first, last) = (asked.first.unwrap_or(1), asked.last.unwrap_or(u32::MAX));
+    let within = |span: &(u32, u32)| (span.0.max(first), span.1.min(last));
+    let spans: Vec<(u32, u32)> = found.around.iter().chain(&found.spans).map(within).collect();
+    let shown = code.numbered(&spans, &found.cuts);
+    let imports = code.numbered(&found.imports, &BTreeMap::new());
+    View { imports, ..bounded(path, shown.lines().map(str::to_owned)) }
+}
+
+/// Shows a name that no definition has: a statement, or an import of something outside.
+fn of_statement(texts: &Texts, found: &Statement, asked: &Arguments) -> View {
+    let view = passage(&found.path, &texts.of(&found.path), &found.spans, asked);
+    let through = found.through.iter().map(|(path, first, last)| {
+        let text = Shown::of(&texts.of(path)).numbered(&[(*first, *last)], &BTreeMap::new());
+        Through { path: path.clone(), text }
+    });
+    View { through: through.collect(), ..view }
+}
+
+/// Says that nothing has a name: for a path, with the files that are like it.
+fn unknown(graph: &Graph, target: &str, error: &RelateError) -> String {
+    let is_path = !target.contains("::") && (target.contains('/') || target.ends_with(".py"));
+    if !is_path {
+        return error.to_string();
+    }
+    let like = |path: &str| strsim::jaro_winkler(path, target);
+    let mut near: Vec<&str> = graph.modules.iter().map(|module| module.path.as_str()).collect();
+    near.sort_by(|left, right| like(right).total_cmp(&like(left)).then(left.cmp(right)));
+    near.truncate(3);
+    format!("not found: no file {target} (files like it: {})", near.join(", "))
 }
 
 /// The file or directory that a path names, if it is below the root and not reached over a link out.
@@ -173,7 +323,7 @@ pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> Vi
 }
 
 fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
-    let mut view = View { path: path.to_owned(), text: String::new(), left_out: 0, next: None };
+    let mut view = View { path: path.to_owned(), ..View::default() };
     for (at, line) in lines.into_iter().enumerate() {
         let line = cut(line);
         if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {
@@ -271,7 +421,60 @@ mod tests {
     }
 
     fn refused(target: &str) -> String {
-        format!("nothing is named {target} (names are dotted; search for symbols to find one)")
+        match target.contains('/') || target.ends_with(".py") {
+            true => format!("not found: no file {target} (files like it: a.py)"),
+            false => {
+                format!(
+                    "nothing is named {target} (names are dotted; search for symbols to find one)"
+                )
+            }
+        }
+    }
+
+    fn check_text(text: &str, asked: &Arguments, expected: &str) {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("m.py"), text).unwrap();
+        let graph = Graph::build(root.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(root.path(), WalkOptions::default());
+        let view = view(&graph, &texts, asked).unwrap();
+        assert_eq!(view.imports + "--\n" + &view.text, expected);
+    }
+
+    #[test]
+    fn a_definition_is_shown_with_its_imports() {
+        let text = "import os, re\nimport sys\n\ndef f():\n    '''Doc.'''\n    # why\n    return re.X\n\n\
+                    LIMIT = (\n    3\n)\n";
+        let asked = |target: &str| Arguments { target: target.to_owned(), ..Arguments::default() };
+        let plain = Arguments { docstrings: false, ..asked("m.f") };
+        check_text(
+            text,
+            &plain,
+            "    1 import os, re\n--\n    4 def f():\n    7     return re.X\n",
+        );
+        let whole = "    1 import os, re\n--\n    4 def f():\n    5     '''Doc.'''\n    6     # why\n    \
+                     7     return re.X\n";
+        check_text(text, &asked("m.f"), whole);
+        check_text(text, &asked("m.LIMIT"), "--\n    9 LIMIT = (\n   10     3\n   11 )\n");
+    }
+
+    #[test]
+    fn a_long_class_is_shown_by_its_methods_heads() {
+        let method = |n| format!("    def f{n}(self):\n        return {n}\n        pass\n");
+        let text = (0..100).map(method).fold("class A:\n".to_owned(), |all, one| all + &one);
+        let asked = Arguments { target: "m.A".to_owned(), ..Arguments::default() };
+        let first = Arguments { first: Some(2), last: Some(4), ..asked.clone() };
+        check_text(
+            &text,
+            &first,
+            "--\n    2     def f0(self):\n    3         return 0\n    4         pass\n",
+        );
+        let heads = (0..100)
+            .map(|n| format!("{:5}     def f{n}(self):\n      [2 lines left out]\n", 3 * n + 2));
+        check_text(
+            &text,
+            &asked,
+            &heads.fold("--\n    1 class A:\n".to_owned(), |all, one| all + &one),
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     candidate::Link,
     command::{Command, Program},
+    environment::Environment,
     sandbox::{Captured, Finished, Network, Request, Status},
     workspace::remove_tree,
 };
@@ -31,7 +32,7 @@ const PACKAGE: [(&str, &str); 3] = [
 /// The record of a run, in its scratch directory.
 pub(crate) const RESULTS: &str = "results.jsonl";
 /// Where programs are looked for, besides beside the interpreter.
-const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What the launcher is told; it finds the file beside itself.
 #[derive(Serialize)]
@@ -261,22 +262,23 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
             set("USER", "user".into());
         }
     }
-    let entries: Vec<String> = spec
-        .environment
-        .pythonpath
-        .iter()
-        // Joining an empty path would leave a slash at the end.
-        .map(|entry| match entry.as_str() {
-            "" | "." => path(spec.directory),
-            entry => path(&spec.directory.join(entry)),
-        })
-        .collect();
+    let entries = pythonpath(spec.environment, spec.directory);
     if !entries.is_empty() {
-        set("PYTHONPATH", entries.join(":"));
+        set("PYTHONPATH", entries);
     }
     all.extend(spec.variables.clone());
     all.extend(spec.command.variables().iter().cloned());
     all
+}
+
+/// The value of `PYTHONPATH` in a copy of the repository.
+pub(crate) fn pythonpath(environment: &Environment, directory: &Path) -> String {
+    let entries = environment.pythonpath.iter().map(|entry| match entry.as_str() {
+        // Joining an empty path would leave a slash at the end.
+        "" | "." => directory.to_string_lossy().into_owned(),
+        entry => directory.join(entry).to_string_lossy().into_owned(),
+    });
+    entries.collect::<Vec<_>>().join(":")
 }
 
 /// A console script that the repository itself declares, as `module:attribute`: it is not installed.

@@ -23,7 +23,8 @@ use crate::{
 };
 
 pub(crate) use launch::{
-    RESULTS, Recorded, entry_point, make_empty, prepare, run, scratch_error, write,
+    RESULTS, Recorded, SYSTEM_PATH, entry_point, make_empty, prepare, pythonpath, run,
+    scratch_error, write,
 };
 pub(crate) use record::open_regular;
 pub use usable::{Unusable, usable, usable_trace};

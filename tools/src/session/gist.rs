@@ -1,6 +1,7 @@
 //! Runs of the command on a gist, each on a copy of the repository that the gist takes its place in.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -86,6 +87,20 @@ impl Session {
         };
         let pristine = self.pristine(&trace)?;
         self.run_on(&pristine, &gist, probed)
+    }
+
+    /// The lines of a gist that the command executes, from a run under the tracer.
+    pub(crate) fn executed_lines(&mut self, text: &str) -> Result<BTreeSet<u32>, ToolError> {
+        let (_, trace) = self.traced()?;
+        let pristine = self.pristine(&trace)?;
+        self.in_its_place(&pristine, text, Purpose::Verify, |candidate, spec, _| {
+            let options = TraceOptions { patience: PATIENCE, ..TraceOptions::default() };
+            let (_, trace) = trace_with(spec, Observer::default(), options)?;
+            let file = trace.file(&candidate.gist);
+            let lines =
+                file.into_iter().flat_map(|file| file.import_lines.iter().chain(&file.test_lines));
+            Ok(lines.copied().collect())
+        })
     }
 
     /// The errors that a gist raises under the command, those included that it catches.

@@ -1,18 +1,21 @@
-//! The tool that runs the command on the gist and says how that differs from the original.
+//! The tool that runs the command on the gist and says how that differs from the original; of a gist that
+//! was written by hand also what its writer may know of it: facts of the run and of its text, no scores.
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, collections::BTreeSet};
 
-use graph::{Gist, Trace};
+use graph::{Gist, Trace, stated, undefined};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    outcomes::{Outcomes, agreeing, tail},
+    outcomes::{Outcomes, agreeing, first_failure, tail},
     schema,
 };
 use crate::{
+    edit::listed,
     execute::Execution,
+    normalize::INTERNAL,
     sandbox::Status,
     session::{Findings, GistRun, Session},
     slice::{
@@ -51,6 +54,23 @@ struct Report {
     advice: Option<SliceRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// Of a gist that was written by hand.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    known: Option<Known>,
+}
+
+/// Facts of a gist that its writer may know, in its own line numbers.
+#[derive(Serialize)]
+struct Known {
+    /// First lines of statements that the command did not execute; nothing where the run differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle: Option<String>,
+    /// First lines of statements that stand nowhere in the files that the command executed.
+    foreign: String,
+    /// Names that nothing defines.
+    undefined: Vec<String>,
+    /// Fixtures that took part on the original and that it does not define.
+    missing_fixtures: Vec<String>,
 }
 
 impl Tool for ExecuteTool {
@@ -133,8 +153,28 @@ impl Tool for ExecuteTool {
                 advice = Some(SliceRequest { again: true, ..request.clone() });
             }
         }
+        let is_by_hand = session.findings.plan.is_none();
+        let known = match is_by_hand {
+            true => Some(known(session, &trace, difference.is_none())?),
+            false => None,
+        };
+        let gist_path = session.gist_path();
+        let output = match (&difference, is_by_hand) {
+            (None, _) => None,
+            (Some(_), true) => Some(first_failure(&run.raw)),
+            (Some(_), false) => Some(tail(&execution)),
+        };
+        let difference = difference.map(|mut difference| {
+            if is_by_hand {
+                // A name of a case is no secret of the package's.
+                let own = |case: String| case.replacen(INTERNAL, &gist_path, 1);
+                difference.case = difference.case.map(own);
+            }
+            difference
+        });
         Reply::of(&Report {
             same: difference.is_none(),
+            known,
             agreeing,
             standing,
             shows_source,
@@ -144,7 +184,7 @@ impl Tool for ExecuteTool {
                 .checked_sub(execution.cases.len())
                 .filter(|&n| n > 0),
             outcomes: Outcomes::of(&execution),
-            output: difference.is_some().then(|| tail(&execution)),
+            output,
             difference,
             advice,
         })
@@ -184,6 +224,56 @@ fn shows_source(session: &Session, trace: &Trace, run: &GistRun) -> Result<bool,
     let other = session.run_on(&pristine, &commented, None)?;
     let found = difference(&run.execution, None, &other.execution, &other.raw);
     Ok(found.is_some_and(|found| found.what == What::Output))
+}
+
+/// Collects the facts of a gist that its writer may know.
+fn known(session: &mut Session, trace: &Trace, same: bool) -> Result<Known, ToolError> {
+    let text = session.findings.gist.as_ref().map(|gist| gist.text.clone()).unwrap_or_default();
+    let idle = match same {
+        true => {
+            let executed = session.executed_lines(&text)?;
+            let idle = stated(&text).into_iter().filter(|statement| {
+                let mut lines = statement.line..=statement.end_line;
+                statement.runs && !lines.any(|line| executed.contains(&line))
+            });
+            Some(ranges(idle.map(|statement| statement.line)))
+        }
+        false => None,
+    };
+    let defined: BTreeSet<String> =
+        stated(&text).into_iter().filter_map(|one| function(&one.key)).collect();
+    let missing = trace.fixtures.iter().filter(|fixture| !defined.contains(&fixture.name));
+    Ok(Known {
+        idle,
+        foreign: ranges(session.matched(&text)?.foreign()),
+        undefined: listed(undefined(&text)),
+        missing_fixtures: missing
+            .map(|fixture| format!("{} ({}:{})", fixture.name, fixture.path, fixture.line))
+            .collect(),
+    })
+}
+
+/// The name of the function that a statement is the head of.
+fn function(key: &str) -> Option<String> {
+    let rest = key.strip_prefix("async ").unwrap_or(key).strip_prefix("def ")?;
+    rest.split_whitespace().next().map(str::to_owned)
+}
+
+/// Line numbers in short: `3 7-9 12`.
+pub(super) fn ranges(lines: impl IntoIterator<Item = u32>) -> String {
+    let lines: BTreeSet<u32> = lines.into_iter().collect();
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == line => *last = line,
+            _ => found.push((line, line)),
+        }
+    }
+    let shown = found.into_iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    shown.collect::<Vec<_>>().join(" ")
 }
 
 /// What a gist lost of the tests for which something of no visible effect was left out.

@@ -9,6 +9,7 @@ mod minimize;
 mod outcomes;
 mod slice;
 mod submit;
+mod think;
 mod trace;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,7 @@ use crate::{
     bash::BashTool,
     chain::{AnalyzeTool, RetrieveTool, VerifyTool},
     edit::EditTool,
+    find::{FindFilesTool, FindTestsTool},
     relate::RelateTool,
     search::SearchTool,
     session::Session,
@@ -48,12 +50,15 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 14] = [
+const TOOLS: [(&str, Make); 17] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
     ("search", || Box::new(SearchTool)),
     ("relate", || Box::new(RelateTool)),
+    ("find_files", || Box::new(FindFilesTool)),
+    ("find_tests", || Box::new(FindTestsTool)),
+    ("think", || Box::new(think::ThinkTool)),
     ("edit", || Box::new(EditTool)),
     ("edit_execute", || Box::new(edit_execute::EditExecuteTool)),
     ("analyze", || Box::new(AnalyzeTool)),

@@ -64,6 +64,28 @@ pub(super) fn tail(execution: &Execution) -> String {
     }
 }
 
+/// The same of the first failure alone, where pytest tells of several.
+///
+/// ```text
+/// ____ test_a ____
+/// the first
+/// ____ test_b ____
+/// all others are left out
+/// ```
+pub(super) fn first_failure(execution: &Execution) -> String {
+    let is_head = |line: &str| line.starts_with("____") && line.ends_with("____");
+    let lines: Vec<&str> = execution.stdout.lines().collect();
+    let mut heads = lines.iter().enumerate().filter(|(_, line)| is_head(line));
+    let (Some(_), Some((second, _))) = (heads.next(), heads.next()) else {
+        return tail(execution);
+    };
+    let summary = lines.iter().rposition(|line| line.starts_with("====")).unwrap_or(lines.len());
+    let more = lines[second..].iter().filter(|line| is_head(line)).count();
+    let cut = format!("[{more} more failures left out]");
+    let kept = [&lines[..second], &[cut.as_str()], &lines[summary.max(second)..]].concat();
+    tail(&Execution { stdout: kept.join("\n"), ..execution.clone() })
+}
+
 /// How a process ended, in words.
 pub(crate) fn ended(status: Status) -> String {
     match status {

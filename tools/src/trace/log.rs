@@ -95,6 +95,8 @@ struct Log {
     early: Option<BTreeSet<String>>,
     /// The last position of its clock.
     clock: u64,
+    /// Functions that were entered so far.
+    entered: u64,
 }
 
 /// One file in one process, then in all.
@@ -108,6 +110,8 @@ struct FileLog {
     test_lines: BTreeSet<u32>,
     /// (line, name) to whether it was entered in the import phase and in the test phase.
     functions: BTreeMap<(u32, String), (bool, bool)>,
+    /// (line, name) to its place among the functions that were entered.
+    orders: BTreeMap<(u32, String), u64>,
     /// Those that were first entered outside the main thread.
     threaded: BTreeSet<(u32, String)>,
     starts: BTreeMap<u32, u64>,
@@ -168,6 +172,12 @@ impl Log {
                     return Some(());
                 }
                 let file = self.files.get_mut(&number)?;
+                if matches!(kind, 'c' | 'C') {
+                    self.entered += 1;
+                    let (line, name) = rest.split_once(' ')?;
+                    let key = (line.parse().ok()?, name.to_owned());
+                    file.orders.entry(key).or_insert(self.entered);
+                }
                 file.record(kind, rest, &mut self.clock)?;
             }
         }
@@ -239,6 +249,7 @@ impl FileLog {
         self.branches.extend(self.unwatched.into_iter().filter(|(_, target)| executed(target)));
         let ends = self.ends;
         let threaded = self.threaded;
+        let orders = self.orders;
         FileTrace {
             path: self.path,
             modules: self.modules,
@@ -251,7 +262,8 @@ impl FileLog {
                 .into_iter()
                 .map(|(place, (import, test))| {
                     let threaded = threaded.contains(&place);
-                    FunctionTrace { line: place.0, name: place.1, import, test, threaded }
+                    let order = orders.get(&place).copied().unwrap_or_default();
+                    FunctionTrace { line: place.0, name: place.1, import, test, threaded, order }
                 })
                 .collect(),
             module_lines: self
@@ -276,6 +288,7 @@ struct Merged {
     pickled: BTreeSet<(String, String)>,
     data: BTreeSet<String>,
     clock: u64,
+    entered: u64,
 }
 
 impl Merged {
@@ -319,12 +332,16 @@ impl Merged {
             known.branches.extend(file.branches);
             known.unwatched.extend(file.unwatched);
             known.threaded.extend(file.threaded);
+            for (function, order) in file.orders {
+                known.orders.entry(function).or_insert(self.entered + order);
+            }
             for (function, (import, test)) in file.functions {
                 let entered = known.functions.entry(function).or_default();
                 *entered = (entered.0 | import, entered.1 | test);
             }
         }
         self.clock = shift(end);
+        self.entered += log.entered;
         self.trace.busy |= log.busy;
         self.data.extend(log.data);
         self.names.extend(log.names);
