@@ -111,13 +111,14 @@ impl Conversation<'_> {
             return self.object("replies/no_call.md", "");
         }
         self.format_errors = 0;
-        for call in calls {
-            self.dispatch(call).await?;
+        let last = calls.len();
+        for (at, call) in (1..).zip(calls) {
+            self.dispatch(call, at == last).await?;
         }
         Ok(())
     }
 
-    async fn dispatch(&mut self, call: Call) -> Step {
+    async fn dispatch(&mut self, call: Call, is_last: bool) -> Step {
         limits::check_time(self.agent.session)?;
         let began = Instant::now();
         let Call { id, tool, arguments } = call;
@@ -125,10 +126,13 @@ impl Conversation<'_> {
         let submitted = result.as_ref().is_ok_and(|reply| reply.submitted);
         let refused = matches!(result, Err(ToolError::Refused(_)));
         let content = match result {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                let Agent { limits, trajectory, .. } = &self.agent;
+                limits::count_down(limits, trajectory, is_last, &mut reply.value);
                 self.retract(reply.retracts)?;
-                let Agent { session, context, .. } = &mut self.agent;
-                limits::within(session, context.select(&reply.value, &arguments)).await?
+                let Agent { session, context, prompts, .. } = &mut self.agent;
+                let selected = context.select(&tool, &reply, &arguments, prompts);
+                limits::within(session, selected).await?
             }
             Err(ToolError::Refused(refusal)) => {
                 let values = json!({ "tool": tool, "message": refusal.message });
@@ -161,7 +165,8 @@ impl Conversation<'_> {
         if self.format_errors >= self.agent.limits.format_errors {
             return Err(Outcome::FormatErrors);
         }
-        let values = json!({ "tools": self.names(), "message": message });
+        let text = self.agent.model.calls_by_text();
+        let values = json!({ "tools": self.names(), "message": message, "text": text });
         let content = self.render(prompt, &values)?;
         self.append(Message::User { content })
     }

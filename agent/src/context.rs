@@ -4,17 +4,18 @@
 //! so that a provider's cache hits. Only a condensation changes what was shown; it happens when the
 //! window is full, by a fixed rule, and is recorded.
 
-use graph::{Document, count_tokens};
+use graph::count_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tools::Reply;
 
 use crate::{
-    chunks::{chunks, ranked},
     config::ContextSettings,
-    message::Message,
+    message::{Call, Message},
     model::{ModelError, ToolSpec, tokens},
     prompt::{PromptError, Prompts},
     ranking::Ranking,
+    selection::{fitting, text},
 };
 
 /// The conversation.
@@ -26,8 +27,15 @@ pub struct Context {
     /// Tokens of each message, once they were counted: what stays as it is is counted once.
     counts: Vec<Option<usize>>,
     bytes: usize,
+    /// Tokens of the replies of this turn, and calls of it that have no reply yet.
     turn: usize,
+    calls: usize,
+    /// The terms that replies are chosen by: the task, the last words, the names that were asked for.
+    topic: String,
     question: String,
+    asked: Vec<String>,
+    /// The task without what it tells of the repository, for when the window is full.
+    brief: Option<String>,
 }
 
 /// A condensation, as it is recorded.
@@ -41,20 +49,37 @@ pub struct Condensed {
     pub after: usize,
 }
 
-/// Tokens of one part of a document (RepoMaster, 3.3.3).
-const CHUNK: usize = 1_000;
-/// Parts of a document that are kept.
-const CHUNKS: usize = 4;
-/// Lines of an old reply that stay.
-const HEAD: usize = 4;
-/// Bytes of each of them.
-const WIDTH: usize = 200;
+/// Replies of fewer bytes are never cut down.
+const SMALL: usize = 1_000;
+/// Tokens that a call leaves to each of those after it in the same answer.
+const SHARE: usize = 300;
+/// Names that were asked for last, of which replies are chosen by.
+const ASKED: usize = 40;
+/// The tools whose replies stay: what they say of a run is asked for once.
+const KEPT: [&str; 3] = ["trace", "execute", "edit_execute"];
 
 impl Context {
     /// An empty conversation.
     pub fn new(settings: ContextSettings, ranking: Ranking) -> Self {
-        let (messages, counts, question) = (Vec::new(), Vec::new(), String::new());
-        Self { settings, ranking, messages, counts, bytes: 0, turn: 0, question }
+        Self {
+            settings,
+            ranking,
+            messages: Vec::new(),
+            counts: Vec::new(),
+            bytes: 0,
+            turn: 0,
+            calls: 0,
+            topic: String::new(),
+            question: String::new(),
+            asked: Vec::new(),
+            brief: None,
+        }
+    }
+
+    /// Says what the work is about: the source of the tests, and the task in short.
+    pub fn about(&mut self, topic: &str, brief: String) {
+        topic.clone_into(&mut self.topic);
+        self.brief = Some(brief);
     }
 
     /// Whether long replies are cut down to what matters.
@@ -76,6 +101,7 @@ impl Context {
     pub fn push(&mut self, message: Message) {
         if let Message::Assistant(answer) = &message {
             self.turn = 0;
+            self.calls = answer.calls.len();
             if !answer.content.is_empty() {
                 answer.content.clone_into(&mut self.question);
             }
@@ -85,47 +111,38 @@ impl Context {
         self.counts.push(None);
     }
 
-    /// A reply as the model reads it: what fits into the turn, chosen by what it asked for last.
+    /// A reply as the model reads it: what fits into the turn, chosen by the task, by what the model said
+    /// last and by the names that it asked for. Each later call of the same answer keeps a share.
     ///
     /// # Errors
-    /// Texts are ranked by a model, and it gives no answer.
-    pub async fn select(&mut self, value: &Value, call: &Value) -> Result<String, ModelError> {
-        let mut whole = text(value);
-        if !self.selects() {
-            return Ok(whole);
-        }
-        let left = self.settings.turn_tokens.saturating_sub(self.turn);
-        if count_tokens(&whole) > left {
-            if let Some(inner) = value.get("text").and_then(Value::as_str) {
-                let question = format!("{} {call}", self.question);
-                let path = value["path"].as_str().unwrap_or_default();
-                let mut value = value.clone();
-                // The rest of the reply has its share.
-                value["text"] = self.cut(path, inner, left * 9 / 10, &question).await?.into();
-                whole = text(&value);
-            }
-            whole = ends(&whole, left);
-        }
-        self.turn += count_tokens(&whole);
-        Ok(whole)
-    }
-
-    /// A text within so many tokens: code by its definitions, documents by their parts, others by their
-    /// ends.
-    async fn cut(
+    /// Texts are ranked by a model, and it gives no answer; a prompt is wrong.
+    pub async fn select(
         &mut self,
-        path: &str,
-        text: &str,
-        budget: usize,
-        question: &str,
+        tool: &str,
+        reply: &Reply,
+        call: &Value,
+        prompts: &Prompts,
     ) -> Result<String, ModelError> {
-        let ending = path.rsplit('.').next().unwrap_or_default();
-        let selected = match ending {
-            "py" | "pyi" => code(text, budget, question),
-            "md" | "rst" | "txt" => document(text, question, &mut self.ranking).await?,
-            _ => text.to_owned(),
+        self.calls = self.calls.saturating_sub(1);
+        if !self.selects() {
+            return Ok(text(&reply.value));
+        }
+        let question = format!("{} {} {} {call}", self.topic, self.question, self.asked.join(" "));
+        self.asked.extend(call.as_object().into_iter().flatten().map(|(_, value)| text(value)));
+        let old = self.asked.len().saturating_sub(ASKED);
+        self.asked.drain(..old);
+        let left = self.settings.turn_tokens.saturating_sub(self.turn);
+        let room = left.saturating_sub(SHARE * self.calls).max(left / (self.calls + 1));
+        let shown = match fitting(reply, room, &question, &mut self.ranking).await? {
+            Some(shown) => shown,
+            None => {
+                let values = json!({ "tool": tool, "tokens": self.settings.turn_tokens });
+                let said = prompts.render("replies/no_room.md", &values);
+                said.map_err(|error| ModelError::Failed(error.to_string()))?
+            }
         };
-        Ok(ends(&selected, budget))
+        self.turn += count_tokens(&shown);
+        Ok(shown)
     }
 
     /// Cuts old replies down where the window would be exceeded; nothing where it is not.
@@ -145,20 +162,39 @@ impl Context {
         if before <= self.settings.window_tokens {
             return Ok(None);
         }
+        let mut replies = Vec::new();
+        // What the task told of the repository goes first: it was there to begin with.
+        if let (Some(brief), Some(Message::User { content })) =
+            (self.brief.take(), self.messages.get_mut(1))
+            && brief.len() < content.len()
+        {
+            *content = brief;
+            self.counts[1] = None;
+            replies.push("task".to_owned());
+        }
+        let calls: Vec<Call> = self
+            .messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::Assistant(answer) => Some(answer.calls.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
         let steps = self.messages.iter().enumerate().rev();
         let steps = steps.filter(|(_, message)| matches!(message, Message::Assistant(_)));
         let recent = steps.take(self.settings.keep_steps).last().map_or(0, |(at, _)| at);
-        let mut replies = Vec::new();
         for (message, count) in self.messages[..recent].iter_mut().zip(&mut self.counts) {
             let Message::Tool(reply) = message else { continue };
-            let lines: Vec<&str> = reply.content.lines().collect();
-            let head: Vec<String> =
-                lines.iter().take(HEAD).map(|line| line.chars().take(WIDTH).collect()).collect();
+            if reply.content.len() < SMALL || KEPT.contains(&reply.tool.as_str()) {
+                continue;
+            }
+            let call = calls.iter().find(|call| call.id == reply.id);
             let values = json!({
                 "tool": reply.tool,
-                "head": head.join("\n"),
+                "arguments": call.map(|call| told(&call.arguments)).unwrap_or_default(),
+                "names": names(&reply.content),
                 "bytes": reply.content.len(),
-                "lines": lines.len(),
             });
             let short = prompts.render("replies/condensed.md", &values)?;
             if short.len() < reply.content.len() {
@@ -218,9 +254,51 @@ impl Context {
     }
 }
 
-/// A reply as it stands.
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+/// The arguments of a call in short: long texts are dropped.
+fn told(arguments: &Value) -> String {
+    let mut arguments = arguments.clone();
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.retain(|_, value| value.as_str().is_none_or(|text| text.len() < 200));
+    }
+    arguments.to_string()
+}
+
+/// Returns the subject of a reply: the files of a JSON reply and the definitions in its lines.
+fn names(content: &str) -> Vec<String> {
+    const MOST: usize = 30;
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if found.len() < MOST && !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    };
+    fn walk(value: &Value, add: &mut impl FnMut(&str)) {
+        match value {
+            Value::Array(list) => list.iter().for_each(|inner| walk(inner, add)),
+            Value::Object(fields) => {
+                for key in ["path", "name"] {
+                    if let Some(text) = fields.get(key).and_then(Value::as_str) {
+                        add(text);
+                    }
+                }
+                if let Some(text) = fields.get("text").and_then(Value::as_str) {
+                    for line in text.lines() {
+                        let line = line.get(6..).unwrap_or("").trim_start();
+                        let head = ["def ", "async def ", "class "];
+                        let rest = head.iter().find_map(|word| line.strip_prefix(word));
+                        let name = rest.and_then(|rest| rest.split(['(', ':']).next());
+                        name.into_iter().for_each(&mut *add);
+                    }
+                }
+                fields.values().for_each(|inner| walk(inner, add));
+            }
+            _ => {}
+        }
+    }
+    if let Ok(value) = serde_json::from_str(content) {
+        walk(&value, &mut add);
+    }
+    found
 }
 
 fn bytes(message: &Message) -> usize {
@@ -231,96 +309,6 @@ fn bytes(message: &Message) -> usize {
             let calls = answer.calls.iter().map(|call| call.arguments.to_string().len());
             answer.content.len() + answer.reasoning.len() + calls.sum::<usize>()
         }
-    }
-}
-
-/// Definitions that are most like the question whole, the others by their first line.
-fn code(text: &str, budget: usize, question: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    // A view has the number before each line.
-    let bare: Vec<&str> = lines.iter().map(|line| line.get(6..).unwrap_or("")).collect();
-    let Ok(parsed) = Document::new(bare.join("\n")) else { return text.to_owned() };
-    let items = parsed.outline();
-    let top = items.iter().map(|item| item.depth).min().unwrap_or(0);
-    // Methods are chosen one by one: a class is rarely needed whole.
-    let units: Vec<(usize, usize)> = items
-        .iter()
-        .filter(|item| item.depth == top && item.kind == "def" || item.depth == top + 1)
-        .map(|item| (item.line as usize - 1, (item.end_line as usize).min(lines.len())))
-        // What says that lines were left out is itself a line.
-        .filter(|(first, last)| *last > first + 2)
-        .collect();
-    let bodies: Vec<String> =
-        units.iter().map(|(first, last)| lines[*first..*last].join("\n")).collect();
-    let texts: Vec<&str> = bodies.iter().map(String::as_str).collect();
-    let mut hidden = vec![false; lines.len()];
-    for (first, last) in &units {
-        hidden[first + 1..*last].fill(true);
-    }
-    let shown = |hidden: &[bool]| {
-        let mut all = Vec::new();
-        let mut cut = 0;
-        for (line, hidden) in lines.iter().zip(hidden).chain([(&"", &false)]) {
-            if *hidden {
-                cut += 1;
-                continue;
-            }
-            if cut > 0 {
-                all.push(format!("      [{cut} lines left out]"));
-                cut = 0;
-            }
-            all.push((*line).to_owned());
-        }
-        all.join("\n").trim_end().to_owned()
-    };
-    let mut size = count_tokens(&shown(&hidden));
-    for (at, _) in ranked(&texts, question) {
-        let (first, last) = units[at];
-        let more = count_tokens(&bodies[at]);
-        if size + more <= budget {
-            hidden[first..last].fill(false);
-            size += more;
-        }
-    }
-    shown(&hidden)
-}
-
-/// The parts of a document that are most like the question, in their order.
-async fn document(text: &str, question: &str, ranking: &mut Ranking) -> Result<String, ModelError> {
-    let parts = chunks("", text, CHUNK);
-    let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
-    let mut kept: Vec<usize> =
-        ranking.order(&texts, question).await?.into_iter().take(CHUNKS).map(|(at, _)| at).collect();
-    kept.sort_unstable();
-    let mut all = String::new();
-    let mut next = 0;
-    for at in kept.into_iter().chain([parts.len()]) {
-        if at > next {
-            all += &format!("[{} of {} parts left out]\n", at - next, parts.len());
-        }
-        next = at + 1;
-        all += parts.get(at).map_or("", |part| part.text.as_str());
-    }
-    Ok(all)
-}
-
-/// The beginning and the end of a text, and how much stands between them.
-fn ends(text: &str, budget: usize) -> String {
-    if count_tokens(text) <= budget {
-        return text.to_owned();
-    }
-    // A token of code has three to four bytes; the loop makes up for texts where it has fewer.
-    let mut half = budget * 2;
-    loop {
-        let head =
-            (0..=half.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let tail = text.len() - half.min(text.len() - head);
-        let tail = (tail..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        let cut = format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..]);
-        if half < 16 || count_tokens(&cut) <= budget {
-            return cut;
-        }
-        half = half * 3 / 4;
     }
 }
 
@@ -361,29 +349,39 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for path in ["a.py", "a.md", "a.log"] {
             let mut context = empty(1_000, 100_000);
-            let value = json!({ "path": path, "text": code });
+            let reply = Reply::of(&json!({ "path": path, "text": code })).unwrap();
+            let call = json!({ "target": "f123" });
+            let one = Call { id: "1".to_owned(), tool: "view".to_owned(), arguments: call.clone() };
+            let calls = vec![one.clone(), one.clone(), one];
+            context.push(Message::Assistant(Answer { calls, ..Answer::default() }));
+            let prompts = Prompts::load(None).unwrap();
             let mut sum = 0;
             for _ in 0..3 {
-                let call = json!({ "target": "f123" });
-                let shown = runtime.block_on(context.select(&value, &call)).unwrap();
+                let selected = context.select("view", &reply, &call, &prompts);
+                let shown = runtime.block_on(selected).unwrap();
                 sum += count_tokens(&shown);
-                assert!(shown.contains("left out"), "{path}: {shown}");
+                // The last call has its share, whatever the first took.
+                assert!(shown.contains("left out") && shown.len() > 500, "{path}: {shown}");
             }
-            assert!(sum <= 1_100, "{path}: {sum}");
+            assert!(sum <= 1_000, "{path}: {sum}");
         }
     }
 
     #[test]
-    fn code_is_cut_to_what_was_asked_for() {
-        let method = |name: &str, at: usize| {
-            let body = (1..6).map(|n| format!("{:5}         self.{name}_{n}()\n", at + n));
-            format!("{at:5}     def {name}(self):\n") + &body.collect::<String>()
-        };
-        let (alpha, beta) = (method("alpha", 2), method("beta", 8));
-        let text = format!("    1 class A:\n{alpha}{beta}");
-        let cut = code(&text, count_tokens(&text) - 9, "where is beta");
-        let left_out = "    2     def alpha(self):\n      [5 lines left out]\n";
-        assert_eq!(cut, format!("    1 class A:\n{left_out}{beta}").trim_end());
+    fn a_condensed_reply_says_what_it_was_about() {
+        let prompts = Prompts::load(None).unwrap();
+        let mut context = empty(0, 1_000);
+        context.push(Message::System { content: "rules".to_owned() });
+        context.push(Message::User { content: "words of the task\n".repeat(400) });
+        context.about("", "the task".to_owned());
+        let text = "    1 class A:\n    2     def f(self): pass\n".repeat(60);
+        step(&mut context, "1", &json!({ "path": "pkg/a.py", "text": text }).to_string());
+        step(&mut context, "2", &"later\n".repeat(300));
+        let condensed = context.condense(&[], &prompts).unwrap().unwrap();
+        assert_eq!(condensed.replies, ["task", "1"]);
+        let shown = serde_json::to_string(context.messages()).unwrap();
+        assert!(shown.contains("pkg/a.py, A, f"), "{shown}");
+        assert!(shown.contains("later\\nlater"));
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod ranking;
 mod record;
 mod remembered;
 mod secrets;
+mod selection;
 mod trajectory;
 mod writer;
 

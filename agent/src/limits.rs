@@ -2,6 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
+use serde_json::Value;
 use tools::Session;
 
 use crate::{
@@ -33,6 +34,24 @@ pub fn check(
     } else {
         spent.check()?;
         check_time(session)
+    }
+}
+
+/// Says in the last reply of a turn how many steps are left: now and then, and each time when they are few.
+pub fn count_down(
+    limits: &SessionLimits,
+    trajectory: &Trajectory,
+    is_last: bool,
+    value: &mut Value,
+) {
+    const FEW: usize = 10;
+    let left = limits.steps.saturating_sub(trajectory.steps());
+    if let Some(fields) = value.as_object_mut()
+        && is_last
+        && limits.steps > FEW
+        && (left <= FEW || left.is_multiple_of(FEW))
+    {
+        fields.insert("steps_left".to_owned(), left.into());
     }
 }
 

@@ -110,9 +110,17 @@ pub struct Usage {
     /// Tokens read that the provider put into its cache.
     #[serde(default)]
     pub stored: u64,
+    /// The tokens among them that it keeps for an hour.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stored_hour: u64,
     /// Tokens in and out that we counted, for want of the provider's own count.
     #[serde(default)]
     pub estimated: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -128,6 +136,7 @@ impl std::ops::AddAssign for Usage {
         self.output = self.output.saturating_add(other.output);
         self.cached = self.cached.saturating_add(other.cached);
         self.stored = self.stored.saturating_add(other.stored);
+        self.stored_hour = self.stored_hour.saturating_add(other.stored_hour);
         self.estimated = self.estimated.saturating_add(other.estimated);
     }
 }

@@ -44,6 +44,11 @@ pub trait Model: Send {
     /// `provider/model`, as records name it.
     fn name(&self) -> &str;
 
+    /// Returns true if calls are blocks in the model's text.
+    fn calls_by_text(&self) -> bool {
+        false
+    }
+
     /// Continues a conversation.
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a>;
 }

@@ -32,10 +32,14 @@ pub struct Textual {
     prompts: Arc<Prompts>,
 }
 
-/// What a call stands in.
+/// The line that a call begins with, as models are told, and the line that ends it.
 const FENCE: &str = "```tool";
-/// What ends it.
 const END: &str = "```";
+/// Other forms that models know, each with its end.
+const KNOWN: [(&str, &str); 3] =
+    [("```json", END), ("<tool_call>", "</tool_call>"), ("```tool_call", END)];
+/// The line that begins a text which belongs to the call before it.
+const CODE: &str = "```python";
 
 impl Textual {
     /// A model and how it calls.
@@ -69,6 +73,10 @@ impl Textual {
 impl Model for Textual {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn calls_by_text(&self) -> bool {
+        self.calling == Calling::Text
     }
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
@@ -156,25 +164,36 @@ fn written(answer: &Answer) -> String {
 /// An answer with the calls that its text has.
 fn read(mut answer: Answer) -> Answer {
     let mut said = Vec::new();
-    let mut block: Option<Vec<&str>> = None;
-    let mut calls = Vec::new();
+    let mut calls: Vec<Call> = Vec::new();
     let mut fault = answer.fault.take();
-    for line in answer.content.lines() {
-        match (&mut block, line.trim_end()) {
-            (None, FENCE) => block = Some(Vec::new()),
-            (None, _) => said.push(line),
-            (Some(lines), END) => {
-                match parse(&lines.join("\n")) {
-                    Ok(call) => calls.push(call),
-                    Err(reason) => fault = fault.or(Some(reason)),
-                }
-                block = None;
+    let mut lines = answer.content.lines();
+    // A block of code right behind a call is its text.
+    let mut is_behind_call = false;
+    while let Some(line) = lines.next() {
+        let start = line.trim_end();
+        let other = KNOWN.iter().find(|(begin, _)| *begin == start);
+        if start == CODE && is_behind_call && calls.last().is_some_and(takes_text) {
+            let (block, _) = block(&mut lines, END);
+            if let Some(fields) = calls.last_mut().and_then(|call| call.arguments.as_object_mut()) {
+                fields.insert("text".to_owned(), format!("{block}\n").into());
             }
-            (Some(lines), _) => lines.push(line),
+            is_behind_call = false;
+        } else if start == FENCE || other.is_some() {
+            let (block, is_ended) = block(&mut lines, other.map_or(END, |(_, end)| *end));
+            match parse(&block) {
+                _ if !is_ended => fault = fault.or_else(|| Some("a call has no end".to_owned())),
+                Ok(call) => {
+                    calls.push(call);
+                    is_behind_call = true;
+                }
+                Err(reason) if start == FENCE => fault = fault.or(Some(reason)),
+                // Not every block of JSON is meant as a call.
+                Err(_) => said.extend([start.to_owned(), block, END.to_owned()]),
+            }
+        } else {
+            is_behind_call &= start.is_empty();
+            said.push(line.to_owned());
         }
-    }
-    if block.is_some() {
-        fault = fault.or_else(|| Some("a call has no end".to_owned()));
     }
     if fault.is_none() {
         answer.content = said.join("\n").trim().to_owned();
@@ -184,15 +203,49 @@ fn read(mut answer: Answer) -> Answer {
     answer
 }
 
+/// The lines up to one that ends a block, and whether there is one.
+fn block(lines: &mut std::str::Lines<'_>, end: &str) -> (String, bool) {
+    let mut found = Vec::new();
+    for line in lines {
+        if line.trim_end() == end {
+            return (found.join("\n"), true);
+        }
+        found.push(line);
+    }
+    (found.join("\n"), false)
+}
+
+/// Returns true if a call that writes has no text yet.
+fn takes_text(call: &Call) -> bool {
+    call.tool.starts_with("edit") && call.arguments.get("text").is_none()
+}
+
 fn parse(text: &str) -> Result<Call, String> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("a call is no JSON: {error}"))?;
-    let tool = value["tool"].as_str().ok_or("a call names no tool")?;
+    let value: Value = serde_json::from_str(text)
+        .or_else(|error| serde_json::from_str(&with_escapes(text)).map_err(|_| error))
+        .map_err(|error| format!("a call is no JSON: {error}"))?;
+    let tool = value["tool"].as_str().or(value["name"].as_str()).ok_or("a call names no tool")?;
     let arguments = match &value["arguments"] {
         Value::Null => json!({}),
         arguments => arguments.clone(),
     };
     Ok(Call { id: String::new(), tool: tool.to_owned(), arguments })
+}
+
+/// A JSON text with its raw line breaks and tabs inside strings escaped.
+fn with_escapes(text: &str) -> String {
+    let (mut all, mut in_string, mut is_escaped) = (String::new(), false, false);
+    for letter in text.chars() {
+        match letter {
+            '\n' if in_string => all.push_str("\\n"),
+            '\t' if in_string => all.push_str("\\t"),
+            '\r' if in_string => {}
+            letter => all.push(letter),
+        }
+        in_string ^= letter == '"' && !is_escaped;
+        is_escaped = in_string && letter == '\\' && !is_escaped;
+    }
+    all
 }
 
 #[cfg(test)]
@@ -218,6 +271,14 @@ mod tests {
         let two = format!("I look.\n{call}\n```tool\n{{\"tool\": \"submit\"}}\n```\n");
         check(&two, "I look.", &[r#"view {"target":""}"#, "submit {}"], None);
         check("no call", "no call", &[], None);
+        let other = "<tool_call>\n{\"name\": \"submit\", \"arguments\": {}}\n</tool_call>";
+        check(other, "", &["submit {}"], None);
+        let data = "```json\n{\"a\": 1}\n```";
+        check(data, data, &[], None);
+        let raw = "```tool\n{\"tool\": \"edit\", \"arguments\": {\"text\": \"a = 'b'\n\tc\"}}\n```";
+        check(raw, "", &[r#"edit {"text":"a = 'b'\n\tc"}"#], None);
+        let behind = "```tool\n{\"tool\": \"edit\", \"arguments\": {\"action\": \"create\"}}\n```\n\n```python\nx = 1\n```";
+        check(behind, "", &[r#"edit {"action":"create","text":"x = 1\n"}"#], None);
         check("```python\nx\n```", "```python\nx\n```", &[], None);
     }
 

@@ -105,6 +105,9 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
         traces: None,
         patience: tools::PATIENCE,
         signs: Arc::new(|_| {}),
+        execution: true,
+        weights: graph::Weights::default(),
+        host: None,
         findings: Findings::default(),
     }
 }
