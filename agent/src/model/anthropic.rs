@@ -1,7 +1,7 @@
 //! Anthropic's messages, through reqwest: tools, server-sent events and marks for the provider's cache.
 //!
-//! Blocks of signed reasoning are sent back as they came. Retries, rates and records are below, in
-//! `wire` and `retry`.
+//! Blocks of signed reasoning are sent back as they came. An answer that the provider pauses is sent back and goes
+//! on. Retries, rates and records are below, in `wire` and `retry`.
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -20,8 +20,10 @@ pub struct Anthropic {
     connection: Connection,
 }
 
-/// The version of the interface that is spoken.
-const VERSION: &str = "2023-06-01";
+/// The header with the version of the interface that is spoken; a provider's entry may have another.
+const VERSION: (&str, &str) = ("anthropic-version", "2026-10-21");
+/// Times that one answer may be paused.
+const PAUSES: usize = 8;
 /// Written tokens where the settings leave them to the provider, which wants a number.
 const OUTPUT_TOKENS: u64 = 16_384;
 
@@ -31,12 +33,15 @@ impl Anthropic {
         Self { connection }
     }
 
-    async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
+    /// Asks once; the answer, and whether the provider paused it.
+    async fn ask(&self, body: &Value) -> Result<(Answer, bool), Failure> {
         let client = self.connection.wire.client();
-        let mut request = client
-            .post(format!("{}/messages", self.connection.provider.base_url))
-            .header("anthropic-version", VERSION)
-            .json(body);
+        let mut request =
+            client.post(format!("{}/messages", self.connection.provider.base_url)).json(body);
+        if !self.connection.provider.headers.keys().any(|name| name.eq_ignore_ascii_case(VERSION.0))
+        {
+            request = request.header(VERSION.0, VERSION.1);
+        }
         for (name, value) in &self.connection.provider.headers {
             request = request.header(name, value);
         }
@@ -124,10 +129,38 @@ impl Model for Anthropic {
 
     fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
         Box::pin(async move {
-            let body = self.body(request);
-            let answer = persist(&self.connection.settings, || self.ask(&body)).await?;
-            Ok(settle(answer, request))
+            let mut body = self.body(request);
+            let mut whole = Answer::default();
+            for _ in 0..=PAUSES {
+                let (part, is_paused) =
+                    persist(&self.connection.settings, || self.ask(&body)).await?;
+                if is_paused && let Some(messages) = body["messages"].as_array_mut() {
+                    messages.push(json!({ "role": "assistant", "content": blocks(&part) }));
+                }
+                join(&mut whole, part);
+                if !is_paused {
+                    break;
+                }
+            }
+            Ok(settle(whole, request))
         })
+    }
+}
+
+/// Adds the next part of an answer that was paused.
+fn join(whole: &mut Answer, part: Answer) {
+    whole.content += &part.content;
+    whole.reasoning += &part.reasoning;
+    whole.calls.extend(part.calls);
+    whole.fault = part.fault;
+    whole.usage += part.usage;
+    match (&mut whole.opaque["reasoning_details"], &part.opaque["reasoning_details"]) {
+        (Value::Array(known), Value::Array(more)) => known.extend(more.iter().cloned()),
+        (Value::Null, Value::Array(_)) => whole.opaque = part.opaque,
+        _ => {}
+    }
+    if whole.opaque["reasoning_details"].is_null() {
+        whole.opaque = Value::Null;
     }
 }
 
@@ -148,14 +181,16 @@ fn blocks(answer: &Answer) -> Vec<Value> {
     blocks
 }
 
-fn read(received: &Received) -> Result<Answer, Failure> {
+fn read(received: &Received) -> Result<(Answer, bool), Failure> {
+    let paused = |draft: &Draft| draft.finished.as_deref() == Some("pause_turn");
     let body = String::from_utf8_lossy(&received.body);
     let mut draft = Draft::default();
     if received.kind == "application/json" {
         let answer: Value = serde_json::from_str(&body)
             .map_err(|error| Failure::again(format!("the answer is no JSON: {error}")))?;
         whole(&mut draft, &answer)?;
-        return draft.finish();
+        let is_paused = paused(&draft);
+        return Ok((draft.finish()?, is_paused));
     }
     let mut thoughts = Thoughts::default();
     // An event's data may stand on several lines; an empty line ends it.
@@ -173,7 +208,8 @@ fn read(received: &Received) -> Result<Answer, Failure> {
         add(&mut draft, &mut thoughts, &event)?;
     }
     draft.details = thoughts.blocks;
-    draft.finish()
+    let is_paused = paused(&draft);
+    Ok((draft.finish()?, is_paused))
 }
 
 /// Blocks of reasoning, whole as they are to be sent back.
@@ -284,6 +320,9 @@ fn used(usage: &Value, before: Option<Usage>) -> Usage {
         output: number("output_tokens").unwrap_or(before.output),
         cached,
         stored,
+        stored_hour: usage["cache_creation"]["ephemeral_1h_input_tokens"]
+            .as_u64()
+            .unwrap_or(before.stored_hour),
         estimated: 0,
     }
 }

@@ -21,6 +21,8 @@ pub struct Price {
     cached: f64,
     /// Put into the provider's cache; where it is not given, as any other input.
     stored: Option<f64>,
+    /// Put there for an hour; where it is not given, twice the price of input, as Anthropic has it.
+    stored_hour: Option<f64>,
 }
 
 impl Price {
@@ -52,7 +54,9 @@ impl Price {
         let stored = self.stored.unwrap_or(self.input);
         let sum = plain as f64 * self.input
             + usage.cached as f64 * self.cached
-            + usage.stored as f64 * stored
+            + usage.stored.saturating_sub(usage.stored_hour) as f64 * stored
+            + usage.stored_hour.min(usage.stored) as f64
+                * self.stored_hour.unwrap_or(2.0 * self.input)
             + usage.output as f64 * self.output;
         sum / 1e6
     }
@@ -77,14 +81,17 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let price = Price { input: 2.0, output: 8.0, cached: 0.5, stored: Some(2.5) };
+        let price =
+            Price { input: 2.0, output: 8.0, cached: 0.5, stored: Some(2.5), stored_hour: None };
         let usage = Usage {
             input: 3_000_000,
             output: 1_000_000,
             cached: 1_000_000,
             stored: 1_000_000,
-            estimated: 0,
+            ..Usage::default()
         };
         assert!((price.cost(usage) - 13.0).abs() < 1e-9);
+        let usage = Usage { stored_hour: 500_000, ..usage };
+        assert!((price.cost(usage) - 13.75).abs() < 1e-9);
     }
 }

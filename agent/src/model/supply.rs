@@ -99,6 +99,8 @@ pub struct Access {
     pub ask: Ask,
     /// The directory in which graphs of repositories are kept, where any is.
     pub graphs: Option<PathBuf>,
+    /// The user's machine, for what only its git knows.
+    pub host: Option<tools::Host>,
 }
 
 /// Why settings give no model.

@@ -41,7 +41,7 @@ fn access(server: &Server) -> Access {
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let credentials = Credentials::new(variables);
-    Access { credentials, ask: Arc::new(|_| Ok(None)), graphs: None }
+    Access { credentials, ask: Arc::new(|_| Ok(None)), graphs: None, host: None }
 }
 
 fn supply(server: &Server, model: &str, sets: &[&str]) -> ModelSupply {

@@ -159,3 +159,23 @@ fn models_that_refuse_tools_are_asked_by_text() {
     ];
     check(behaviours, r#"I look|call view {"target":"a"}"#, 2);
 }
+
+#[test]
+fn items_that_nobody_knows_and_phases_are_given_back() {
+    let compaction = json!({ "type": "compaction", "id": "c", "encrypted_content": "SMALL" });
+    let mut told = message("I look");
+    told["phase"] = json!("commentary");
+    let mut response = whole("completed", &[compaction.clone(), told.clone(), function("a", "{}")]);
+    response["usage"]["input_tokens_details"]["cache_write_tokens"] = json!(30);
+    let response = json!({ "type": "response.completed", "response": response });
+    let server = Server::start(vec![stream(&[response]), good()]);
+    let mut model = open(&supply(&server, "openai/gpt-4.1", &RESPONSES));
+    let mut messages = opening();
+    let answer = ask_with(&mut *model, &messages).unwrap();
+    assert_eq!(answer.usage.stored, 30);
+    messages.push(Message::Assistant(answer));
+    let _ = ask_with(&mut *model, &messages);
+    let sent: Value = serde_json::from_str(&server.seen()[1].body).unwrap();
+    let input = sent["input"].as_array().unwrap();
+    assert!(input.contains(&compaction) && input.contains(&told), "{input:?}");
+}

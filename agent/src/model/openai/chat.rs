@@ -156,6 +156,7 @@ fn used(usage: &Value) -> Usage {
         input: number(&usage["prompt_tokens"]),
         output: number(&usage["completion_tokens"]),
         cached,
+        stored: number(&usage["prompt_tokens_details"]["cache_write_tokens"]),
         ..Usage::default()
     }
 }

@@ -188,10 +188,16 @@ impl Heard {
             add(&mut draft, at, item);
         }
         let kept: Vec<Value> = items.iter().map(kept).collect();
-        let thought = kept.iter().any(|item| item["type"] == "reasoning");
+        // Thoughts, compactions, phases and whatever comes next are given back as they came.
+        let plain = |item: &Value| match item["type"].as_str() {
+            Some("function_call") => true,
+            Some("message") => item["phase"].is_null(),
+            _ => false,
+        };
+        let is_plain = kept.iter().all(plain);
         let answer = draft.finish()?;
-        // Without thoughts the order says nothing, and with a fault the calls are gone.
-        let opaque = match thought && answer.fault.is_none() {
+        // Of plain items the order says nothing, and with a fault the calls are gone.
+        let opaque = match !is_plain && answer.fault.is_none() {
             true => json!({ ITEMS: kept }),
             false => Value::Null,
         };
@@ -247,6 +253,7 @@ fn used(usage: &Value) -> Usage {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
         cached: number(&usage["input_tokens_details"]["cached_tokens"]),
+        stored: number(&usage["input_tokens_details"]["cache_write_tokens"]),
         ..Usage::default()
     }
 }
