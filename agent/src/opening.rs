@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 
 use graph::{
-    ContextOptions, Graph, History, Lookup, Queries, RankOptions, Texts, count_tokens, rank,
+    ContextOptions, Graph, Lookup, Need, Queries, Texts, count_tokens, module_list, needs,
+    top_modules,
 };
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tools::{Session, ToolError};
 
 use crate::{
@@ -47,6 +49,36 @@ impl From<OpeningError> for Outcome {
 
 /// Tokens of one chunk.
 const CHUNK: usize = 400;
+/// Tokens of the ranked modules and classes beside what a test needs, and the least that is worth it.
+const RANKED: [usize; 2] = [2_000, 400];
+
+/// The repository as the first message shows it.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Told {
+    /// A text.
+    told: String,
+    /// The needs of the tests, by file.
+    files: Vec<ToldFile>,
+    /// The number of needs, and the first that is not shown whole.
+    found: usize,
+    next: Option<usize>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ToldFile {
+    path: String,
+    text: String,
+}
+
+impl Told {
+    fn text(told: String) -> Self {
+        Self { told, ..Self::default() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.told.is_empty() && self.files.is_empty()
+    }
+}
 
 /// The rules and the task.
 ///
@@ -65,7 +97,13 @@ pub async fn opening(
         "" => String::new(),
         name => {
             let (opening, selects) = (writer.opening, context.selects());
-            let values = json!({ "tools": names, "opening": opening, "selects": selects });
+            let execution = writer.execution;
+            let values = json!({
+                "tools": names,
+                "opening": opening,
+                "selects": selects,
+                "execution": execution,
+            });
             prompts.render(name, values)?
         }
     };
@@ -75,20 +113,27 @@ pub async fn opening(
         Strategy::Tracing => prompts.render("strategies/tracing.md", ())?,
     };
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
-    let bodies = match writer.test_body || writer.opening == Opening::Chunks {
-        true => test_bodies(session),
-        false => String::new(),
-    };
+    let bodies = test_bodies(session);
     let told = told(session, writer, &bodies, context.ranking()).await?;
     let opening = match told.is_empty() {
         true => String::new(),
-        false => prompts.render("opening.md", json!({ "form": writer.opening, "told": told }))?,
+        false => {
+            let mut values = serde_json::to_value(&told).unwrap_or_default();
+            values["form"] = json!(writer.opening);
+            values["tools"] = json!(names);
+            values["test"] = json!(tests.first().cloned().unwrap_or_default());
+            prompts.render("opening.md", values)?
+        }
     };
+    let gist = session.gist_path();
+    let ids = ids(session);
     let values = json!({
         "repository": session.repository.label,
         "command": session.command.to_string(),
         "tests": tests,
-        "gist": session.gist_path(),
+        "modules": top_modules(&session.graph(), &ids),
+        "gist": gist,
+        "gist_command": session.command.for_gist(&gist).to_string(),
         "steps": limits.steps,
         "tools": names,
         "guide": guide,
@@ -99,6 +144,9 @@ pub async fn opening(
     });
     let system = prompts.render("system.md", &values)?;
     let user = prompts.render("task.md", &values)?;
+    let mut brief = values;
+    brief["opening"] = Value::from("");
+    context.about(&bodies, prompts.render("task.md", &brief)?);
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 
@@ -107,22 +155,27 @@ async fn told(
     writer: &WriterSettings,
     tests: &str,
     ranking: &mut Ranking,
-) -> Result<String, OpeningError> {
+) -> Result<Told, OpeningError> {
     let budget = writer.opening_tokens;
     let texts = session.repository.texts();
     Ok(match writer.opening {
-        Opening::None => String::new(),
+        Opening::None => Told::default(),
         Opening::Modules => {
-            let graph = session.graph();
-            let paths = graph.modules.iter().map(|module| format!("{}\n", module.path));
-            fitting(paths, budget)
+            let (graph, ranking) = (session.graph(), session.ranking());
+            Told::text(module_list(&graph, &ranking, budget).text)
         }
         Opening::Ranked => match session.graphs.clone() {
-            None => by_rank(session, budget),
-            // Ranking and counting tokens take longer than all else that comes before a request.
+            None => by_need(session, budget),
+            // Following names and counting tokens take longer than all else that comes before a request.
             Some(directory) => {
-                let key = format!("ranked\n{budget}\n{}", session.repository.fingerprint);
-                remembered(&directory, &key, || by_rank(session, budget))
+                let Session { repository, command, weights, .. } = &*session;
+                let key = format!(
+                    "ranked 4\n{budget}\n{}\n{command}\n{weights:?}\n{}",
+                    repository.fingerprint,
+                    env!("CARGO_PKG_VERSION"),
+                );
+                let made = || serde_json::to_string(&by_need(session, budget)).unwrap_or_default();
+                serde_json::from_str(&remembered(&directory, &key, made)).unwrap_or_default()
             }
         },
         Opening::Chunks => {
@@ -140,7 +193,7 @@ async fn told(
                 let chunk = &all[at];
                 format!("# {}, line {}\n{}\n", chunk.path, chunk.line, chunk.text)
             });
-            fitting(parts, budget)
+            Told::text(fitting(parts, budget))
         }
         Opening::Files => {
             let (_, trace) = session.traced()?;
@@ -148,18 +201,42 @@ async fn told(
                 .files
                 .iter()
                 .map(|file| format!("# {}\n{}\n", file.path, texts.of(&file.path)));
-            fitting(files, budget)
+            Told::text(fitting(files, budget))
         }
     })
 }
 
-/// RepoMaster's four blocks (section 3.2.2).
-fn by_rank(session: &mut Session, budget: usize) -> String {
-    let graph = session.graph();
+/// Returns what the tests need, and the most important modules and classes (RepoMaster, section 3.2.3) where that
+/// leaves room.
+fn by_need(session: &mut Session, budget: usize) -> Told {
+    let ids = ids(session);
+    let (graph, ranking) = (session.graph(), session.ranking());
     let texts = session.repository.texts();
-    let ranking = rank(&graph, &History::default(), &RankOptions::default());
-    let options = ContextOptions { budget, ..ContextOptions::default() };
-    graph::context(&graph, &ranking, &texts, &texts.readme(), &BTreeMap::new(), &options).text
+    let all = needs(&graph, &texts, &ids);
+    // Paths and the sentences around cost a little, too.
+    let part = Need::part(&all, &texts, 0, budget * 19 / 20);
+    let left = budget.saturating_sub(part.tokens + budget / 20);
+    let limit = if all.is_empty() { budget } else { left.min(RANKED[0]) };
+    let ranked = match limit >= RANKED[1] {
+        true => {
+            let readme = if all.is_empty() { texts.readme() } else { String::new() };
+            let options = ContextOptions { budget: limit, ..ContextOptions::default() };
+            graph::context(&graph, &ranking, &texts, &readme, &BTreeMap::new(), &options).text
+        }
+        false => String::new(),
+    };
+    let files = part.files.into_iter().map(|(path, text)| ToldFile { path, text });
+    Told {
+        told: ranked.trim_end().to_owned(),
+        files: files.collect(),
+        found: all.len(),
+        next: part.next,
+    }
+}
+
+/// The tests that the command names: paths, and names in them.
+fn ids(session: &Session) -> Vec<(String, Vec<String>)> {
+    session.command.tests().into_iter().map(|test| (test.path, test.names)).collect()
 }
 
 /// As many parts as fit, and how many did not.

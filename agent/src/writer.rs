@@ -13,7 +13,7 @@ use std::{
 use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
 use serde_json::Value;
 use tools::{
-    Findings, Group, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
+    Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
 };
 
 use crate::{
@@ -36,6 +36,7 @@ pub struct Writer {
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
     graphs: Option<PathBuf>,
+    host: Option<Host>,
 }
 
 /// Where a session's record goes in the directory that is given for it.
@@ -87,7 +88,8 @@ impl Writer {
             true => model.to_owned(),
             false => format!("{scaffold} {model}"),
         };
-        Ok(Self { name, models, settings, prompts, sandbox, graphs: access.graphs.clone() })
+        let (graphs, host) = (access.graphs.clone(), access.host.clone());
+        Ok(Self { name, models, settings, prompts, sandbox, graphs, host })
     }
 
     /// Takes part in the rate and the caps of other writers.
@@ -131,8 +133,8 @@ impl Writer {
     /// # Errors
     /// There is no place for its directories.
     pub fn session(&self, context: &TaskContext<'_>) -> Result<Session, WorkspaceError> {
-        let graphs = self.graphs.clone();
-        session(context, &self.settings, Arc::clone(&self.sandbox), graphs)
+        let (graphs, host) = (self.graphs.clone(), self.host.clone());
+        session(context, &self.settings, Arc::clone(&self.sandbox), graphs, host)
     }
 
     /// Works on a session to its end, after the answers of an earlier one, and records it in a new file;
@@ -199,9 +201,14 @@ impl Writer {
         let tools = self.settings.writer.all_tools();
         let trace = tools.iter().any(|tool| tool == "trace");
         let files = self.settings.writer.opening == Opening::Files;
-        // The trace tool executes the command once; what it gives is a trace.
+        // The trace tool executes the command once; what it gives is a trace. A shell may have no interpreter.
+        let runs = |name: &str| match name {
+            "trace" => false,
+            "bash" => self.settings.writer.execution,
+            _ => true,
+        };
         let execute = Toolset::named(&tools).is_ok_and(|set| {
-            set.iter().any(|tool| tool.group() == Group::Execute && tool.name() != "trace")
+            set.iter().any(|tool| tool.group() == Group::Execute && runs(tool.name()))
         });
         eval::Writer { trace: trace || files, execute }
     }
@@ -307,6 +314,13 @@ pub fn source_map(session: &Session) -> Option<SourceMap> {
     Some(SourceMap::of(gist))
 }
 
+/// Maps the lines of a gist to the repository, by their text.
+pub fn matched_map(session: &mut Session) -> Option<SourceMap> {
+    let text = session.findings.gist.as_ref()?.text.clone();
+    let lines = session.matched(&text).ok()?.lines(&text);
+    Some(SourceMap::of(&graph::Gist { text, lines }))
+}
+
 /// A session on a task, within the bounds of the settings.
 ///
 /// # Errors
@@ -316,6 +330,7 @@ pub fn session(
     settings: &Settings,
     sandbox: Arc<dyn Sandbox>,
     graphs: Option<PathBuf>,
+    host: Option<Host>,
 ) -> Result<Session, WorkspaceError> {
     Ok(Session {
         workspace: Workspace::create(context.scratch)?,
@@ -333,6 +348,9 @@ pub fn session(
         traces: None,
         patience: tools::PATIENCE,
         signs: Arc::new(|_| {}),
+        execution: settings.writer.execution,
+        weights: settings.graph.weights,
+        host,
         findings: Findings::default(),
     })
 }

@@ -45,10 +45,11 @@ impl Prompt {
         let tool_tokens: usize =
             tools.iter().map(|tool| graph::count_tokens(&json!(tool).to_string())).sum();
         if around.json {
+            let opening = tokens(&messages[1]);
             let printed = json!({
                 "messages": messages,
                 "tools": tools,
-                "tokens": { "messages": told, "tools": tool_tokens },
+                "tokens": { "messages": told, "tools": tool_tokens, "opening": opening },
             });
             println!("{printed:#}");
             return Ok(Exit::Success);

@@ -25,7 +25,7 @@ use crate::{
     outcome::Outcome,
     record::{RunDirectory, replace},
     trajectory::{End, Record, read_trajectory},
-    writer::{TRAJECTORY, Writer, source_map},
+    writer::{TRAJECTORY, Writer, matched_map, source_map},
 };
 
 #[derive(Debug, Args)]
@@ -100,6 +100,8 @@ impl Run {
             // A writer without the tool has not traced the command; where that fails, the judge says why.
             let _ = session.traced();
         }
+        // The map of a gist that a model wrote is found by its text; nobody is judged by it.
+        let found = source_map(&session).or_else(|| matched_map(&mut session));
         let findings = &session.findings;
         if let Some(trace) = &findings.trace {
             record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
@@ -114,7 +116,7 @@ impl Run {
         };
         let source_map = source_map(&session);
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        if let Some(source_map) = &source_map {
+        if let Some(source_map) = &found {
             let path = record.path().join("source-map.json");
             ::eval::write(&path, source_map).or_exit(Exit::Infrastructure)?;
         }

@@ -147,7 +147,8 @@ impl Surroundings {
     /// What models need of the surroundings.
     pub fn access(&self) -> Access {
         let credentials = self.credentials.clone();
-        Access { credentials, ask: Arc::new(ask), graphs: self.graphs() }
+        let host = Some(self.host.clone());
+        Access { credentials, ask: Arc::new(ask), graphs: self.graphs(), host }
     }
 
     /// The variables whose names say that their values are secrets.

@@ -38,7 +38,7 @@ impl Trace {
         let opened = self.target.open(around, around.sandbox()?, &progress, &apart)?;
         let context = opened.context(around, &opened.scratch);
         let mut session =
-            session(&context, &around.settings, opened.sandbox.clone(), around.graphs())
+            session(&context, &around.settings, opened.sandbox.clone(), around.graphs(), None)
                 .or_exit(Exit::Infrastructure)?;
         // What is shown ran; a slice would be content with less.
         session.patience = 0;

@@ -46,6 +46,7 @@ pub struct WriterSettings {
     pub scaffold: String,
     pub tools: Vec<String>,
     pub with: Vec<String>,
+    pub execution: bool,
     pub minimize: Minimize,
     pub guide: String,
     pub strategy: Strategy,
