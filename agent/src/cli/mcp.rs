@@ -1,4 +1,5 @@
-//! `gistify mcp`: the tools of one task for a client of the Model Context Protocol.
+//! `gistify mcp`: the tools of one task for a client of the Model Context Protocol, and one that writes the gist of
+//! any test, which is all that there is where no command was given.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -23,7 +24,7 @@ use crate::{
     hidden::escaped,
     mcp::{Job, Speaker},
     prompt::Prompts,
-    writer::session,
+    writer::{TRAJECTORY, Writer, session, source_map},
 };
 
 #[derive(Debug, Args)]
@@ -53,29 +54,43 @@ impl Mcp {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let sandbox = around.sandbox()?;
-        let progress = Progress::new(around.talk);
-        let opened = self.target.open(around, sandbox.clone(), &progress, &[])?;
-        progress.clear();
-        let scratch = around.scratch()?;
-        let context = opened.context(around, &scratch);
-        let mut settings = around.settings.clone();
-        // A client may stay for as long as it likes; each run has its own bounds.
-        settings.session.seconds = 1e9;
-        let mut session =
-            session(&context, &settings, sandbox, around.graphs()).or_exit(Exit::Infrastructure)?;
         let prompts = Prompts::load(None).or_exit(Exit::Usage)?;
-        let toolset = Toolset::named(&TOOLS.map(str::to_owned)).or_exit(Exit::Infrastructure)?;
-        let mut tools: Vec<_> = toolset
-            .iter()
-            .map(|tool| prompts.describe(tool))
-            .collect::<Result<_, _>>()
-            .or_exit(Exit::Usage)?;
-        for (name, properties) in
-            [("graph", json!({})), ("evaluate", json!({ "gist": { "type": "string" } }))]
-        {
-            let schema = json!({ "type": "object", "properties": properties });
-            tools.push(prompts.specify(name, schema).or_exit(Exit::Usage)?);
+        let mut tools = Vec::new();
+        let scratch = around.scratch()?;
+        let opened = match self.target.has_command() {
+            true => {
+                let progress = Progress::new(around.talk);
+                let opened = self.target.open(around, sandbox.clone(), &progress, &[]);
+                progress.clear();
+                Some(opened?)
+            }
+            false => None,
+        };
+        let mut work = Work { around, target: &self.target, prompts: &prompts, task: None };
+        if let Some(opened) = &opened {
+            let mut settings = around.settings.clone();
+            // A client may stay for as long as it likes; each run has its own bounds.
+            settings.session.seconds = 1e9;
+            let context = opened.context(around, &scratch);
+            let host = Some(around.host.clone());
+            let session = session(&context, &settings, sandbox, around.graphs(), host)
+                .or_exit(Exit::Infrastructure)?;
+            let toolset =
+                Toolset::named(&TOOLS.map(str::to_owned)).or_exit(Exit::Infrastructure)?;
+            for tool in toolset.iter() {
+                tools.push(prompts.describe(tool).or_exit(Exit::Usage)?);
+            }
+            for (name, properties) in
+                [("graph", json!({})), ("evaluate", json!({ "gist": { "type": "string" } }))]
+            {
+                let schema = json!({ "type": "object", "properties": properties });
+                tools.push(prompts.specify(name, schema).or_exit(Exit::Usage)?);
+            }
+            work.task = Some(Own { opened, toolset, session });
         }
+        let test = json!({ "test": { "type": "string" } });
+        let schema = json!({ "type": "object", "properties": test, "required": ["test"] });
+        tools.push(prompts.specify("gist", schema).or_exit(Exit::Usage)?);
         let (jobs, arrived) = channel();
         let speaker = Speaker::new(tools, jobs);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -94,7 +109,7 @@ impl Mcp {
                 runtime.spawn(speaker.http(listener))
             }
         };
-        work(&arrived, around, &opened, &toolset, &prompts, &mut session);
+        work.until_the_end(&arrived);
         let ended = serving.is_finished().then(|| runtime.block_on(serving));
         // A read of standard input cannot be called off, and nobody waits for it.
         runtime.shutdown_background();
@@ -108,32 +123,82 @@ impl Mcp {
     }
 }
 
-/// Carries calls out, in order, until nobody can call any more or the user wants an end.
-fn work(
-    arrived: &Receiver<Job>,
-    around: &Surroundings,
-    opened: &Opened,
-    toolset: &Toolset,
-    prompts: &Prompts,
-    session: &mut Session,
-) {
-    while !around.interrupt.is_triggered() {
-        let job = match arrived.recv_timeout(TICK) {
-            Ok(job) => job,
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => continue,
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
-        };
-        let Job { tool, arguments, reply } = job;
-        let result = match tool.as_str() {
-            "graph" => Ok(map(session)),
-            "evaluate" => evaluate(around, opened, session, &arguments),
-            tool => call(toolset, prompts, session, tool, arguments),
-        };
-        // A client hands the text to a model, which reads what nobody sees.
-        let result = result.map(|text| escaped(&text).into_owned());
-        // A client that went away wants no reply.
-        let _ = reply.send(result);
+/// The place that calls are carried out on.
+struct Work<'a> {
+    around: &'a Surroundings,
+    target: &'a Target,
+    prompts: &'a Prompts,
+    task: Option<Own<'a>>,
+}
+
+/// The task whose command was given.
+struct Own<'a> {
+    opened: &'a Opened,
+    toolset: Toolset,
+    session: Session,
+}
+
+impl Work<'_> {
+    /// Carries calls out, in order, until nobody can call any more or the user wants an end.
+    fn until_the_end(&mut self, arrived: &Receiver<Job>) {
+        while !self.around.interrupt.is_triggered() {
+            let job = match arrived.recv_timeout(TICK) {
+                Ok(job) => job,
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => continue,
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
+            };
+            let Job { tool, arguments, reply } = job;
+            let result = match (tool.as_str(), &mut self.task) {
+                ("gist", _) => gist(self.around, self.target, &arguments),
+                (tool, None) => Err(format!("no tool {tool:?} without a command")),
+                ("graph", Some(own)) => Ok(map(&mut own.session)),
+                ("evaluate", Some(own)) => {
+                    evaluate(self.around, own.opened, &own.session, &arguments)
+                }
+                (tool, Some(own)) => {
+                    call(&own.toolset, self.prompts, &mut own.session, tool, arguments)
+                }
+            };
+            // A client hands the text to a model, which reads what nobody sees.
+            let result = result.map(|text| escaped(&text).into_owned());
+            // A client that went away wants no reply.
+            let _ = reply.send(result);
+        }
     }
+}
+
+/// The gist of a test, written without a model, with its scores.
+fn gist(around: &Surroundings, target: &Target, arguments: &Value) -> Result<String, String> {
+    let test = arguments["test"].as_str().ok_or("the argument test is missing")?;
+    write_gist(around, &target.with_test(test)).map_err(|failure| failure.told())
+}
+
+fn write_gist(around: &Surroundings, target: &Target) -> Result<String, Failure> {
+    let sandbox = around.sandbox()?;
+    let settings = around.settings_with("offline", "offline")?;
+    let writer = Writer::new(settings, sandbox.clone(), &around.access()).or_exit(Exit::Usage)?;
+    let opened = target.open(around, sandbox, &Progress::new(around.talk), &[])?;
+    let record = tempfile::tempdir_in(around.scratch()?).or_exit(Exit::Infrastructure)?;
+    let context = opened.context(around, record.path());
+    let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
+    session.traces = Some(around.cache.join("traces"));
+    let trajectory = record.path().join(TRAJECTORY);
+    let end = writer
+        .write(&mut session, &trajectory, Vec::new(), Box::new(|_| {}))
+        .or_exit(Exit::Infrastructure)?;
+    let Some(gist) = &session.findings.gist else {
+        return Err(Failure::new(Exit::NotFaithful, format!("no gist: {}", end.outcome)));
+    };
+    let map = source_map(&session);
+    let judged = Judged {
+        submission: Submission::Written(gist.text.clone()),
+        source_map: map.as_ref(),
+        writer: writer.abilities(),
+        effort: Some(writer.effort(&end, &session)),
+    };
+    let evaluation = opened.judge(around, &session.workspace, &judged)?;
+    let scores = super::verdict::scores(&evaluation);
+    Ok(json!({ "gist": gist.text, "scores": scores }).to_string())
 }
 
 fn call(
@@ -159,7 +224,7 @@ fn call(
 fn map(session: &mut Session) -> String {
     let graph = session.graph();
     let texts = session.repository.texts();
-    let ranking = graph::rank(&graph, &graph::History::default(), &graph::RankOptions::default());
+    let ranking = session.ranking();
     graph::map(&graph, &ranking, &texts, MAP).text
 }
 

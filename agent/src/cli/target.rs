@@ -19,13 +19,13 @@ use tools::{
 use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings};
 
 /// A repository and a command to run in it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Target {
     /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
     #[arg(default_value = ".")]
     repository: String,
     /// The command, after `--`: `pytest tests/test_x.py::test_y`.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Another command that the gist has to serve as well, quoted as one word; can be given more than
     /// once. All are one run: the same program with the same options.
@@ -84,6 +84,19 @@ impl Target {
         flags
     }
 
+    /// Returns true if a command was given.
+    pub fn has_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    /// The same repository with the command of a test, or with a whole command line.
+    pub fn with_test(&self, test: &str) -> Self {
+        let first = test.split_whitespace().next().unwrap_or_default();
+        let is_test = first.contains("::") || first.ends_with(".py");
+        let line = if is_test { format!("pytest {test}") } else { test.to_owned() };
+        Self { command: vec![line], also: Vec::new(), ..self.clone() }
+    }
+
     /// Finds the repository and its environment, and understands the command. What lies `apart` in the repository is
     /// none of it, as a gist of it is not.
     ///
@@ -96,6 +109,10 @@ impl Target {
         progress: &Progress,
         apart: &[&Path],
     ) -> Result<Opened, Failure> {
+        if self.command.is_empty() {
+            let message = "no command (it comes after --: -- pytest tests/test_x.py::test_y)";
+            return Err(Failure::new(Exit::Usage, message.to_owned()));
+        }
         // A command in one word was quoted as a whole.
         let command = match self.command.as_slice() {
             [line] => Command::parse(line),

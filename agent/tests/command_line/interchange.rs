@@ -80,7 +80,7 @@ fn tools_are_served_over_standard_streams() {
     say(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
     let listed = hear();
     let names: Vec<_> = listed["result"]["tools"].as_array().unwrap().iter().collect();
-    assert_eq!(names.len(), 9, "{listed}");
+    assert_eq!(names.len(), 10, "{listed}");
     let mut id = 1;
     let mut call = |tool: &str, arguments: Value| {
         id += 1;
@@ -101,12 +101,52 @@ fn tools_are_served_over_standard_streams() {
         ("slice", json!({}), "lines"),
         ("execute", json!({}), "\"same\":true"),
         ("evaluate", json!({}), "\"score\":1"),
-        ("edit", json!({ "action": "create", "text": "x = 1" }), "x = 1"),
+        ("edit", json!({ "action": "create", "text": "x = 1" }), "\"lines\":1"),
+        ("view", json!({ "target": "tests/concise.py" }), "x = 1"),
     ] {
         let (text, failed) = call(tool, arguments);
         assert!(!failed && text.contains(part), "{tool}: {text}");
     }
     assert!(call("view", json!({ "target": "../canary" })).1);
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+/// A server without a command has one tool, which writes the gist of any test; it is spoken to without a handshake, as
+/// the protocol has it since 2026-07-28.
+#[test]
+fn a_gist_of_any_test_is_served_without_a_command() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let mut command = user.command(&["mcp", "small", "--python", &python]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut ask = |id: u64, method: &str, mut params: Value| -> Value {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(input, "{request}").unwrap();
+        serde_json::from_str(&output.next().unwrap().unwrap()).unwrap()
+    };
+    let found = ask(1, "server/discover", json!({}));
+    let versions = found["result"]["supportedVersions"].to_string();
+    assert!(versions.contains("2026-07-28") && versions.contains("2025-11-25"), "{found}");
+    let listed = ask(2, "tools/list", json!({}));
+    assert_eq!(listed["result"]["tools"][0]["name"], "gist", "{listed}");
+    let test = json!({ "name": "gist", "arguments": { "test": TEST[1] } });
+    let reply = ask(3, "tools/call", test);
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    let told: Value = serde_json::from_str(text).unwrap();
+    assert!(told["gist"].as_str().unwrap().contains("def test_double"), "{told}");
+    assert_eq!(told["scores"]["scores"]["execution_fidelity_strict"]["value"], 1.0, "{told}");
+    let missing =
+        ask(4, "tools/call", json!({ "name": "gist", "arguments": { "test": "x.py::y" } }));
+    assert_eq!(missing["result"]["isError"], true, "{missing}");
     drop(input);
     assert!(child.wait().unwrap().success());
 }
