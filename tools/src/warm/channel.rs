@@ -42,13 +42,13 @@ impl Channel {
             let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC;
             OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
         };
-        let (requests, replies) = (open("requests")?, open("replies")?);
+        let (requests, replies) = (open("asked")?, open("replies")?);
         Ok(Self { directory: directory.to_path_buf(), requests, replies, pending: Vec::new() })
     }
 
     /// Removes the names.
     pub(super) fn hide(&self) {
-        for name in ["requests", "replies"] {
+        for name in ["asked", "replies"] {
             let _ = fs::remove_file(self.directory.join(name));
         }
     }

@@ -38,7 +38,7 @@ class Server:
         self._directory = directory
         self._isolated = isolated
         self._keeps_random = keeps_random
-        self._requests = _raised(os.open(os.path.join(directory, "requests"), os.O_RDONLY))
+        self._requests = _raised(os.open(os.path.join(directory, "asked"), os.O_RDONLY))
         self._replies = _raised(os.open(os.path.join(directory, "replies"), os.O_WRONLY))
         self._pending = b""
         self._streams = [self._stream("stdout", 1), self._stream("stderr", 2)]
