@@ -311,7 +311,9 @@ mod tests {
             (cut["views"].as_array().unwrap(), cut["no_room"].as_array().unwrap());
         assert_eq!(shown.len() + missing.len(), 20);
         assert_eq!(missing.last().unwrap(), "m.f19");
-        let reply = Reply::of(&json!({ "hits": views, "left_out": 3 })).unwrap();
+        let hit = |n: u32| json!({ "line": n, "text": "x = 1\n".repeat(20) });
+        let hits: Vec<Value> = (0..20).map(hit).collect();
+        let reply = Reply::of(&json!({ "hits": hits, "left_out": 3 })).unwrap();
         let cut = check(&reply, 900, "").unwrap();
         assert_eq!(
             cut["hits"].as_array().unwrap().len() as u64 + cut["left_out"].as_u64().unwrap(),

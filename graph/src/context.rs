@@ -65,7 +65,7 @@ pub fn count_tokens(text: &str) -> usize {
 const CLASS_LINES: usize = 40;
 /// Tokens of a core class beyond which its methods are only named.
 const CLASS_TOKENS: usize = 500;
-/// Names of modules of one directory that are listed.
+/// Names of modules of one directory that are listed, and names of methods in one line.
 const NAMES: usize = 12;
 
 /// The four blocks: README, summaries of the first modules, core classes, the other modules by directory.
@@ -125,10 +125,13 @@ fn class_entry(graph: &Graph, id: EntityId, text: &str) -> String {
             names.push(name);
         }
     }
-    let (signature, names) = (signature(graph, id, text), names.join(", "));
+    // Line by line, so that a small budget cuts between names.
+    let names: Vec<String> = names.chunks(NAMES).map(|line| line.join(", ")).collect();
+    let (signature, names) = (signature(graph, id, text), names.join(",\n    "));
     let (first, last) = (entity.line, entity.end_line);
     format!("{signature} ({path}, lines {first} to {last})\n  methods: {names}\n")
 }
+
 /// Modules by directory, both by importance; of many the first are named and the others counted.
 fn directories<'r>(graph: &Graph, modules: impl Iterator<Item = &'r RankedModule>) -> Vec<String> {
     let mut order: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -22,7 +22,7 @@ use crate::{
 pub struct Part {
     /// The lines of each file, by its path.
     pub files: Vec<(String, String)>,
-    /// The first need that is not shown whole; nothing where all are.
+    /// The first need for which there was no room; those too large for any room are shown by their heads.
     pub next: Option<usize>,
     /// Tokens (o200k) of the lines.
     pub tokens: usize,

@@ -55,7 +55,7 @@ class Server:
         return known.st_dev, known.st_ino
 
     def next_run(self) -> Optional[dict[str, Any]]:
-        """Waits for requests. Returns one in the process that has to do it, None in this one at the end."""
+        """Waits for a run. Returns one in the process that has to do it, None in this one at the end."""
         unsafe = self._unsafe()
         # Processes that serve all runs were started while this one got ready.
         self._ours = _processes()
