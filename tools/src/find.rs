@@ -190,7 +190,7 @@ mod tests {
         check("pkg/*.py", &["pkg/a.py"]);
         check("pkg/**/*.py", &["pkg/a.py", "pkg/in/b.py"]);
         check("**/c.???", &["pkg/c.txt"]);
-        check("./a.py", &["a.py", "pkg/a.py"]);
+        check("./a.py", &["a.py"]);
     }
 
     #[test]

@@ -385,7 +385,7 @@ mod tests {
         check("", false, "a.py (4 lines)  # Doc.\n");
         check("notes.txt", false, "    1 hello\n");
         check("a.py", true, "2-4: class A\n3-4:   def f(self)\n");
-        check("A.f", false, "    3     def f(self):\n    4         return 1\n");
+        check("A.f", false, "    2 class A:\n    3     def f(self):\n    4         return 1\n");
         check("a.A", true, "2-4: class A\n3-4:   def f(self)\n");
     }
 
