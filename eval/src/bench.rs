@@ -119,6 +119,8 @@ pub struct Supplied {
     pub repository: Repository,
     /// What its commands run with.
     pub environment: Environment,
+    /// The task's script.
+    pub script: Option<PathBuf>,
 }
 
 /// A sign of life.
@@ -316,12 +318,12 @@ fn attempt_and_judge(
 ) -> Result<TaskOutcome, Stop> {
     let (task, solver) = (&spec.tasks[job.task], spec.solvers[job.solver]);
     let command = Command::parse(&task.command)?;
-    let Supplied { mut repository, environment } =
+    let Supplied { mut repository, environment, script } =
         spec.supply.supply(task).map_err(Stop::Failed)?;
     let workspace = Workspace::create(spec.scratch)?;
-    if !task.mutations.is_empty() {
+    if !task.mutations.is_empty() || script.is_some() {
         let copy = workspace.copy(&repository)?;
-        task.mutate(&copy)?;
+        task.mutate(&copy, script.as_deref())?;
         let label = repository.label.clone();
         let mutated = Repository::of_directory(&copy);
         repository = mutated.map_err(|error| Stop::Failed(error.to_string()))?;

@@ -29,8 +29,8 @@ pub struct CachedSupply<'a> {
     pub interrupt: &'a Interrupt,
     /// The Python version of all tasks, in place of the suite's own.
     pub python: Option<(u8, u8)>,
-    /// Finds a lock file by its name in a suite.
-    pub locks: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
+    /// Finds a lock or a script by its name in a suite.
+    pub files: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
     /// Supplies what is no release: a directory or a revision, and the user's interpreter.
     pub elsewhere: &'a (dyn Fn(&Task) -> Result<Supplied, String> + Sync),
     /// Hears how it goes.
@@ -55,17 +55,22 @@ impl Supply for CachedSupply<'_> {
             task.lock,
             task.python
         );
+        let find = |script: &String| {
+            let found = (self.files)(script);
+            found.ok_or_else(|| format!("task {}: no script {script}", task.id))
+        };
+        let script = task.script.as_ref().map(find).transpose()?;
         // Held while supplying: tasks of one suite wait for the one that makes what they share.
         let mut known = self.known.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(supplied) = known.get(&key) {
-            return Ok(supplied.clone());
+            return Ok(Supplied { script, ..supplied.clone() });
         }
         let supplied = match &task.source {
             Some(_) => (self.elsewhere)(task)?,
             None => self.make(task)?,
         };
         known.insert(key, supplied.clone());
-        Ok(supplied)
+        Ok(Supplied { script, ..supplied })
     }
 }
 
@@ -78,7 +83,7 @@ impl CachedSupply<'_> {
             .lock
             .as_deref()
             .map(|lock| {
-                lock_for(lock, python, own, self.locks)
+                lock_for(lock, python, own, self.files)
                     .ok_or_else(|| format!("task {}: no lock file {lock}", task.id))
             })
             .transpose()?;
@@ -108,7 +113,7 @@ impl CachedSupply<'_> {
             (self.progress)(progress)
         })
         .map_err(|error| error.to_string())?;
-        Ok(Supplied { repository, environment })
+        Ok(Supplied { repository, environment, script: None })
     }
 }
 

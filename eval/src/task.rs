@@ -50,6 +50,8 @@ pub struct Task {
     pub pythonpath: Vec<String>,
     /// Lock file, relative to the suite's file.
     pub lock: Option<String>,
+    /// A file that is put into the root before anything is run, relative to the suite's file.
+    pub script: Option<String>,
     /// Base test: its node id without parameters.
     pub test: String,
     /// The command, run in the root.
@@ -169,6 +171,12 @@ pub enum TaskError {
         /// The cause.
         source: io::Error,
     },
+    /// The repository has a file of the name of the script.
+    #[error("add {path}: the repository has such a file")]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// The text to change does not stand in the file exactly once.
     #[error("mutate {path}: the old text stands in it {found} times, not once")]
     Ambiguous {
@@ -244,6 +252,7 @@ impl Task {
             python: String::new(),
             pythonpath: Vec::new(),
             lock: None,
+            script: None,
             test: String::new(),
             command: command.to_owned(),
             expected: Counts::default(),
@@ -253,11 +262,19 @@ impl Task {
         }
     }
 
-    /// Applies the task's mutations to a writable copy of its repository.
+    /// Applies the task's mutations to a writable copy of its repository, and puts its script into it.
     ///
     /// # Errors
-    /// When a file cannot be changed, or the old text does not stand in it exactly once.
-    pub fn mutate(&self, copy: &Path) -> Result<(), TaskError> {
+    /// When a file cannot be changed, or the old text does not stand in it exactly once, or the
+    /// repository has a file of the script's name.
+    pub fn mutate(&self, copy: &Path, script: Option<&Path>) -> Result<(), TaskError> {
+        if let (Some(name), Some(script)) = (&self.script, script) {
+            let path = copy.join(Path::new(name).file_name().unwrap_or_default());
+            if path.exists() {
+                return Err(TaskError::Taken { path });
+            }
+            fs::copy(script, &path).map_err(|source| TaskError::Mutate { path, source })?;
+        }
         for mutation in &self.mutations {
             let path = copy.join(&mutation.file);
             let text = fs::read_to_string(&path)

@@ -166,7 +166,7 @@ impl Bench {
             host: &around.host,
             interrupt: &around.interrupt,
             python,
-            locks: &|name| suites.lock(name, &locks),
+            files: &|name| suites.file(name, &locks),
             elsewhere: &|task| elsewhere(task, around, &*sandbox, progress),
             progress: &|sign| progress.sign(sign),
             known: Known::default(),
@@ -397,7 +397,7 @@ fn elsewhere(
     let repository = around.repository(source, sandbox, progress).map_err(told)?;
     let environment =
         environment(&repository, false, python, around, sandbox, progress).map_err(told)?;
-    Ok(Supplied { repository, environment })
+    Ok(Supplied { repository, environment, script: None })
 }
 
 fn slice(text: &str) -> Result<(usize, usize), String> {

@@ -47,8 +47,8 @@ impl Suites {
         Ok(suites)
     }
 
-    /// A lock by its name in a suite, as a file: the embedded ones are put into a directory first.
-    pub fn lock(&self, name: &str, directory: &Path) -> Option<PathBuf> {
+    /// A lock or a script by its name in a suite: the embedded ones are put into a directory first.
+    pub fn file(&self, name: &str, directory: &Path) -> Option<PathBuf> {
         let own = self.directories.iter().map(|directory| directory.join(name));
         if let Some(path) = own.into_iter().find(|path| path.is_file()) {
             return Some(path);

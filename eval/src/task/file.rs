@@ -49,6 +49,7 @@ pub(super) struct TaskFile {
     python: Option<String>,
     pythonpath: Option<String>,
     lock: Option<String>,
+    script: Option<String>,
     test: String,
     command: String,
     #[serde(default)]
@@ -115,8 +116,9 @@ impl TaskFile {
         }
         let inside = [("root", &root), ("pythonpath", &pythonpath)];
         let files = self.mutation.iter().map(|mutation| ("mutation.file", &mutation.file));
-        let lock_path = lock.iter().map(|lock| ("lock", lock));
-        for (key, path) in inside.into_iter().chain(files).chain(lock_path) {
+        let beside = lock.iter().map(|lock| ("lock", lock));
+        let beside = beside.chain(self.script.iter().map(|script| ("script", script)));
+        for (key, path) in inside.into_iter().chain(files).chain(beside) {
             for part in path.split(':') {
                 if !stays_inside(part) {
                     return wrong(key, path, "leads outside");
@@ -140,6 +142,7 @@ impl TaskFile {
                 .map(|entry| if entry == "." { String::new() } else { entry.to_owned() })
                 .collect(),
             lock,
+            script: self.script,
             test: self.test,
             command: self.command,
             expected: Counts {

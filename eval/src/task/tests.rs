@@ -25,6 +25,8 @@ fn suites_are_read_strictly() {
     check("[[task]]\nid = 'a'\ntest = 't'\ncommand = ' '\n", Err("is empty"));
     check(&format!("{task}root = '../x'\n"), Err("root \"../x\" leads outside"));
     check(&format!("{task}lock = '/etc/x'\n"), Err("leads outside"));
+    check(&format!("{task}script = 'pkg/use.py'\n"), Ok(1));
+    check(&format!("{task}script = '../use.py'\n"), Err("script \"../use.py\" leads outside"));
     check(&format!("{task}sha256 = 'abc'\n"), Err("is no hex sha-256"));
     check("", Err("suite s: it has no task"));
     let change = "[[task.mutation]]\nfile = 'f.py'\nold = 'a'\nnew = ";
@@ -47,11 +49,25 @@ fn mutations_replace_exactly_one_place() {
     let change = |old: &str| Mutation { file: "f.py".into(), old: old.into(), new: "z".into() };
     fs::write(&file, "a = 1\nb = 1\n").unwrap();
     task.mutations = vec![change("a = 1")];
-    task.mutate(directory.path()).unwrap();
+    task.mutate(directory.path(), None).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "z\nb = 1\n");
     task.mutations = vec![change("q")];
-    let message = task.mutate(directory.path()).unwrap_err().to_string();
+    let message = task.mutate(directory.path(), None).unwrap_err().to_string();
     assert!(message.ends_with("the old text stands in it 0 times, not once"), "{message}");
+}
+
+#[test]
+fn a_script_is_put_into_the_root_under_its_own_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kept, copy) = (directory.path().join("scripts-use.py"), directory.path().join("copy"));
+    fs::write(&kept, "import pkg\n").unwrap();
+    fs::create_dir(&copy).unwrap();
+    let mut task = Task::of_command("r", "python use.py");
+    task.script = Some("scripts/use.py".into());
+    task.mutate(&copy, Some(&kept)).unwrap();
+    assert_eq!(fs::read_to_string(copy.join("use.py")).unwrap(), "import pkg\n");
+    let message = task.mutate(&copy, Some(&kept)).unwrap_err().to_string();
+    assert!(message.ends_with("use.py: the repository has such a file"), "{message}");
 }
 
 #[test]
@@ -66,7 +82,9 @@ fn the_suites_of_this_repository_can_be_read() {
         suites += 1;
         for task in Suite::read(&path).unwrap().tasks {
             let lock = task.lock.expect("a task of a suite has a lock");
-            assert!(directory.join(&lock).is_file(), "{lock}");
+            for file in task.script.iter().chain([&lock]) {
+                assert!(directory.join(file).is_file(), "{file}");
+            }
         }
     }
     assert!(suites >= 5, "{suites}");

@@ -57,7 +57,7 @@ impl Supply for Local<'_> {
             return Err("the index has no such release".to_owned());
         }
         let (repository, environment) = (self.0.repository.clone(), self.0.environment.clone());
-        Ok(Supplied { repository, environment })
+        Ok(Supplied { repository, environment, script: None })
     }
 }
 
