@@ -37,6 +37,7 @@ mod prompt;
 mod ranking;
 mod record;
 mod remembered;
+mod repoexec;
 mod secrets;
 mod selection;
 mod trajectory;

@@ -24,6 +24,14 @@ pub enum EvalError {
         /// What is missing.
         why: String,
     },
+    /// A completion problem does not fit its repository, or has no tests.
+    #[error("problem {problem}: {reason}")]
+    Problem {
+        /// The problem's id.
+        problem: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The user stopped everything.
     #[error("interrupted")]
     Interrupted,

@@ -39,6 +39,7 @@ mod observation;
 mod pruning;
 mod reference;
 mod renamed;
+mod repoexec;
 mod report;
 mod reserved;
 mod resume;
@@ -80,9 +81,21 @@ pub use key::Key;
 pub use mutants::Operator;
 pub use observation::{Failure, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
+pub use repoexec::{
+    CodeBleu, CompletionBed, CompletionFigure, CompletionRun, CompletionScores, CutFunction,
+    FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, MalformedRow, ModelFacts,
+    PROBLEM_VERSION, Problem, ProblemSource, ProblemTests, SAMPLE_VERSION, STABLE_RUNS,
+    SampleClass, SampleVerdict, ScoringSpec, Similarity, SpliceError, TestChoice, TestCounts,
+    TestFile, TestedProblems, TuningCounts, TuningForm, TuningMix, TuningPick, TuningSplit,
+    Untested, bleu, body_of, code_bleu, completion_scores, completion_tables, control_tests,
+    cut_function, edit_similarity, figures, first_assertions, identifiers, is_empty_function,
+    mean_pass_at_k, mended, pass_at_k, problem_table, read_generations, read_problems,
+    read_verdicts, run_completion, score_generations, splice, test_functions, tuning_set,
+    with_existing_tests, with_generated_tests,
+};
 pub use report::{
     Align, Comparison, Correlation, Figure, Format, LengthRow, SuiteRow, Summary, Table, TableName,
-    TaskRow, compare, summarize,
+    TaskRow, compare, summarize, write_tables,
 };
 pub use resume::{Hold, Plan, ResumeError, Retry, remaining};
 pub use row::{Row, Standing};

@@ -54,6 +54,13 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted, 0.5)
 }
 
+/// Quantiles by linear interpolation; nothing for no values.
+pub fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f64; N]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| shares.map(|share| quantile(&sorted, share).unwrap_or(0.0)))
+}
+
 /// The score interval of a share (Wilson 1927): `successes` of `trials`, which may be a sum of shares.
 pub fn wilson(successes: f64, trials: f64) -> Option<Interval> {
     if trials <= 0.0 {

@@ -8,6 +8,7 @@ mod assemble;
 mod beneath;
 mod cache;
 mod commented;
+mod completion;
 mod context;
 mod deferred;
 mod documented;
@@ -43,6 +44,10 @@ pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheError, CacheReport, GraphCache};
 pub use commented::commented;
+pub use completion::{
+    CompletionFunction, ContextSize, ContextTexts, Dependency, DependencyKind, Extraction,
+    ExtractionOptions, Unfit, extract_functions, extract_of_sources, shift_lines,
+};
 pub use context::{Context, ContextOptions, context, count_tokens, map, module_list, summary};
 pub use deferred::deferred;
 pub use documented::{DOCSTRING, Documented, documented};
@@ -64,7 +69,9 @@ pub use lines::{LineGraph, LineId, Order};
 pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};
 pub use needs::{Need, Part, Shown, needs, shown_lines, top_modules};
-pub use outline::{Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline};
+pub use outline::{
+    Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline, tree_tokens,
+};
 pub use passage::{Passage, Statement, statement};
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;

@@ -38,6 +38,7 @@ mod predictions;
 mod progress;
 mod prompt;
 mod reduce;
+mod repoexec;
 mod report;
 mod repro;
 mod run;
@@ -155,6 +156,9 @@ enum Action {
     Reduce(reduce::Reduce),
     /// Make a suite of a repository's tests.
     Collect(collect::Collect),
+    /// Complete single functions of repositories: build problems, generate, run and score.
+    #[command(name = "repoexec")]
+    RepoExec(repoexec::RepoExec),
     /// Print all settings, and where each comes from.
     Config(config::Config),
     /// Show what this machine can do, and what the sandbox promises here.
@@ -241,6 +245,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Prompt(prompt) => prompt.flags(),
         Action::Mcp(mcp) => mcp.flags(),
         Action::Image(image) => image.flags(),
+        Action::RepoExec(repoexec) => repoexec.flags(),
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
@@ -278,6 +283,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Mcp(mcp) => mcp.act(&around),
         Action::Scaffolds(scaffolds) => scaffolds.act(&around),
         Action::Prompt(prompt) => prompt.act(&around),
+        Action::RepoExec(repoexec) => repoexec.act(&around),
         Action::Config(config) => config.act(&around),
         Action::Doctor(doctor) => doctor.act(&around),
         Action::Image(image) => image.act(&around),

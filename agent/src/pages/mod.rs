@@ -124,8 +124,8 @@ impl Pages {
             let heads: Vec<Value> =
                 table.heads.iter().map(|(head, align)| json!([head, align.is_figures()])).collect();
             json!({
-                "name": table.name.name(),
-                "title": table.name.title(),
+                "name": table.name,
+                "title": table.title,
                 "heads": heads,
                 "rows": table.rows,
             })

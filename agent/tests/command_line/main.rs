@@ -9,6 +9,7 @@ mod bad_input;
 mod benching;
 mod browser;
 mod collecting;
+mod completing;
 mod confined;
 mod copies;
 mod ends;

@@ -10,7 +10,7 @@ pub fn write(tables: &[Table]) -> String {
             if !out.is_empty() {
                 out.push('\n');
             }
-            row(&[table.name.name().to_owned()], &mut out);
+            row(&[table.name.to_owned()], &mut out);
         }
         row(&table.names(), &mut out);
         table.rows.iter().for_each(|cells| row(cells, &mut out));

@@ -12,8 +12,8 @@ pub fn write(tables: &[Table]) -> String {
             .map(|(_, align)| if *align == Align::Words { 'l' } else { 'r' })
             .collect();
         out.push_str("\\begin{table}\n\\centering\n");
-        out.push_str(&format!("\\caption{{{}}}\n", escaped(table.name.title())));
-        out.push_str(&format!("\\label{{tab:{}}}\n", table.name.name()));
+        out.push_str(&format!("\\caption{{{}}}\n", escaped(table.title)));
+        out.push_str(&format!("\\label{{tab:{}}}\n", table.name));
         out.push_str(&format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n"));
         row(&table.names(), &mut out);
         out.push_str("\\midrule\n");

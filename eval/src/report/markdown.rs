@@ -10,7 +10,7 @@ pub fn write(tables: &[Table]) -> String {
             out.push('\n');
         }
         if tables.len() > 1 {
-            out.push_str(&format!("### {}\n\n", table.name.title()));
+            out.push_str(&format!("### {}\n\n", table.title));
         }
         write_row(&table.names(), &mut out);
         let rule = table.heads.iter().map(|(_, align)| match align {

@@ -36,6 +36,17 @@ pub enum Format {
     Latex,
 }
 
+/// Writes tables of any kind; JSON has them as lists of objects, by head.
+pub fn write_tables(tables: &[Table], format: Format) -> String {
+    match format {
+        Format::Text => text::write(tables),
+        Format::Markdown => markdown::write(tables),
+        Format::Csv => csv::write(tables),
+        Format::Latex => latex::write(tables),
+        Format::Json => json::write_tables(tables),
+    }
+}
+
 impl Summary {
     /// Writes the tables that say something of these; JSON always has everything.
     pub fn write(&self, format: Format, names: &[TableName]) -> String {

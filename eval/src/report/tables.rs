@@ -128,8 +128,10 @@ impl Align {
 /// Cells of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Which one.
-    pub name: TableName,
+    /// Its name in labels and files.
+    pub name: &'static str,
+    /// The line above it.
+    pub title: &'static str,
     /// Heads of its columns.
     pub heads: Vec<(String, Align)>,
     /// A cell for each head.
@@ -138,9 +140,20 @@ pub struct Table {
 
 impl Table {
     fn new(name: TableName, words: &[&str], figures: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Self::named(name.name(), name.title(), words, figures, rows)
+    }
+
+    /// A table of columns of words, then of figures.
+    pub fn named(
+        name: &'static str,
+        title: &'static str,
+        words: &[&str],
+        figures: &[&str],
+        rows: Vec<Vec<String>>,
+    ) -> Self {
         let words = words.iter().map(|head| ((*head).to_owned(), Align::Words));
         let figures = figures.iter().map(|head| ((*head).to_owned(), Align::Figures));
-        Self { name, heads: words.chain(figures).collect(), rows }
+        Self { name, title, heads: words.chain(figures).collect(), rows }
     }
 
     /// The heads alone.
@@ -152,7 +165,7 @@ impl Table {
 /// The tables of these names that have a row.
 pub fn tables(summary: &Summary, names: &[TableName]) -> Vec<Table> {
     let made = names.iter().map(|name| table(summary, *name));
-    made.filter(|table| !table.rows.is_empty() || table.name == TableName::Main).collect()
+    made.filter(|table| !table.rows.is_empty() || table.name == TableName::Main.name()).collect()
 }
 
 fn table(summary: &Summary, name: TableName) -> Table {

@@ -7,7 +7,7 @@ pub fn write(tables: &[Table]) -> String {
     let mut out = String::new();
     for (at, table) in tables.iter().enumerate() {
         if at > 0 {
-            out.push_str(&format!("\n{}\n", table.name.title()));
+            out.push_str(&format!("\n{}\n", table.title));
         }
         write_table(table, &mut out);
     }

@@ -14,5 +14,6 @@ use super::{
 };
 
 mod clients;
+mod functions;
 mod proxy;
 mod tasks;

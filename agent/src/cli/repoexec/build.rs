@@ -1,0 +1,346 @@
+//! `gistify repoexec build`: the functions of repositories as rows, with what was left out and why.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ::eval::{
+    EvalError, Problem, ProblemSource, TestChoice, TestedProblems, problem_table,
+    with_existing_tests, write_tables,
+};
+use clap::{Args, ValueEnum};
+use graph::{BuildOptions, Extraction, ExtractionOptions, extract_functions};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tools::Repository;
+
+use super::{
+    super::{
+        Exit, Failure, OrExit, flags::Flags, graphs::walking, progress::Progress,
+        surroundings::Surroundings, tables::Style,
+    },
+    beds::Beds,
+    rows,
+};
+use crate::record::replace;
+
+#[derive(Debug, Args)]
+pub struct Build {
+    /// Directories, git URLs or paths at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
+    #[arg(required_unless_present = "suite", value_name = "REPOSITORY")]
+    repositories: Vec<String>,
+    /// A file of repositories, or the name of one of the program's: ten-packages.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["repositories", "first", "test_paths"])]
+    suite: Option<String>,
+    /// The directory for problems.jsonl, extraction.json and schema.json.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// How deep dependency sets reach.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    depth: u32,
+    /// The tests of problems: those of the repository that execute the function, or none.
+    #[arg(long, value_enum, default_value = "existing")]
+    tests: TestsFrom,
+    /// Files, directories or node ids of tests to run [default: what pytest takes by itself].
+    #[arg(long, value_name = "PATH")]
+    test_paths: Vec<String>,
+    /// Most cases of a problem.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    cases: usize,
+    /// Runs on the original in which cases have to pass.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: u32,
+    /// The least share of a function's lines that its cases execute, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 40.0)]
+    coverage: f64,
+    /// Only so many problems of each repository, by path and line.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// Write functions that make no problem too, each with the reason.
+    #[arg(long)]
+    all: bool,
+    /// The interpreter, or its version [default: the repository's own choice].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<String>,
+    /// How the table is printed.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Style,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
+}
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/repoexec");
+
+/// A file of repositories.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RepositorySuite {
+    /// The version of Python for all of them.
+    #[serde(default)]
+    python: String,
+    repository: Vec<SuiteRepository>,
+}
+
+/// A repository of a suite.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuiteRepository {
+    source: String,
+    /// Most problems of it.
+    first: Option<usize>,
+    /// Files, directories or node ids of its tests.
+    #[serde(default)]
+    tests: Vec<String>,
+}
+
+/// Where the tests of problems come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TestsFrom {
+    /// The repository.
+    Existing,
+    /// Nowhere: rows for contexts alone, or for `repoexec tests`.
+    None,
+}
+
+impl Build {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.text("--python", "environment.python", self.python.as_deref());
+        flags
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let progress = Progress::new(around.talk);
+        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        let output = self.output.join("problems.jsonl");
+        rows::unused(&output, self.force)?;
+        let suite = self.suite()?;
+        let mut beds = Beds::new(around)?;
+        let mut problems = Vec::new();
+        let mut counts = Vec::new();
+        let wanted = around.settings.environment.python.as_str();
+        let python = if wanted.is_empty() { suite.python.as_str() } else { wanted };
+        for repository in &suite.repository {
+            let (mut made, count) =
+                self.of_repository(repository, python, &mut beds, around, &progress)?;
+            problems.append(&mut made);
+            counts.push(count);
+        }
+        progress.clear();
+        rows::write(&output, &problems)?;
+        let extraction = json!({ "version": 1, "depth": self.depth, "repositories": counts });
+        self.write("extraction.json", &extraction)?;
+        self.write("schema.json", &Problem::schema())?;
+        if around.json {
+            println!("{extraction:#}");
+        } else {
+            print!("{}", write_tables(&[problem_table(&problems)], self.format.format(around)));
+        }
+        match problems.is_empty() {
+            true => {
+                Err(Failure::new(Exit::Input, "no function makes a problem (see extraction.json)"))
+            }
+            false => Ok(Exit::Success),
+        }
+    }
+
+    /// The repositories of the command line, or of a suite.
+    fn suite(&self) -> Result<RepositorySuite, Failure> {
+        let Some(name) = &self.suite else {
+            let each = self.repositories.iter().map(|source| SuiteRepository {
+                source: source.clone(),
+                first: self.first,
+                tests: self.test_paths.clone(),
+            });
+            return Ok(RepositorySuite { python: String::new(), repository: each.collect() });
+        };
+        let text = match (name.ends_with(".toml"), EMBEDDED.get_file(format!("{name}.toml"))) {
+            (true, _) => fs::read_to_string(name).or_exit(Exit::Input)?,
+            (false, Some(file)) => file.contents_utf8().unwrap_or_default().to_owned(),
+            (false, None) => {
+                let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                let message = format!("no suite {name:?} (there are {names}, or name a file)");
+                return Err(Failure::new(Exit::Usage, message));
+            }
+        };
+        toml::from_str(&text).or_exit(Exit::Input)
+    }
+
+    /// The problems of one repository, and how many functions there were.
+    fn of_repository(
+        &self,
+        one: &SuiteRepository,
+        python: &str,
+        beds: &mut Beds,
+        around: &Surroundings,
+        progress: &Progress,
+    ) -> Result<(Vec<Problem>, Value), Failure> {
+        let named = one.source.as_str();
+        let opened;
+        let repository = match self.tests {
+            TestsFrom::Existing => {
+                beds.open(named, python, around, progress)?;
+                beds.of(named).expect("just opened").0
+            }
+            TestsFrom::None => {
+                let sandbox = around.sandbox()?;
+                progress.say(&format!("open {named}"));
+                opened = around.repository(named, &*sandbox, progress)?;
+                &opened
+            }
+        };
+        progress.say(&format!("{named}: extract functions"));
+        let options = ExtractionOptions {
+            build: BuildOptions { walk: walking(around), threads: 0 },
+            depth: self.depth,
+            ..ExtractionOptions::default()
+        };
+        let extraction = extract_functions(&repository.root, &options);
+        let mut count = counted(named, &extraction);
+        let source = ProblemSource {
+            repository: absolute(named)?,
+            revision: revision(named),
+            licence: licence(repository),
+            python: beds.of(named).map_or(String::new(), |(_, environment)| {
+                let (major, minor, _) = environment.version;
+                format!("{major}.{minor}")
+            }),
+        };
+        let label = label(named);
+        let problems = extraction
+            .functions
+            .into_iter()
+            .filter(|function| self.all || function.unfit.is_none());
+        let mut problems: Vec<Problem> =
+            problems.map(|function| Problem::new(&label, source.clone(), function)).collect();
+        // A name may be defined twice in a file, of which one makes a problem at most.
+        let mut seen = std::collections::BTreeSet::new();
+        problems
+            .retain(|problem| problem.function.unfit.is_some() || seen.insert(problem.id.clone()));
+        if self.tests == TestsFrom::Existing {
+            progress.say(&format!("{named}: run its tests"));
+            let beds = beds.all();
+            let choice = TestChoice {
+                most: self.cases,
+                runs: self.runs,
+                coverage: self.coverage / 100.0,
+                paths: one.tests.clone(),
+                first: one.first,
+            };
+            let TestedProblems { tested, untested } =
+                with_existing_tests(&beds[named], problems, &choice).map_err(
+                    |error| match error {
+                        EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
+                        EvalError::Unusable(_) | EvalError::CannotStart { .. } => {
+                            Failure { exit: Exit::Input, error: error.into() }
+                        }
+                        error => around.stopped(error),
+                    },
+                )?;
+            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            for (id, why) in &untested {
+                progress.detail(&format!("{id}: {}", why.phrase()));
+                *reasons.entry(why.phrase()).or_default() += 1;
+            }
+            count["untested"] = json!(reasons);
+            problems = tested;
+        } else if let Some(first) = one.first {
+            problems.truncate(first);
+        }
+        count["problems"] = problems.len().into();
+        count["licence"] = source.licence.into();
+        progress.line(&format!("{named}: {} problems", problems.len()));
+        Ok((problems, count))
+    }
+
+    fn write(&self, name: &str, value: &Value) -> Result<(), Failure> {
+        let text = format!("{value:#}\n");
+        replace(&self.output.join(name), text.as_bytes()).or_exit(Exit::Input)
+    }
+}
+
+/// How many functions a repository has, and why some make no task.
+fn counted(named: &str, extraction: &Extraction) -> Value {
+    let mut unfit: BTreeMap<&str, usize> = BTreeMap::new();
+    for why in extraction.functions.iter().filter_map(|function| function.unfit) {
+        *unfit.entry(why.phrase()).or_default() += 1;
+    }
+    let with_docstring =
+        extraction.functions.iter().filter(|function| !function.docstring.is_empty()).count();
+    json!({
+        "repository": named,
+        "functions": extraction.functions.len(),
+        "with_docstring": with_docstring,
+        "unfit": unfit,
+        "skipped": extraction.skipped.iter().map(|one| {
+            json!({ "path": one.path, "reason": one.reason.to_string() })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+/// A repository of the user's as others find it from anywhere.
+fn absolute(named: &str) -> Result<String, Failure> {
+    match Path::new(named).is_dir() {
+        true => Ok(fs::canonicalize(named).or_exit(Exit::Input)?.to_string_lossy().into_owned()),
+        false => Ok(named.to_owned()),
+    }
+}
+
+/// The version or revision within a repository's name.
+fn revision(named: &str) -> String {
+    let release = named.strip_prefix("pypi:").and_then(|rest| rest.split_once("=="));
+    let commit = named.rsplit_once('@').filter(|_| !Path::new(named).is_dir());
+    release.or(commit).map_or(String::new(), |(_, revision)| revision.to_owned())
+}
+
+/// What a repository is called in ids.
+fn label(named: &str) -> String {
+    let named = named.trim_start_matches("pypi:").trim_end_matches('/');
+    let last = named.rsplit('/').next().unwrap_or(named);
+    let last = last.split(['@', '=']).next().unwrap_or(last).trim_end_matches(".git");
+    match last {
+        "" | "." | ".." => "repository".to_owned(),
+        last => last.to_owned(),
+    }
+}
+
+/// The licence that a repository's metadata names, or else the first line of its licence file.
+fn licence(repository: &Repository) -> String {
+    let read = |name: &str| fs::read_to_string(repository.root.join(name)).unwrap_or_default();
+    let field = |text: &str, keys: &[&str]| {
+        text.lines().take_while(|line| !line.is_empty()).find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            let value = value.trim();
+            (keys.contains(&key.trim()) && !value.is_empty() && value.len() < 100)
+                .then(|| value.to_owned())
+        })
+    };
+    let metadata = read("PKG-INFO");
+    let classifier = || {
+        let line = metadata.lines().find(|line| line.starts_with("Classifier: License ::"))?;
+        Some(line.rsplit("::").next().unwrap_or(line).trim().to_owned())
+    };
+    let file = || {
+        let mut names: Vec<String> = fs::read_dir(&repository.root)
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| {
+                let name = name.to_ascii_lowercase();
+                name.starts_with("licen") || name.starts_with("copying")
+            })
+            .collect();
+        names.sort();
+        let text = read(names.first()?);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    field(&metadata, &["License-Expression", "License"])
+        .or_else(classifier)
+        .or_else(file)
+        .unwrap_or_default()
+}

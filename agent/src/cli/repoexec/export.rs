@@ -1,0 +1,149 @@
+//! `gistify repoexec export`: functions with their dependencies as a data set for tuning models.
+
+use std::{fs, path::PathBuf};
+
+use ::eval::{Problem, TuningForm, TuningMix, TuningSplit, tuning_set};
+use clap::Args;
+use graph::ContextSize;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings},
+    generate::prompts,
+    rows,
+};
+use crate::{
+    prompt::Prompts,
+    record::replace,
+    repoexec::{PromptKind, completion_prompt},
+};
+
+#[derive(Debug, Args)]
+pub struct Export {
+    /// Problem files of `gistify repoexec build --all --tests none`, of many repositories.
+    #[arg(required = true, value_name = "PROBLEMS")]
+    problems: Vec<PathBuf>,
+    /// The directory for train.jsonl, validation.jsonl and dataset.json.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Shares of instructions, raw code with full and with small contexts.
+    #[arg(long, value_name = "A:B:C", default_value = "50:80:20", value_parser = shares)]
+    mix: [u32; 3],
+    /// The share of functions that is kept for validation, by whole repositories.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    validation: f64,
+    /// What the draw depends on, besides the functions' ids.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Most functions [default: as many as the shares allow].
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
+}
+
+/// A row of a data set: prompt and completion as TRL's trainers read them, then where the function stands.
+#[derive(Serialize)]
+struct TuningRow<'a> {
+    prompt: String,
+    completion: String,
+    form: TuningForm,
+    id: &'a str,
+    repository: &'a str,
+    revision: &'a str,
+    licence: &'a str,
+    path: &'a str,
+    line: u32,
+    end_line: u32,
+}
+
+impl Export {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        Flags::default()
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let progress = Progress::new(around.talk);
+        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        let files = [
+            (TuningSplit::Train, self.output.join("train.jsonl")),
+            (TuningSplit::Validation, self.output.join("validation.jsonl")),
+        ];
+        for (_, path) in &files {
+            rows::unused(path, self.force)?;
+        }
+        let mut problems: Vec<Problem> = Vec::new();
+        let mut malformed = 0;
+        for path in &self.problems {
+            let (read, bad) = rows::problems(path, &progress)?;
+            problems.extend(read);
+            malformed += bad.len();
+        }
+        let mix = TuningMix {
+            shares: self.mix,
+            validation: self.validation,
+            seed: self.seed,
+            most: self.most,
+        };
+        let (picks, counts) = tuning_set(&problems, &mix);
+        let prompts = prompts(around)?;
+        for (split, path) in &files {
+            let of_split = picks.iter().filter(|pick| pick.split == *split);
+            let made: Result<Vec<TuningRow<'_>>, Failure> =
+                of_split.map(|pick| row(&prompts, pick.problem, pick.form)).collect();
+            rows::write(path, &made?)?;
+        }
+        let told = json!({
+            "version": 1,
+            "mix": self.mix,
+            "seed": self.seed,
+            "malformed_rows": malformed,
+            "counts": counts,
+        });
+        replace(&self.output.join("dataset.json"), format!("{told:#}\n").as_bytes())
+            .or_exit(Exit::Input)?;
+        println!("{told:#}");
+        match picks.is_empty() {
+            true => {
+                Err(Failure::new(Exit::Input, "no function fits the shares (see dataset.json)"))
+            }
+            false => Ok(Exit::Success),
+        }
+    }
+}
+
+fn row<'a>(
+    prompts: &Prompts,
+    problem: &'a Problem,
+    form: TuningForm,
+) -> Result<TuningRow<'a>, Failure> {
+    let (kind, size) = match form {
+        TuningForm::Instruct => (PromptKind::Instruct1, ContextSize::Full),
+        TuningForm::Full => (PromptKind::Base, ContextSize::Full),
+        TuningForm::Small => (PromptKind::Base, ContextSize::Small),
+    };
+    let function = &problem.function;
+    Ok(TuningRow {
+        prompt: completion_prompt(prompts, function, kind, size).or_exit(Exit::Usage)?,
+        completion: function.body().to_owned(),
+        form,
+        id: &problem.id,
+        repository: &problem.source.repository,
+        revision: &problem.source.revision,
+        licence: &problem.source.licence,
+        path: &function.path,
+        line: function.line,
+        end_line: function.end_line,
+    })
+}
+
+fn shares(text: &str) -> Result<[u32; 3], String> {
+    let parts: Vec<u32> = text.split(':').filter_map(|part| part.parse().ok()).collect();
+    match parts[..] {
+        [a, b, c] if a + b + c > 0 && text.matches(':').count() == 2 => Ok([a, b, c]),
+        _ => Err("three whole numbers with colons between them, such as 50:80:20".to_owned()),
+    }
+}

@@ -1,0 +1,11 @@
+//! Models that complete single functions of a repository (RepoExec): how they are asked, and their answers recorded.
+//!
+//! Every sentence that they see comes from `prompts/repoexec/`. What their answers are worth is for `eval`.
+
+mod asking;
+mod prompting;
+
+pub use asking::{Asked, AskingSpec, ask_all};
+pub use prompting::{
+    PromptKind, completion_prompt, debugging_prompt, first_tests_prompt, more_tests_prompts,
+};

@@ -1,0 +1,272 @@
+//! A completion put in the place of its function in a copy of the repository, and its tests run there.
+//!
+//! A completion is run, not examined: that it passes says what its tests say. Equal functions of one problem are run
+//! once. The tests' files are compared after each run, since the code under test may have changed them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use graph::{CompletionFunction, shift_lines, with_deep_stack};
+use tools::{
+    Command, Environment, Execution, Limits, Raised, Repository, RunSpec, Sandbox, Status,
+    Workspace,
+};
+
+use super::{problem::Problem, sample::SampleClass};
+use crate::error::EvalError;
+
+/// Lines of an error log.
+const LOG_LINES: usize = 40;
+/// Characters of an error log.
+const LOG_LENGTH: usize = 4_000;
+
+/// A repository whose functions are completed.
+#[derive(Clone, Copy)]
+pub struct CompletionBed<'a> {
+    /// What starts the runs.
+    pub sandbox: &'a dyn Sandbox,
+    /// The original.
+    pub repository: &'a Repository,
+    /// What its tests run with.
+    pub environment: &'a Environment,
+    /// Where the runs happen.
+    pub workspace: &'a Workspace,
+    /// Bounds on each run.
+    pub limits: Limits,
+}
+
+/// What a completion did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletionRun {
+    /// Its class.
+    pub class: SampleClass,
+    /// The type of what was raised first.
+    pub error: Option<String>,
+    /// What went wrong, in a few lines.
+    pub log: String,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// Why a function cannot be put in its place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpliceError {
+    /// The file has another text there than when the problem was built.
+    #[error("{path} has no longer the function {name} at its place (build the problems again)")]
+    Stale {
+        /// The file.
+        path: String,
+        /// The function.
+        name: String,
+    },
+}
+
+/// The text of a file with another function in the place of a problem's own.
+///
+/// # Errors
+/// The file does not have the problem's function there.
+pub fn splice(
+    function: &CompletionFunction,
+    original: &str,
+    replacement: &str,
+) -> Result<String, SpliceError> {
+    let stale = || SpliceError::Stale { path: function.path.clone(), name: function.name.clone() };
+    let (start, end) = (function.start as usize, function.end as usize);
+    let mark = original.len() - original.trim_start_matches('\u{feff}').len();
+    let text = &original[mark..];
+    let there = text.get(start..end).ok_or_else(stale)?;
+    if with_deep_stack(|| shift_lines(there, &function.indent, "")) != function.solution {
+        return Err(stale());
+    }
+    let mut spliced = original[..mark + start].to_owned();
+    spliced.push_str(&with_deep_stack(|| shift_lines(replacement, "", &function.indent)));
+    spliced.push_str(&original[mark + end..]);
+    Ok(spliced)
+}
+
+/// Runs a problem's tests with a function in its place.
+///
+/// # Errors
+/// The machine fails, the user interrupts, or the problem does not fit the repository or has no tests.
+pub fn run_completion(
+    bed: &CompletionBed<'_>,
+    problem: &Problem,
+    function: &str,
+) -> Result<CompletionRun, EvalError> {
+    let Some(tests) = &problem.tests else {
+        return Err(EvalError::Problem {
+            problem: problem.id.clone(),
+            reason: "no tests".to_owned(),
+        });
+    };
+    let directory = bed.workspace.copy(bed.repository)?;
+    let scratch = bed.workspace.directory("scratch")?;
+    let ran = (|| -> Result<CompletionRun, EvalError> {
+        place(&directory, problem, function)?;
+        let paths: Vec<PathBuf> = tests.paths().iter().map(|path| directory.join(path)).collect();
+        let before = contents(&paths);
+        let words = ["pytest".to_owned(), "-x".to_owned()].into_iter().chain(tests.cases.clone());
+        let execution = tools::execute(&RunSpec {
+            sandbox: bed.sandbox,
+            environment: bed.environment,
+            command: &Command::from_words(words.collect())?,
+            directory: &directory,
+            scratch: &scratch,
+            limits: limits(bed.limits, tests.seconds),
+            hash_seed: 0,
+            variables: &BTreeMap::new(),
+            absent: &[],
+            max_failures: None,
+            link: None,
+            around: tools::Around::default(),
+        });
+        let execution = match execution {
+            Ok(execution) => execution,
+            Err(error) => Execution::spoiled(&error).ok_or(error)?,
+        };
+        if execution.status == Status::Interrupted {
+            return Err(EvalError::Interrupted);
+        }
+        let tampered = contents(&paths) != before;
+        Ok(judged(&execution, &tests.cases, tampered))
+    })();
+    bed.workspace.discard(&directory);
+    bed.workspace.discard(&scratch);
+    ran
+}
+
+/// Puts a function, and the problem's own test file, into a copy.
+fn place(directory: &Path, problem: &Problem, function: &str) -> Result<(), EvalError> {
+    let path = directory.join(&problem.function.path);
+    let stale = |reason: String| EvalError::Problem { problem: problem.id.clone(), reason };
+    let text = fs::read_to_string(&path).map_err(|error| stale(error.to_string()))?;
+    let spliced = splice(&problem.function, &text, function);
+    let spliced = spliced.map_err(|error| stale(error.to_string()))?;
+    crate::store::write_bytes(&path, spliced.as_bytes())?;
+    if let Some(file) = problem.tests.as_ref().and_then(|tests| tests.file.as_ref()) {
+        crate::store::write_bytes(&directory.join(&file.path), file.text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Bounds of a completion's run: ten times what the original took and ten seconds, within the settings' bounds.
+fn limits(most: Limits, seconds: f64) -> Limits {
+    let wall = Duration::from_secs_f64(10.0 + 10.0 * seconds.clamp(0.0, 1e6)).min(most.wall);
+    Limits { wall, cpu: most.cpu.min(wall), ..most }
+}
+
+fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+    paths.iter().map(|path| fs::read(path).ok()).collect()
+}
+
+/// The class of a run, by its record.
+fn judged(execution: &Execution, cases: &[String], tampered: bool) -> CompletionRun {
+    let run = |class, error: Option<String>, log: String| CompletionRun {
+        class,
+        error,
+        log: bounded(&log),
+        seconds: execution.wall.as_secs_f64(),
+    };
+    if tampered {
+        let log = "a file of the tests was changed or removed".to_owned();
+        return run(SampleClass::TamperedTests, None, log);
+    }
+    match execution.status {
+        Status::TimedOut => {
+            let log = format!("no end within {:.0} seconds", execution.wall.as_secs_f64());
+            return run(SampleClass::TimedOut, None, log);
+        }
+        Status::OutOfMemory => return run(SampleClass::OutOfMemory, None, "out of memory".into()),
+        _ => {}
+    }
+    if let Some((place, raised)) = execution.collection_errors.first() {
+        return run(SampleClass::Failed, Some(raised.kind.clone()), told(place, raised));
+    }
+    let mut phases = execution
+        .cases
+        .iter()
+        .flat_map(|case| case.phases.iter().map(move |phase| (case.id.as_str(), phase)));
+    if let Some((id, phase)) = phases.find(|(_, phase)| phase.outcome == "failed") {
+        let raised = phase.raised.clone().unwrap_or_default();
+        return run(SampleClass::Failed, Some(raised.kind.clone()), told(id, &raised));
+    }
+    let passed = |case: &&String| {
+        execution.cases.iter().any(|ran| {
+            ran.id == **case
+                && ran.phases.iter().any(|phase| phase.when == "call" && phase.outcome == "passed")
+        })
+    };
+    match cases.iter().find(|case| !passed(case)) {
+        None if execution.complete => run(SampleClass::Passed, None, String::new()),
+        missing => {
+            let what = missing.map_or("its record", |case| case.as_str());
+            let log = format!("the run ended before {what}\n{}", execution.stderr);
+            run(SampleClass::EndedEarly, None, log)
+        }
+    }
+}
+
+/// An exception as a traceback's end shows it.
+fn told(place: &str, raised: &Raised) -> String {
+    let mut lines = vec![place.to_owned()];
+    lines.extend(
+        raised
+            .frames
+            .iter()
+            .map(|(file, line, function)| format!("  File \"{file}\", line {line}, in {function}")),
+    );
+    lines.push(format!("{}: {}", raised.kind, raised.message));
+    lines.join("\n")
+}
+
+/// The end of a log, within bounds; what is left out is said.
+fn bounded(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let from = lines.len().saturating_sub(LOG_LINES);
+    let mut text = lines[from..].join("\n");
+    if text.len() > LOG_LENGTH {
+        text = text[text.ceil_char_boundary(text.len() - LOG_LENGTH)..].to_owned();
+    }
+    match text.len() < log.trim_end().len() {
+        true => format!("[the beginning is left out]\n{text}"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use graph::{ExtractionOptions, extract_of_sources};
+
+    use super::*;
+
+    fn check(source: &str, replacement: &str, expected: &str) {
+        let found = extract_of_sources([("m.py", source)], &ExtractionOptions::default());
+        let function = &found.functions[0];
+        assert_eq!(splice(function, source, replacement).unwrap(), expected);
+        assert_eq!(splice(function, source, &function.solution).unwrap(), source);
+    }
+
+    #[test]
+    fn a_function_is_exchanged_by_its_bytes() {
+        check("x = 1\n@d\ndef f(): return 1\ny = 2\n", "def f():\n    return 2", {
+            "x = 1\ndef f():\n    return 2\ny = 2\n"
+        });
+        check(
+            "if x:\n    def f():\n        '''a\n    b'''\n        return 1\n",
+            "def f():\n    '''c\nd'''\n    return 2",
+            "if x:\n    def f():\n        '''c\nd'''\n        return 2\n",
+        );
+    }
+
+    #[test]
+    fn a_file_that_changed_is_refused() {
+        let source = "def f(): return 1\n";
+        let found = extract_of_sources([("m.py", source)], &ExtractionOptions::default());
+        let error = splice(&found.functions[0], "def f(): return 3\n", "").unwrap_err();
+        assert!(error.to_string().starts_with("m.py has no longer the function f"), "{error}");
+    }
+}
