@@ -53,7 +53,7 @@ def is_short(value):
     (
         "pkg/words.py",
         r#"import os
-from typing import List, TypeVar, cast
+from typing import List, TypeVar, Union, cast
 from ._patterns import *
 from .errors import BadInput as Bad
 from .checks import is_short, is_text
@@ -64,6 +64,7 @@ except ImportError:
     fast = None
 
 T = TypeVar('T')
+Words = Union[List[str], None]
 SEPARATOR = '-'
 TABLE: dict = {}
 TABLE['a'] = 1
@@ -89,7 +90,7 @@ def split(
     if fast:
         return fast.split(text)
     words = [own_helper(word) for word in WORD_RE.findall(text)]
-    return cast(T, words[:DEEPEST])
+    return cast(Words, cast(T, words[:DEEPEST]))
 
 
 def join(words, own_helper=None):
@@ -164,7 +165,7 @@ fn dependency_sets_reach_to_a_depth() {
 
 /// The context of `split` with whole definitions.
 const FULL: &str = r#"import os
-from typing import List, TypeVar, cast
+from typing import List, TypeVar, Union, cast
 from ._patterns import *
 from .errors import BadInput as Bad
 from .checks import is_short, is_text
@@ -211,7 +212,7 @@ def own_helper(x):
 
 /// The same with signatures and docstrings: a class keeps its methods, and nothing else of its body.
 const MEDIUM: &str = r#"import os
-from typing import List, TypeVar, cast
+from typing import List, TypeVar, Union, cast
 from ._patterns import *
 from .errors import BadInput as Bad
 from .checks import is_short, is_text
@@ -251,7 +252,7 @@ def own_helper(x):"#;
 
 /// The same with signatures.
 const SMALL: &str = r#"import os
-from typing import List, TypeVar, cast
+from typing import List, TypeVar, Union, cast
 from ._patterns import *
 from .errors import BadInput as Bad
 from .checks import is_short, is_text

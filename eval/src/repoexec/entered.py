@@ -1,7 +1,7 @@
 """Records which lines of chosen functions each case of pytest executes, as a plugin of pytest.
 
-It reads the functions as [[path, first line], ...] and writes {case: [[function's index, line, ...], ...]}. What runs
-outside of cases (imports, fixtures of a session) belongs to no case.
+It reads the functions as [[path, first line], ...] and writes a line for each case as it ends: [case, [[function's index,
+line, ...], ...]]. What runs outside of cases (imports, fixtures of a session) belongs to no case.
 """
 
 import json
@@ -20,7 +20,6 @@ with open(os.environ["GISTIFY_ENTERED_FUNCTIONS"], encoding="utf-8") as _input:
     }
 _FILES = {path for path, _ in _WANTED}
 _known = {}
-_cases = {}
 _lines = None
 
 
@@ -69,10 +68,8 @@ def pytest_runtest_protocol(item, nextitem):
     sys.settrace(None)
     threading.settrace(None)
     if _lines:
-        _cases[item.nodeid] = [[index, *sorted(lines)] for index, lines in sorted(_lines.items())]
+        found = [[index, *sorted(lines)] for index, lines in sorted(_lines.items())]
+        # A run that is stopped leaves what it had seen.
+        with open(_OUTPUT, "a", encoding="utf-8") as output:
+            output.write(json.dumps([item.nodeid, found]) + "\n")
     _lines = None
-
-
-def pytest_sessionfinish(session):
-    with open(_OUTPUT, "w", encoding="utf-8") as output:
-        json.dump(_cases, output)

@@ -73,6 +73,9 @@ pub struct TestedProblems {
     pub untested: Vec<(String, Untested)>,
 }
 
+/// A line of the plugin's record: a case, and for each function that it entered the function's number and lines.
+type EnteredRow = (String, Vec<Vec<u32>>);
+
 /// Lines of functions by case: which case executed which lines of which function.
 pub(super) type Entered = BTreeMap<String, Vec<(usize, Vec<u32>)>>;
 
@@ -229,8 +232,9 @@ pub(super) fn record_entered(
     if execution.status == Status::Interrupted {
         return Err(EvalError::Interrupted);
     }
-    let raw: BTreeMap<String, Vec<Vec<u32>>> = serde_json::from_slice(&bytes).unwrap_or_default();
-    let entered = raw.into_iter().map(|(case, functions)| {
+    let text = String::from_utf8_lossy(&bytes);
+    let rows = text.lines().filter_map(|line| serde_json::from_str::<EnteredRow>(line).ok());
+    let entered = rows.map(|(case, functions)| {
         let each = functions.into_iter().filter_map(|mut numbers| {
             (!numbers.is_empty()).then(|| (numbers.remove(0) as usize, numbers))
         });

@@ -188,7 +188,7 @@ impl<'a> Library<'a> {
             Some(Target::Own(module, name)) => {
                 let home = Home { module, name };
                 match self.definition(&home) {
-                    Some(definition) if is_type_variable(definition) => Meaning::Typing,
+                    Some(definition) if self.is_type(&home, definition) => Meaning::Typing,
                     _ => Meaning::Own { home, written },
                 }
             }
@@ -198,6 +198,42 @@ impl<'a> Library<'a> {
             Some(Target::Module(_) | Target::External(..)) => Meaning::Imported,
             Some(Target::Builtin(_)) | None => Meaning::Unknown,
         }
+    }
+
+    /// Returns true if a variable is nothing but a type:
+    ///
+    /// ```text
+    /// T = TypeVar("T")
+    /// Text = Union[str, bytes]
+    /// Number: TypeAlias = int
+    /// ```
+    fn is_type(&self, home: &Home, definition: &Definition<'_>) -> bool {
+        let from_typing = |expr: &Expr| {
+            let Some(name) = last_name(expr) else { return false };
+            let base = match expr {
+                Expr::Attribute(attribute) => attribute.value.as_name_expr().map(|base| &base.id),
+                _ => Some(name),
+            };
+            let target = base.and_then(|base| self.resolver.resolve(home.module, base));
+            matches!(target, Some(Target::External(module, _)) if TYPING.contains(&module.as_str()))
+        };
+        let makes_type = |value: &Expr| match value {
+            Expr::Call(call) => {
+                last_name(&call.func).is_some_and(|name| TYPE_VARIABLES.contains(&name.as_str()))
+            }
+            Expr::Subscript(subscript) => from_typing(&subscript.value),
+            _ => false,
+        };
+        !definition.statements.is_empty()
+            && definition.statements.iter().all(|stmt| match stmt {
+                Stmt::Assign(assign) => makes_type(&assign.value),
+                Stmt::AnnAssign(assign) => {
+                    last_name(&assign.annotation).is_some_and(|name| name == "TypeAlias")
+                        || assign.value.as_deref().is_some_and(makes_type)
+                }
+                Stmt::TypeAlias(_) => true,
+                _ => false,
+            })
     }
 
     fn module(&self, name: &str) -> Target {
@@ -265,19 +301,11 @@ fn kind_of(stmt: &Stmt) -> DefinitionKind {
     }
 }
 
-fn is_type_variable(definition: &Definition<'_>) -> bool {
-    let makes_type = |value: &Expr| {
-        let Expr::Call(call) = value else { return false };
-        let name = match call.func.as_ref() {
-            Expr::Name(name) => &name.id,
-            Expr::Attribute(attribute) => &attribute.attr.id,
-            _ => return false,
-        };
-        TYPE_VARIABLES.contains(&name.as_str())
-    };
-    definition.statements.iter().all(|stmt| match stmt {
-        Stmt::Assign(assign) => makes_type(&assign.value),
-        Stmt::TypeAlias(_) => true,
-        _ => false,
-    })
+/// The last part of a dotted name.
+fn last_name(expr: &Expr) -> Option<&Name> {
+    match expr {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr.id),
+        _ => None,
+    }
 }

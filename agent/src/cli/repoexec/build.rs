@@ -219,10 +219,17 @@ impl Build {
             .filter(|function| self.all || function.unfit.is_none());
         let mut problems: Vec<Problem> =
             problems.map(|function| Problem::new(&label, source.clone(), function)).collect();
-        // A name may be defined twice in a file, of which one makes a problem at most.
+        // A name may be defined twice in a file; one of them makes a problem at most, and keeps the plain id.
+        problems.sort_by_key(|problem| problem.function.unfit.is_some());
         let mut seen = std::collections::BTreeSet::new();
-        problems
-            .retain(|problem| problem.function.unfit.is_some() || seen.insert(problem.id.clone()));
+        for problem in &mut problems {
+            if !seen.insert(problem.id.clone()) {
+                problem.id = format!("{}@{}", problem.id, problem.function.line);
+            }
+        }
+        problems.sort_by(|a, b| {
+            (&a.function.path, a.function.line).cmp(&(&b.function.path, b.function.line))
+        });
         if self.tests == TestsFrom::Existing {
             progress.say(&format!("{named}: run its tests"));
             let beds = beds.all();
