@@ -8,8 +8,6 @@ use gistify_eval::{Invocable, body_of, mean_pass_at_k};
 use graph::{ExtractionOptions, extract_of_sources};
 use serde_json::Value;
 
-extern crate gistify_graph as graph;
-
 /// A completion of Phi-2.
 struct Completion {
     text: String,

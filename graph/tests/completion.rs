@@ -327,26 +327,34 @@ fn functions_that_make_no_task_say_why() {
     check_unfit("m.py", "def f():\n    return 1\n", "no docstring that says enough");
     check_unfit("m.py", &format!("def f():\n    {doc}\n    print(1)\n"), "returns nothing");
     check_unfit("m.py", &format!("def f():\n    {doc}\n    return None\n"), "returns nothing");
-    check_unfit("m.py", &format!("def f():\n    {doc}\n    def g(): return 1\n    g()\n"), {
-        "returns nothing"
-    });
+    check_unfit(
+        "m.py",
+        &format!("def f():\n    {doc}\n    def g(): return 1\n    g()\n"),
+        "returns nothing",
+    );
     check_unfit("m.py", &format!("def f():\n    {doc}\n    raise NotImplementedError()\n"), "stub");
     check_unfit("m.py", &format!("def main():\n    {doc}\n    return 1\n"), "entry point");
-    check_unfit("m.py", &format!("@click.command()\ndef f():\n    {doc}\n    return 1\n"), {
-        "entry point"
-    });
+    check_unfit(
+        "m.py",
+        &format!("@click.command()\ndef f():\n    {doc}\n    return 1\n"),
+        "entry point",
+    );
     check_unfit(
         "m.py",
         &format!("def f():\n    {doc}\n    return 1\nif __name__ == '__main__':\n    f()\n"),
         "entry point",
     );
     check_unfit("tests/m.py", &format!("def f():\n    {doc}\n    return 1\n"), "in a test module");
-    check_unfit("m.py", &format!("def f():\n    {doc}\n    return 1\ndef f(): return 2\n"), {
-        "defined again"
-    });
-    check_unfit("m.py", &format!("def f():\n    {doc}\n    return 1\nx = = 2\n"), {
-        "file with syntax errors"
-    });
+    check_unfit(
+        "m.py",
+        &format!("def f():\n    {doc}\n    return 1\ndef f(): return 2\n"),
+        "defined again",
+    );
+    check_unfit(
+        "m.py",
+        &format!("def f():\n    {doc}\n    return 1\nx = = 2\n"),
+        "file with syntax errors",
+    );
 }
 
 #[test]

@@ -414,19 +414,27 @@ fn commands_refuse_what_they_cannot_do() {
         let ran = user.gistify(&[&["-q", "repoexec"], args].concat());
         assert_eq!((ran.code, ran.told()), (code, told), "{args:?}: {}", ran.out);
     };
-    check(&["eval", "none.jsonl", "g.jsonl", "-o", "v.jsonl"], 3, {
-        "gistify: read none.jsonl: No such file or directory (os error 2)"
-    });
+    check(
+        &["eval", "none.jsonl", "g.jsonl", "-o", "v.jsonl"],
+        3,
+        "gistify: read none.jsonl: No such file or directory (os error 2)",
+    );
     std::fs::write(user.here().join("empty.jsonl"), "{}\n").unwrap();
-    check(&["generate", "empty.jsonl", "-m", "solutions", "-o", "g.jsonl"], 3, {
-        "gistify: empty.jsonl has no problem"
-    });
+    check(
+        &["generate", "empty.jsonl", "-m", "solutions", "-o", "g.jsonl"],
+        3,
+        "gistify: empty.jsonl has no problem",
+    );
     let ran = user.gistify(&["-q", "repoexec", "build", "repo", "-o", "built", "--tests", "none"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    check(&["build", "repo", "-o", "built", "--tests", "none"], 3, {
-        "gistify: output built/problems.jsonl exists (replace it with --force)"
-    });
-    check(&["generate", "built/problems.jsonl", "-o", "g.jsonl"], 2, {
-        "gistify: the offline model completes no functions (name one with -m)"
-    });
+    check(
+        &["build", "repo", "-o", "built", "--tests", "none"],
+        3,
+        "gistify: output built/problems.jsonl exists (replace it with --force)",
+    );
+    check(
+        &["generate", "built/problems.jsonl", "-o", "g.jsonl"],
+        2,
+        "gistify: the offline model completes no functions (name one with -m)",
+    );
 }

@@ -40,7 +40,10 @@ pub fn cut_function(function: &CompletionFunction, answer: &str) -> CutFunction 
     // Reasoning models close their thoughts so.
     let answer = answer.rsplit_once("</think>").map_or(answer, |(_, rest)| rest);
     with_deep_stack(|| {
-        let blocks = fenced(answer);
+        // A docstring may have fences of its own: an answer that is a function is one as it stands.
+        let is_code = Syntax::parse(Source::new("answer", answer)).errors().is_empty()
+            && !definitions(answer, &function.name).is_empty();
+        let blocks = if is_code { Vec::new() } else { fenced(answer) };
         let texts: Vec<&str> = if blocks.is_empty() { vec![answer] } else { blocks };
         // What begins with an indented line goes on where the prompt ended.
         let first = texts[0].lines().find(|line| !line.trim().is_empty());
@@ -254,17 +257,26 @@ mod tests {
         check("def f(x, y=1):\n    return 2", "def f(x, y=1):\n    return 2");
         check(
             "Here:\n```python\ndef g(): pass\n\ndef f(x):\n    return g()\n\nf(1)\n```\nDone.",
-            { "def f(x):\n    return g()" },
+            "def f(x):\n    return g()",
         );
-        check("I'd write\n\n@cached\nasync def f(x): return 1\nthat is it", {
-            "@cached\nasync def f(x): return 1"
-        });
+        check(
+            "I'd write\n\n@cached\nasync def f(x): return 1\nthat is it",
+            "@cached\nasync def f(x): return 1",
+        );
         check("<think>\ndef f(): return 0\n</think>\ndef f(): return 1", "def f(): return 1");
         check("class A:\n    def f(x):\n        return 1\n", "def f(x):\n    return 1");
         check(
             "```\ndef f(x):\n    return 1\n```\nor the same\n```\ndef f(x):\n    return 1\n```",
-            { "def f(x):\n    return 1" },
+            "def f(x):\n    return 1",
         );
+    }
+
+    #[test]
+    fn a_fence_within_a_docstring_is_none_of_the_answer() {
+        let whole = "def f(x):\n    'Adds.\\n\\\n    ```pycon\\n\\\n    ```'\n    return x";
+        check(whole, whole);
+        let long = "def f(x):\n    \"\"\"Adds.\n\n    ```pycon\n    >>> f(1)\n    ```\n    \"\"\"\n    return x";
+        check(long, long);
     }
 
     #[test]

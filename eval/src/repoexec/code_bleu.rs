@@ -161,7 +161,7 @@ fn forms(tree: &Tree) -> Vec<String> {
 }
 
 fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    (0..node.child_count()).filter_map(move |at| node.child(u32::try_from(at).ok()?))
+    (0..node.child_count()).filter_map(move |at| node.child(at))
 }
 
 /// A value that a variable gets: the variable, its token, how, and from which variables and tokens.

@@ -153,8 +153,12 @@ fn place(directory: &Path, problem: &Problem, function: &str) -> Result<(), Eval
     Ok(())
 }
 
-/// Bounds of a completion's run: ten times what the original took and ten seconds, within the settings' bounds.
+/// Bounds of a completion's run: ten times what the original took and ten seconds, within the settings' bounds; those
+/// alone where it is not known yet.
 fn limits(most: Limits, seconds: f64) -> Limits {
+    if seconds <= 0.0 {
+        return most;
+    }
     let wall = Duration::from_secs_f64(10.0 + 10.0 * seconds.clamp(0.0, 1e6)).min(most.wall);
     Limits { wall, cpu: most.cpu.min(wall), ..most }
 }
@@ -252,9 +256,11 @@ mod tests {
 
     #[test]
     fn a_function_is_exchanged_by_its_bytes() {
-        check("x = 1\n@d\ndef f(): return 1\ny = 2\n", "def f():\n    return 2", {
-            "x = 1\ndef f():\n    return 2\ny = 2\n"
-        });
+        check(
+            "x = 1\n@d\ndef f(): return 1\ny = 2\n",
+            "def f():\n    return 2",
+            "x = 1\ndef f():\n    return 2\ny = 2\n",
+        );
         check(
             "if x:\n    def f():\n        '''a\n    b'''\n        return 1\n",
             "def f():\n    '''c\nd'''\n    return 2",

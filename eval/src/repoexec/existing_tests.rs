@@ -45,6 +45,8 @@ impl Default for TestChoice {
 /// Why a function with a docstring is no problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Untested {
+    /// No case of the whole repository passes: something that its tests need is not there.
+    NonePasses,
     /// No case executes it.
     NotEntered,
     /// Its cases execute too few of its lines.
@@ -57,6 +59,7 @@ impl Untested {
     /// A phrase for tables.
     pub fn phrase(self) -> &'static str {
         match self {
+            Self::NonePasses => "no test of the repository passes",
             Self::NotEntered => "no test executes it",
             Self::Uncovered => "too few of its lines are tested",
             Self::Unstable => "its tests do not pass in every run",
@@ -122,6 +125,7 @@ pub fn with_existing_tests(
         });
         let tests = problem.tests.as_mut().expect("just set");
         let why = match tests {
+            _ if passing.is_empty() => Some(Untested::NonePasses),
             tests if tests.cases.is_empty() => Some(Untested::NotEntered),
             tests if tests.coverage() < choice.coverage => Some(Untested::Uncovered),
             _ => None,

@@ -289,7 +289,7 @@ mod tests {
         check("def f(): return lambda x, y=D: x + z", "D z");
         check(
             "@deco(1)\nclass A(B, metaclass=M):\n    x = 1\n    y = x\n    def f(self): return x",
-            { "deco B M x" },
+            "deco B M x",
         );
         check("X = Y + 1", "Y");
         check(
