@@ -81,7 +81,7 @@ pub enum Minimize {
     Full,
 }
 
-/// What a writer is told to do first (Gistify, section 3.3).
+/// What a writer is told to do first (Gistify, section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {

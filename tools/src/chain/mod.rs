@@ -1,4 +1,4 @@
-//! The stages of Chain-of-Context (Saha and others, sections 2 and 3.3): ANALYZE names what is missing,
+//! The stages of Chain-of-Context (the paper of that name, sections 2 and 3.3): ANALYZE names what is missing,
 //! RETRIEVE fetches it, VERIFY keeps or drops it, and only once nothing is missing the gist is written.
 //!
 //! The stage is a part of the session: a tool of another stage is refused, whoever calls it. What is
