@@ -130,20 +130,22 @@ fn a_script_tells_other_reducers_what_is_of_interest() {
 const INDEX: &str = "\
 import functools, http.server, os, sys, zipfile
 
-os.makedirs('simple/till')
-links = ''
+def wheel(name, version, text, needs=''):
+    os.makedirs(f'simple/{name}', exist_ok=True)
+    info, path = f'{name}-{version}.dist-info', f'{name}-{version}-py3-none-any.whl'
+    with zipfile.ZipFile(f'simple/{name}/{path}', 'w') as file:
+        file.writestr(f'{name}.py', text)
+        file.writestr(f'{info}/METADATA', f'Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n{needs}')
+        file.writestr(f'{info}/WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+        file.writestr(f'{info}/RECORD', '')
+    with open(f'simple/{name}/index.html', 'a') as page:
+        page.write(f'<a href=\"{path}\">{path}</a>\\n')
+
+# Every environment has pytest.
+wheel('pytest', '8.4.2', '')
 for minor in range(6):
-    name = f'till-1.{minor}-py3-none-any.whl'
-    info = f'till-1.{minor}.dist-info'
-    with zipfile.ZipFile(f'simple/till/{name}', 'w') as wheel:
-        wheel.writestr('till.py', f'def total(prices): return sum(prices) // {int(minor < 3)}')
-        needs = 'Requires-Dist: no-such-package-anywhere\\n' if minor == 2 else ''
-        wheel.writestr(f'{info}/METADATA', f'Metadata-Version: 2.1\\nName: till\\nVersion: 1.{minor}\\n{needs}')
-        wheel.writestr(f'{info}/WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
-        wheel.writestr(f'{info}/RECORD', '')
-    links += f'<a href=\"{name}\">{name}</a>\\n'
-with open('simple/till/index.html', 'w') as page:
-    page.write(links)
+    needs = 'Requires-Dist: no-such-package-anywhere\\n' if minor == 2 else ''
+    wheel('till', f'1.{minor}', f'def total(prices): return sum(prices) // {int(minor < 3)}', needs)
 handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=os.getcwd())
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
 print(server.server_port, flush=True)
