@@ -4,7 +4,6 @@
 //! the repository. Files that cannot be read or decoded are listed, never an error.
 
 use std::{
-    collections::BTreeMap,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -12,11 +11,14 @@ use std::{
     thread,
 };
 
+use ruff_python_ast::{
+    Expr, Stmt,
+    visitor::{Visitor, walk_stmt},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
-    integrity::{imports, loaded},
     key::Key,
     tokens,
 };
@@ -49,21 +51,11 @@ pub struct CodeFile {
     pub text: String,
     /// Its lines.
     pub outline: Outline,
-    /// What its imports give, once that was asked for.
-    given: OnceLock<Given>,
 }
-
-/// Names that imports give, each with the full names of all that it may be.
-type Given = BTreeMap<String, FxHashSet<String>>;
 
 impl CodeFile {
     fn new(path: String, text: String, outline: Outline) -> Self {
-        Self { path, text, outline, given: OnceLock::new() }
-    }
-
-    /// What its imports give, at its top level and in its functions.
-    pub fn imports(&self) -> &Given {
-        self.given.get_or_init(|| imports(&self.text))
+        Self { path, text, outline }
     }
 }
 
@@ -158,29 +150,15 @@ impl Codebase {
         self.texts.get(&text.block).is_some_and(|keys| keys.contains(&text.key))
     }
 
-    /// Whether files import, somewhere, all that a statement does, be it under another name.
+    /// Returns true if files import, somewhere, all that a statement does, under whatever name.
     pub fn imports(&self, statement: &str) -> bool {
         let all = self.imported.get_or_init(|| {
-            let files = self.files.iter().map(|file| loaded(&file.text));
-            files.flat_map(|loaded| loaded.names.into_iter().chain(loaded.packages)).collect()
+            let imports =
+                |file: &CodeFile| file.text.contains("import").then(|| loaded(&file.text));
+            self.files.iter().filter_map(imports).flatten().collect()
         });
-        let given = loaded(statement).names;
+        let given = loaded(statement);
         !given.is_empty() && given.is_subset(all)
-    }
-
-    /// Whether the text of a block of this name holds some word.
-    pub fn block_mentions(
-        &self,
-        block: &str,
-        word: &str,
-        behind: &dyn Fn(&CodeFile, &str) -> bool,
-    ) -> bool {
-        let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
-        places.copied().any(|place| {
-            let (file, line) = (&self.files[place.file as usize], self.line(place));
-            let behind = |owner: Option<&str>| owner.is_none_or(|owner| behind(file, owner));
-            says(&file.text[line.range.0..line.range.1], word, behind)
-        })
     }
 
     /// The places in which a gist's line stands: in a block of the same name, with the same syntax. An
@@ -338,17 +316,33 @@ fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// Whether a text says a word, or several with dots between, and no longer one. `behind` tells after what it may stand:
-/// nothing, or the first name of those before its dot.
-pub(crate) fn says(text: &str, word: &str, behind: impl Fn(Option<&str>) -> bool) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (begins, ends) = (word.starts_with(is_word), word.ends_with(is_word));
-    text.match_indices(word).any(|(at, _)| {
-        let before = &text[..at];
-        let chain = before.trim_end_matches(|c| is_word(c) || c == '.').len();
-        let owner = before.ends_with('.').then(|| before[chain..].split('.').next()).flatten();
-        let goes_on = begins && before.ends_with(is_word)
-            || ends && text[at + word.len()..].starts_with(is_word);
-        !goes_on && behind(owner)
+/// The full names of what import statements of a text load, packages around modules included.
+fn loaded(text: &str) -> FxHashSet<String> {
+    struct Loaded(FxHashSet<String>);
+    impl<'a> Visitor<'a> for Loaded {
+        fn visit_expr(&mut self, _: &'a Expr) {}
+
+        fn visit_stmt(&mut self, stmt: &'a Stmt) {
+            match stmt {
+                Stmt::Import(import) => {
+                    for name in import.names.iter().map(|one| one.name.as_str()) {
+                        let ends = name.match_indices('.').map(|(end, _)| end).chain([name.len()]);
+                        self.0.extend(ends.map(|end| name[..end].to_owned()));
+                    }
+                }
+                Stmt::ImportFrom(import) => {
+                    let module = import.module.as_ref().map_or("", |module| module.as_str());
+                    let from = ".".repeat(import.level as usize) + module;
+                    self.0.extend(import.names.iter().map(|one| format!("{from}.{}", one.name)));
+                }
+                _ => walk_stmt(self, stmt),
+            }
+        }
+    }
+    graph::with_deep_stack(|| {
+        let syntax = graph::Syntax::parse(graph::Source::new("file", text));
+        let mut found = Loaded(FxHashSet::default());
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        found.0
     })
 }

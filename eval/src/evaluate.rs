@@ -5,43 +5,30 @@
 
 mod runs;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{collections::BTreeMap, fmt, path::Path, time::Instant};
 
-use self::runs::{Canary, Runs, Supported};
+use self::runs::Runs;
 use serde::{Deserialize, Serialize};
-use tools::{
-    Alone, Candidate, CandidateSpec, Command, ExecuteError, Execution, Internal, Normalizer, Place,
-    RunSpec, Status, Testimony,
-};
+use tools::{Alone, Candidate, Command, Execution, Internal, Normalizer, Place};
 
 use crate::{
-    account::{Account, Gist, Stand, normalized, watch},
     blocks::Outline,
-    codebase::{Codebase, Codebases},
+    codebase::Codebases,
     error::EvalError,
-    examples::untold,
     expected::Quarantine,
     gist::Submission,
-    helpers::Helpers,
     inject::{Injected, inject},
-    integrity::{Finding, Integrity, Originals, Rule, examine},
     observation::Observation,
-    reference::{self, Reference, ReferenceSpec},
+    reference::{Reference, ReferenceSpec},
     scorers::{
         Category, Cause, Effort, Executed, Facts, Fidelity, GistFacts, Scores, StrictFidelity,
-        WholeTest, category, fidelity, paper_fidelity, whole_test,
+        Verified, WholeTest, category, paper_fidelity, whole_test,
     },
-    selection::{named, skipped, tests},
+    selection::{skipped, tests},
     sensitivity::{Mutants, MutatedGist},
     source_map::SourceMap,
     store::Record,
-    support::{Support, changed_support},
     task::Counts,
-    unpacked::unpacked,
     verify::{Verification, VerifySpec, verify},
 };
 
@@ -98,12 +85,8 @@ pub struct Evaluation {
     pub scores: Scores,
     /// Why it is not faithful.
     pub cause: Option<Cause>,
-    /// The second answer: the gist holds nothing but the original's lines and glue, and the original tests hold on it.
-    /// Nothing for what was set aside or has no test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
-    /// What is not honest in it.
-    pub integrity: Integrity,
+    /// Observations that decide nothing.
+    pub notes: Vec<Note>,
     /// What it does away from the repository, where that was tried.
     #[serde(default)]
     pub alone: Option<Alone>,
@@ -117,14 +100,42 @@ pub struct Evaluation {
     pub seconds: f64,
 }
 
+/// Something worth knowing of a gist that decides nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// 1-based line of the gist; 0 for the whole.
+    pub line: u32,
+    /// What was seen.
+    pub evidence: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.evidence),
+            line => write!(f, "line {line}: {}", self.evidence),
+        }
+    }
+}
+
 impl Record for Evaluation {
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 impl Evaluation {
     /// The verdict in the strength that *faithful* means; nothing where the task is set aside.
     pub fn strict(&self) -> Option<Fidelity> {
         self.scores.evidence::<StrictFidelity>()
+    }
+
+    /// The second answer, beside the verdict; nothing where the task is set aside.
+    pub fn verification(&self) -> Option<Verification> {
+        self.scores.evidence::<Verified>()
+    }
+
+    /// Returns true if the gist is verified.
+    pub fn is_verified(&self) -> bool {
+        self.scores.value::<Verified>() == Some(1.0)
     }
 
     /// Returns true if the gist is faithful.
@@ -193,8 +204,7 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
         quarantine: None,
         scores: Scores::default(),
         cause: None,
-        verification: None,
-        integrity: Integrity::default(),
+        notes: Vec::new(),
         alone: None,
         effort: spec.effort.cloned(),
         writer: spec.writer,
@@ -244,28 +254,12 @@ fn judge(
     let places: Vec<(String, String)> =
         tests.iter().map(|test| (test.path.clone(), test.block.clone())).collect();
     let blocks: Vec<String> = places.iter().map(|(_, block)| block.clone()).collect();
-    let named = named(original.command, reference);
     let injected = inject(text, &tests);
 
     let skipped = skipped(reference, &blocks);
     let is_internal = |name: &str| internal.is_internal(name);
-    let originals = Originals::new(&codebase, &executed, &is_internal);
-    evaluation.integrity = examine(text, &outline, &codebase, &is_internal);
-    evaluation.integrity.violations.extend(changed_support(&Support {
-        text,
-        gist: &outline,
-        codebase: &codebase,
-        files: &internal.support,
-        executed: &executed,
-        tests: &blocks,
-        places: &places,
-        named: &named,
-        failed: &reference.failed,
-        is_internal: &is_internal,
-        originals: &originals,
-    }));
     let own_test = whole_test(&outline, &places, &codebase);
-    evaluation.integrity.notes.extend(notes(&injected, &own_test, &unknown));
+    evaluation.notes = notes(&injected, &own_test, &unknown);
     let written = GistFacts {
         text,
         outline: &outline,
@@ -277,10 +271,22 @@ fn judge(
         found: None,
         hits: None,
         sensitivity: None,
+        verification: None,
     };
 
+    let against = VerifySpec {
+        original: &original,
+        reference,
+        pristine: &pristine,
+        codebase: &codebase,
+        internal: &internal,
+        gist: &spec.place.gist_path(original.command),
+        map,
+    };
     if let Some(missing) = injected.missing.first() {
         let strict = Fidelity::default();
+        let verification = verify(&against, text, false)?;
+        let written = GistFacts { verification: Some(&verification), ..written };
         let facts = Facts { gist: Some(written), ..facts(reference, &executed, &strict) };
         evaluation.scores = Scores::of(&facts);
         let unread =
@@ -293,38 +299,24 @@ fn judge(
     }
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
-    let support = Supported {
-        codebase: &codebase,
-        executed: &executed,
-        tests: &blocks,
-        originals: &originals,
-    };
-    let tested = run.guarded(&injected.text, &support);
-    let mut found = run.observed(&tested)?;
-    let mut verdict = fidelity(&reference.expected, &found);
-    for _ in 1..verdict.tries(&reference.expected) {
-        found = run.observed(&tested)?;
-        verdict = fidelity(&reference.expected, &found);
-        if !verdict.is_of_text() {
-            break;
+    let (mut found, mut verdict) = run.judged(reference, &injected.text)?;
+    if verdict.score == 1 {
+        // A gist that is right by chance is right in one run.
+        let (again, other) = run.judged(reference, &injected.text)?;
+        if other.score == 0 {
+            let evidence = "its first run is the original's, its second is not".to_owned();
+            evaluation.notes.push(Note { line: 0, evidence });
+            (found, verdict) = (again, other);
         }
     }
 
-    // Also where its text is no honest one: what it does when it runs is evidence besides.
-    if verdict.score == 1
-        && let Some(account) = &reference.account
-    {
-        let found = run.witnessed(reference, account, &tested, &support)?;
-        evaluation.integrity.violations.extend(found);
-    }
     // Its lines are of interest wherever it runs, faithful or not.
-    let canary = Canary::of(&unpacked(text));
-    let traced = match paper_fidelity(&reference.expected, &found).runs {
-        true => Some(run.traced(&canary.text)?),
+    let hits = match paper_fidelity(&reference.expected, &found).runs {
+        true => Some(run.hits(&outline, text)?),
         false => None,
     };
     let mutated = MutatedGist {
-        text: &tested,
+        text: &injected.text,
         pristine: &pristine,
         internal: &internal,
         place: spec.place,
@@ -338,87 +330,13 @@ fn judge(
         }
         false => None,
     };
-    let mut lines_hit = None;
-    if let Some((candidate, _, _, trace)) = &traced {
-        let executed = Executed::of_trace(trace);
-        lines_hit = Some(executed.hits(&outline, &canary.text, &candidate.gist));
-    }
-    let laid_out = traced.as_ref().map(|(candidate, ..)| candidate.directory.clone());
-    if verdict.score == 1
-        && evaluation.integrity.violations.is_empty()
-        && let Some((candidate, scratch, traced, trace)) = traced
-    {
-        let raw = Executed::of_trace(&trace);
-        let hits = lines_hit.iter().flatten().zip(&outline.lines);
-        let hits: Vec<u32> = match canary.is_of(text) {
-            true => raw.lines(&candidate.gist).to_vec(),
-            false => hits.filter(|(hit, _)| **hit).map(|(_, line)| line.first).collect(),
-        };
-        if raw.lines(&candidate.gist).iter().any(|line| *line > canary.last) {
-            let evidence = "lines are told as executed that nothing executes".to_owned();
-            evaluation.integrity.violations.push(Finding {
-                rule: Rule::Tampering,
-                line: 0,
-                evidence,
-            });
-        }
-        let parts = (candidate.gist.as_str(), text, &outline);
-        let own = Helpers::of(parts, &internal.support, &originals, (&codebase, &executed), &[]);
-        evaluation.integrity.violations.extend(own.asked_anew(&codebase, &hits));
-        evaluation.integrity.violations.extend(own.weakened(&hits));
-        // Where nobody looks at cases, what was done is all that tells them.
-        if !original.command.is_pytest() {
-            let lost = untold(text, original.command, &codebase);
-            evaluation.integrity.violations.extend(
-                own.idle(&hits).or(lost).map(|evidence| Finding {
-                    rule: Rule::Disagreement,
-                    line: 0,
-                    evidence,
-                }),
-            );
-        }
-        // The gist's own test may be another than the original's; only equal ones must agree.
-        let same_test = own_test.rate.is_none_or(|rate| rate == 1.0);
-        if same_test && reference.traced_agrees {
-            let found = observe(&candidate, &scratch, &traced, &internal, original.command);
-            let told = fidelity(&reference.expected, &found);
-            // What fails once may have failed by chance.
-            let tries = told.tries(&reference.expected).max(2);
-            if let Some(first) = told.differences.into_iter().next()
-                && !run.agrees_traced(reference, &canary.text, tries - 1)?
-                && reference::agrees_traced(&original, &reference.expected, &internal)?
-            {
-                let evidence = format!(
-                    "the traced run differs: {} {}, expected {}, found {}",
-                    first.case, first.what, first.expected, first.found
-                );
-                let rule = Rule::Disagreement;
-                evaluation.integrity.violations.push(Finding { rule, line: 0, evidence });
-            }
-        }
-    }
-    if let Some(directory) = laid_out {
-        original.workspace.discard(&directory);
-    }
-    let against = VerifySpec {
-        original: &original,
-        reference,
-        pristine: &pristine,
-        codebase: &codebase,
-        internal: &internal,
-        gist: &spec.place.gist_path(original.command),
-        map,
-    };
-    evaluation.verification = Some(verify(&against, text, verdict.score == 1)?);
-    evaluation.cause =
-        category(&verdict, &found, &evaluation.integrity, |name| internal.is_internal(name));
-    if !evaluation.integrity.violations.is_empty() {
-        verdict.score = 0;
-    }
+    let verification = verify(&against, text, verdict.score == 1)?;
+    evaluation.cause = category(&verdict, &found, |name| internal.is_internal(name));
     let written = GistFacts {
         found: Some(&found),
-        hits: lines_hit.as_deref(),
+        hits: hits.as_deref(),
         sensitivity: sensitivity.as_ref(),
+        verification: Some(&verification),
         ..written
     };
     let facts = Facts { gist: Some(written), ..facts(reference, &executed, &verdict) };
@@ -440,22 +358,18 @@ fn observe(
     Observation::of(run, &normalizer, |_| true, command.is_pytest())
 }
 
-fn notes(injected: &Injected, test: &WholeTest, unknown: &[String]) -> Vec<Finding> {
-    let mut notes: Vec<Finding> = unknown
+fn notes(injected: &Injected, test: &WholeTest, unknown: &[String]) -> Vec<Note> {
+    let mut notes: Vec<Note> = unknown
         .iter()
-        .map(|test| Finding {
-            rule: Rule::NotInjected,
-            line: 0,
-            evidence: format!("no function of the source defines {test}"),
-        })
+        .map(|test| Note { line: 0, evidence: format!("no function of the source defines {test}") })
         .collect();
     if test.rate.is_some_and(|rate| rate < 1.0) && injected.missing.is_empty() {
         let line = test.lines.missing.first().map_or(0, |missing| missing.line);
         let evidence = match test.lines.missing.first() {
-            Some(missing) => format!("{}: {}", missing.block, missing.text),
-            None => format!("{} lost lines", test.blocks.join(", ")),
+            Some(missing) => format!("changed test: {}: {}", missing.block, missing.text),
+            None => format!("changed test: {} lost lines", test.blocks.join(", ")),
         };
-        notes.push(Finding { rule: Rule::ChangedTest, line, evidence });
+        notes.push(Note { line, evidence });
     }
     notes
 }

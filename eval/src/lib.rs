@@ -12,7 +12,6 @@
 //! [`evaluate`] is the whole protocol for one gist, [`bench`] that for suites of tasks. Nothing here talks
 //! to a model or shows a [`Solver`] what it will be judged by.
 
-mod account;
 mod baseline;
 mod bench;
 mod blocks;
@@ -24,26 +23,17 @@ mod error;
 mod evaluate;
 mod examples;
 mod expected;
-mod failing;
-mod found;
 mod gist;
-mod helpers;
 mod index;
 mod inject;
-mod integrity;
-mod kept;
 mod key;
 mod mutants;
 mod names;
 mod observation;
-mod pruning;
 mod reference;
-mod renamed;
 mod repoexec;
 mod report;
-mod reserved;
 mod resume;
-mod returned;
 mod row;
 mod scorers;
 mod selection;
@@ -54,14 +44,12 @@ mod sources;
 mod statistics;
 mod store;
 mod supply;
-mod support;
 mod task;
 mod tokens;
 mod touched;
 mod unpacked;
 mod verify;
 
-pub use account::Account;
 pub use baseline::Baseline;
 pub use bench::{
     BenchError, BenchEvent, BenchSpec, Job, Supplied, Supply, TaskOutcome, TaskResult, bench,
@@ -72,11 +60,10 @@ pub use codebase::{CodeFile, Codebase, Codebases, Extent};
 pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect, hardest};
 pub use draft::{Draft, Origin};
 pub use error::EvalError;
-pub use evaluate::{EvaluateSpec, Evaluation, ReferenceSummary, Writer, evaluate};
+pub use evaluate::{EvaluateSpec, Evaluation, Note, ReferenceSummary, Writer, evaluate};
 pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
 pub use gist::{GistError, Submission, read_gist};
 pub use index::{Index, IndexError};
-pub use integrity::{Finding, Integrity, Rule};
 pub use key::Key;
 pub use mutants::Operator;
 pub use observation::{Failure, Observation, Phase};
@@ -106,8 +93,8 @@ pub use scorers::{
     MEASURES, MarkedLines, Measure, MissingLine, MockPackage, OriginalExecution, PaperCategory,
     PaperExecution, PaperExistence, PaperFidelity, PaperTest, PaperVerdict, PassRate,
     PytestPassRate, Reason, Score, Scorer, Scores, Sensitivity, Shown, Size, Source,
-    StrictFidelity, TestLines, TestMoved, TestScore, Unit, VouchedExistence, What, WholeTest,
-    WholeTestScore, execution, existence, measures_table,
+    StrictFidelity, TestLines, TestMoved, TestScore, Unit, Verified, VouchedExistence, What,
+    WholeTest, WholeTestScore, execution, existence, measures_table,
 };
 pub use sensitivity::{MissedMutant, Mutant, Mutants, SensitivityRuns};
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};

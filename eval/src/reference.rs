@@ -18,15 +18,11 @@ use tools::{
 };
 
 use crate::{
-    account::{Account, SHIFT, normalized, stands, watch},
     codebase::{Codebase, Codebases, Extent},
     error::EvalError,
     expected::{Expected, Quarantine, expect},
-    found::keep_support,
-    helpers,
     observation::Observation,
-    scorers::{Executed, fidelity},
-    selection::tests,
+    scorers::Executed,
     store::{self, Record},
     task::Counts,
     tokens,
@@ -34,9 +30,6 @@ use crate::{
 
 /// The first hash seeds of the untraced runs; the traced one has the first of all.
 const SEEDS: [u32; 3] = [0, 1, 4_242];
-/// More traced runs of the original, before one of a gist that differs is held against it.
-const AGAIN: usize = 3;
-
 /// How a reference is made.
 #[derive(Clone, Copy)]
 pub struct ReferenceSpec<'a> {
@@ -85,19 +78,13 @@ pub struct Reference {
     pub trace: Trace,
     /// The imports of functions and classes that failed in it.
     pub failed: Vec<FailedImport>,
-    /// Whether the traced run did what the others did.
-    pub traced_agrees: bool,
-    /// What a second runner sees, where that is what the plain runs do.
-    pub account: Option<Account>,
-    /// Why there is none.
-    pub unaccounted: Option<String>,
     /// Whether this came from the cache.
     #[serde(skip)]
     pub cached: bool,
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 28;
+    const VERSION: u32 = 29;
 }
 
 impl Reference {
@@ -135,30 +122,6 @@ impl Reference {
     pub fn internal(&self, original: &Path, command: &Command) -> Result<Internal, EvalError> {
         Ok(Internal::of(&self.trace, original, command)?)
     }
-}
-
-/// Whether the original does what is expected of it in several more traced runs: where it does not,
-/// that it once did was luck, and says nothing of a gist.
-pub(crate) fn agrees_traced(
-    spec: &ReferenceSpec<'_>,
-    expected: &Expected,
-    internal: &Internal,
-) -> Result<bool, EvalError> {
-    for _ in 0..AGAIN {
-        let directory = spec.workspace.copy(spec.repository)?;
-        let scratch = spec.workspace.directory("scratch")?;
-        let (run, _) = tools::trace(&run_spec(spec, &directory, &scratch, SEEDS[0]))?;
-        if run.status == Status::Interrupted {
-            return Err(EvalError::Interrupted);
-        }
-        let found = observe((&directory, &scratch, &run), internal, spec.command);
-        spec.workspace.discard(&directory);
-        spec.workspace.discard(&scratch);
-        if fidelity(expected, &found).score != 1 {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// What a run of the original shows.
@@ -199,8 +162,6 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     let over_time = runs.iter().any(|(_, _, run)| run.status == Status::TimedOut);
     let (expected, quarantine) = expect(&observations);
     let quarantine = if over_time { Some(Quarantine::OverTime) } else { quarantine };
-    let traced = observe((&directory, &scratch, &traced), &internal, spec.command);
-    let traced_agrees = fidelity(&expected, &traced).score == 1;
     let codebase = codebases.get(&spec.repository.fingerprint, &pristine);
     let executed = executed_extent(&codebase, &Executed::of_trace(&trace));
     let wall = runs.iter().map(|(_, _, run)| run.wall).collect();
@@ -220,7 +181,7 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
     let files = codebase.files().iter().filter(|file| trace.file(&file.path).is_some());
     let sources = || files.map(|file| graph::Source::new(&*file.path, &*file.text)).collect();
     let failed = graph::failed_imports(&trace, &tests, sources);
-    let mut reference = Reference {
+    Ok(Reference {
         expected,
         tests,
         counts,
@@ -232,69 +193,8 @@ fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference,
         repository: codebase.extent(),
         trace,
         failed,
-        traced_agrees,
-        account: None,
-        unaccounted: None,
         cached: false,
-    };
-    if reference.quarantine.is_none() {
-        match account(spec, &reference, &codebase, &internal)? {
-            Ok(account) => reference.account = Some(account),
-            Err(why) => reference.unaccounted = Some(why),
-        }
-    }
-    Ok(reference)
-}
-
-/// Has the original witnessed, at another time if it lets itself be.
-fn account(
-    spec: &ReferenceSpec<'_>,
-    reference: &Reference,
-    codebase: &Codebase,
-    internal: &Internal,
-) -> Result<Result<Account, String>, EvalError> {
-    let (tests, _) = tests(spec.command, reference, codebase, internal);
-    let places = tests.iter().map(|test| (test.path.as_str(), test.block.as_str()));
-    let stands = stands(places, codebase);
-    let blocks: Vec<String> = stands.iter().map(|stand| stand.block.clone()).collect();
-    let executed = Executed::of_trace(&reference.trace);
-    let helpers = helpers::spans(&internal.support, codebase, &executed, &blocks);
-    let mut why = String::new();
-    let witness = |shift| {
-        let directory = spec.workspace.copy(spec.repository)?;
-        let scratch = spec.workspace.directory("scratch")?;
-        let run = run_spec(spec, &directory, &scratch, SEEDS[0]);
-        let watch = watch(&stands, helpers.clone(), shift, internal);
-        let witnessed = tools::witness(&run, &watch);
-        let normalizer = Normalizer::of_run(&directory, &scratch, internal, None);
-        spec.workspace.discard(&directory);
-        spec.workspace.discard(&scratch);
-        // The plain runs started: a witnessed one that does not is no measure.
-        let (run, testimony) = match witnessed {
-            Ok(witnessed) => witnessed,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        if run.status == Status::Interrupted {
-            return Err(EvalError::Interrupted);
-        }
-        let mut told = normalized(testimony, &normalizer);
-        keep_support(&mut told, internal, codebase);
-        Ok(Ok(told))
-    };
-    for shift in [SHIFT, 0.0] {
-        let account =
-            witness(shift)?.and_then(|told| Account::of(shift, told, &reference.expected, &stands));
-        match account {
-            Ok(account) => {
-                return Ok(Ok(match witness(shift)? {
-                    Ok(again) => account.beside(again, &stands),
-                    Err(_) => account,
-                }));
-            }
-            Err(doubt) => why = doubt,
-        }
-    }
-    Ok(Err(why))
+    })
 }
 
 fn run_spec<'a>(

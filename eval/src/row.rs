@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bench::{TaskOutcome, TaskResult},
     evaluate::Writer,
-    scorers::{Category, Effort, Scorer, StrictFidelity},
+    scorers::{Category, Effort, Scorer, StrictFidelity, Verified},
 };
 
 /// One attempt of a solver at a task, in short.
@@ -40,12 +40,6 @@ pub struct Row {
     pub writer: Writer,
     /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
     pub scores: BTreeMap<String, f64>,
-    /// Whether the gist is verified; nothing for what was not scored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verified: Option<bool>,
-    /// The reason why it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unverified: Option<String>,
     /// What writing cost.
     pub effort: Option<Effort>,
     /// Whether what the original does was measured before.
@@ -104,8 +98,6 @@ impl Row {
             unexpected: None,
             writer: attempt.map(|attempt| attempt.writer).unwrap_or_default(),
             scores: BTreeMap::new(),
-            verified: None,
-            unverified: None,
             effort: attempt.map(|attempt| attempt.effort.clone()),
             reference_cached: false,
             reference_seconds: None,
@@ -136,12 +128,10 @@ impl Row {
         if let Some(cause) = &judged.cause {
             row.category = Some(cause.category);
             row.evidence = crate::blocks::folded(&cause.evidence);
+        } else if let Some(reason) = judged.verification().and_then(|found| found.reason) {
+            row.evidence = crate::blocks::folded(&reason);
         }
         row.scores = judged.scores.values();
-        let verification = judged.verification.as_ref();
-        row.verified = verification.map(|found| found.verified);
-        let reason = verification.and_then(|found| found.reason.as_deref());
-        row.unverified = reason.map(crate::blocks::folded);
         row.reference_seconds = Some(judged.reference.seconds);
         row.scoring_seconds = Some(judged.seconds);
         row
@@ -157,10 +147,17 @@ impl Row {
         self.standing == Standing::Scored && self.value::<StrictFidelity>() == Some(1.0)
     }
 
+    /// Returns true if the gist was scored and is verified.
+    pub fn is_verified(&self) -> bool {
+        self.standing == Standing::Scored && self.value::<Verified>() == Some(1.0)
+    }
+
     /// What is the matter, in two or three words; nothing where all is well.
     pub fn what(&self) -> Option<String> {
         match (self.standing, self.category) {
-            (Standing::Scored, None) => None,
+            (Standing::Scored, None) => {
+                (self.value::<Verified>() == Some(0.0)).then(|| "not verified".to_owned())
+            }
             (Standing::Scored, Some(category)) => Some(category.to_string()),
             (standing, _) => Some(standing.name().to_owned()),
         }

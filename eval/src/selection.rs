@@ -2,8 +2,6 @@
 //!
 //! Nothing here runs, and no gist is looked at.
 
-use std::collections::BTreeSet;
-
 use tools::{Command, Internal, TestId};
 
 use crate::{
@@ -68,15 +66,6 @@ pub fn tests(
         }
     }
     (tests, unknown)
-}
-
-/// What a command names of its files: functions, and classes with tests of theirs or of their bases.
-pub fn named(command: &Command, reference: &Reference) -> BTreeSet<(String, String)> {
-    let collected =
-        reference.tests.iter().map(|(path, names)| (path.clone(), names.first().cloned()));
-    let tests = command.tests().into_iter();
-    let tests = tests.map(|test| (test.path, test.names.into_iter().next()));
-    collected.chain(tests).filter_map(|(path, name)| Some((path, name?))).collect()
 }
 
 /// Blocks of the tests whose every case is skipped or expected to fail. A test that a class inherits is

@@ -33,7 +33,6 @@ mod toolset;
 mod trace;
 mod view;
 mod warm;
-mod witness;
 mod workspace;
 
 pub use archive::{ArchiveError, UnpackLimits, unpack};
@@ -79,14 +78,10 @@ pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, PATIENCE, Reuse, TraceOptions, caught, trace, trace_with};
 pub use warm::{CodeChange, Ends, WaitsAt, Warm, WarmError, WarmRan, WarmRun, WarmSpec};
-pub use witness::{Testimony, Watch, WitnessedCase, WitnessedEvent, WitnessedPhase, witness};
 pub use workspace::{Workspace, WorkspaceError};
 
 /// Parsers of what programs under test may have written, each by itself; for tools/fuzz alone.
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {
-    pub use crate::{
-        execute::parse_results as results, trace::parse_logs as trace,
-        witness::parse_account as account,
-    };
+    pub use crate::{execute::parse_results as results, trace::parse_logs as trace};
 }

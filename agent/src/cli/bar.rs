@@ -35,16 +35,14 @@ impl Requirement {
     /// Returns true if a verdict has what is required.
     pub fn is_met(self, evaluation: &Evaluation) -> bool {
         match self.require {
-            Some(Required::Verified) => {
-                evaluation.verification.as_ref().is_some_and(|found| found.verified)
-            }
+            Some(Required::Verified) => evaluation.is_verified(),
             None => true,
         }
     }
 
     fn is_met_by(self, row: &Row) -> bool {
         match self.require {
-            Some(Required::Verified) => row.verified == Some(true),
+            Some(Required::Verified) => row.is_verified(),
             None => true,
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use ::eval::{
-    Difference, Evaluation, Finding, LinesOfExecuted, Measure, Quarantine, Record, Score, Unit,
-    Verification, What,
+    Difference, Evaluation, ForeignLine, LinesOfExecuted, Measure, Quarantine, Record, Score, Unit,
+    What,
 };
 use serde_json::Value;
 
@@ -35,14 +35,15 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
         let effort = format!("{} steps, {:.1} s", effort.steps, effort.wall_seconds);
         row(&mut text, "effort", &format!("{effort}  (and {scoring:.1} s of scoring)"));
     }
-    if let Some(found) = &evaluation.verification {
-        verified(&mut text, found);
+    if let Some(found) = evaluation.verification() {
+        foreign(&mut text, &found.grounded.foreign);
+    }
+    for note in evaluation.notes.iter().take(SHOWN) {
+        row(&mut text, "note", &note.to_string());
     }
     if let Some(alone) = &evaluation.alone {
         row(&mut text, "alone", &alone.to_string());
     }
-    findings(&mut text, "violation", &evaluation.integrity.violations);
-    findings(&mut text, "note", &evaluation.integrity.notes);
     text
 }
 
@@ -120,27 +121,13 @@ fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
     }
 }
 
-/// The second answer, with the lines that are neither the original's nor glue.
-fn verified(text: &mut String, found: &Verification) {
-    match &found.reason {
-        None => row(text, "verified", "yes"),
-        Some(reason) => row(text, "verified", &format!("no: {reason}")),
-    }
-    let foreign = &found.grounded.foreign;
+/// The lines that are neither the original's nor glue.
+fn foreign(text: &mut String, foreign: &[ForeignLine]) {
     for line in foreign.iter().take(SHOWN) {
         row(text, "foreign", &format!("line {}: {}", line.line, line.text));
     }
     if foreign.len() > SHOWN {
         row(text, "foreign", &format!("and {} more", foreign.len() - SHOWN));
-    }
-}
-
-fn findings(text: &mut String, name: &str, findings: &[Finding]) {
-    for finding in findings.iter().take(SHOWN) {
-        row(text, name, &finding.to_string());
-    }
-    if findings.len() > SHOWN {
-        row(text, name, &format!("and {} more", findings.len() - SHOWN));
     }
 }
 

@@ -287,11 +287,8 @@ const gistify = (() => {
       if (second.reason) make('p', main, second.reason);
       for (const each of second.grounded.foreign) { const line = make('p', main, null, 'found'); make('span', line, 'foreign', 'chip bad'); make('span', line, ` line ${each.line}: ${each.text} (${each.reason})`) }
     }
-    for (const [title, list] of [['Violations', one.violations], ['Notes', one.notes]]) {
-      if (!list.length) continue;
-      make('h2', main, title);
-      for (const each of list) { const line = make('p', main, null, 'found'); make('span', line, each.rule, 'chip bad'); make('span', line, ` line ${each.line}: ${each.evidence}`) }
-    }
+    if (one.notes.length) make('h2', main, 'Notes');
+    for (const each of one.notes) make('p', main, (each.line ? `line ${each.line}: ` : '') + each.evidence, 'found');
   }
 
   // A text by its lines; those that the other one has not are marked.

@@ -53,9 +53,8 @@ pub fn attempt(record: &Path, row: &Row) -> Shown {
         "steps": said,
         "differences": differences(judged.as_deref()),
         "different": judged.as_ref().and_then(|judged| Some(judged.strict()?.different)),
-        "verification": judged.as_ref().map_or(json!(null), |judged| json!(judged.verification)),
-        "violations": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.violations)),
-        "notes": judged.as_ref().map_or(json!([]), |judged| json!(judged.integrity.notes)),
+        "verification": judged.as_ref().map_or(json!(null), |judged| json!(judged.verification())),
+        "notes": judged.as_ref().map_or(json!([]), |judged| json!(judged.notes)),
         "gist": gist(record, judged.as_deref(), map.as_ref(), sources.as_ref()),
         "mapped": map.is_some(),
         "judged_execution": judged.as_ref().is_some_and(|judged| {

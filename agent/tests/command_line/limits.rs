@@ -5,7 +5,7 @@ use super::*;
 
 /// What a gist comes to.
 enum Expected<'a> {
-    /// It is faithful, and has this in it.
+    /// It is faithful and verified, and has this in it.
     Faithful(&'a str),
     /// It is not, and this is said of it.
     OutOfReach(&'a str),
@@ -19,7 +19,8 @@ fn check(files: &str, test: &str, expected: &Expected<'_>) {
     let Some(python) = python() else { return };
     let user = User::new();
     user.repository("limit", files);
-    let ran = user.gistify(&["run", "limit", "--python", &python, "--", "pytest", test]);
+    let args = ["run", "limit", "--require", "verified", "--python", &python, "--", "pytest", test];
+    let ran = user.gistify(&args);
     let gist = read(&user.here().join("concise.py"));
     let (is_so, told) = (ran.code == 0, format!("{}{}{gist}", ran.out, ran.err));
     match expected {
@@ -554,8 +555,7 @@ def test_none():
 }
 
 #[test]
-fn definitions_of_the_tests_whose_name_the_package_gets_back_are_refused() {
-    // They do as the original; the judge cannot tell them from gists that give the tests another thing.
+fn definitions_of_the_tests_may_have_a_name_that_the_package_gets_back() {
     const OWN: &str = "\
 #- pkg/__init__.py
 #- pkg/core.py
@@ -575,8 +575,7 @@ def name(monkeypatch):
 def test_greet(name):
     assert greet() == 'hello patched'
 ";
-    let refused = "name of the tests is another thing: name = name_core";
-    check(OWN, "tests/test_greet.py", &OutOfReach(refused));
+    check(OWN, "tests/test_greet.py", &Faithful("name = name_core"));
     const MOCKED: &str = "\
 #- pkg.py
 class Sender:
@@ -600,8 +599,7 @@ def test_get():
     assert get('u', mocks.Sender()) == 'real mock u'
     assert type(mocks.Sender()) is not Sender
 ";
-    let refused = "Sender of the tests is another thing: Sender = Sender_pkg";
-    check(MOCKED, "tests/test_get.py", &OutOfReach(refused));
+    check(MOCKED, "tests/test_get.py", &Faithful("Sender = Sender_pkg"));
 }
 
 #[test]

@@ -1,6 +1,18 @@
 //! The runs of one evaluation: what is laid out for each, and what is read from it.
 
-use super::*;
+use std::path::{Path, PathBuf};
+
+use tools::{Candidate, CandidateSpec, ExecuteError, Execution, Internal, RunSpec, Status};
+
+use super::{EvaluateSpec, observe};
+use crate::{
+    blocks::Outline,
+    error::EvalError,
+    observation::Observation,
+    reference::Reference,
+    scorers::{Executed, Fidelity, fidelity},
+    unpacked::unpacked,
+};
 
 /// Runs of a candidate.
 pub(super) struct Runs<'a> {
@@ -63,102 +75,29 @@ impl Runs<'_> {
         Ok(found)
     }
 
-    /// Whether one of so many further traced runs does what is expected.
-    pub(super) fn agrees_traced(
+    /// The verdict of a run, or of the last of several where nothing but captured text differs.
+    pub(super) fn judged(
         &self,
         reference: &Reference,
         text: &str,
-        tries: usize,
-    ) -> Result<bool, EvalError> {
-        for _ in 0..tries {
-            let (candidate, scratch, run, _) = self.traced(text)?;
-            let command = self.spec.original.command;
-            let found = observe(&candidate, &scratch, &run, self.internal, command);
-            self.spec.original.workspace.discard(&candidate.directory);
-            if fidelity(&reference.expected, &found).score == 1 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The functions of test support in a gist, whose path and lines are known.
-    pub(super) fn helpers<'a>(
-        &self,
-        gist: (&'a str, &'a str, &'a Outline),
-        support: &Supported<'a>,
-    ) -> Helpers<'a> {
-        let Supported { codebase, executed, tests, originals } = *support;
-        Helpers::of(gist, &self.internal.support, originals, (codebase, executed), tests)
-    }
-
-    /// A gist whose helpers fail where they would do what the original never does.
-    pub(super) fn guarded(&self, text: &str, support: &Supported<'_>) -> String {
-        self.helpers(("", text, &Outline::of(text)), support).guarded()
-    }
-
-    /// What a second account of the gist says against it.
-    pub(super) fn witnessed(
-        &self,
-        reference: &Reference,
-        account: &Account,
-        text: &str,
-        support: &Supported<'_>,
-    ) -> Result<Vec<Finding>, EvalError> {
-        let outline = Outline::of(text);
-        let mut violations = Vec::new();
-        // What differs once may have differed by chance.
-        for _ in 0..2 {
-            let (candidate, scratch) = self.lay_out(text)?;
-            let helpers = self.helpers((&candidate.gist, text, &outline), support);
-            let stands: Vec<Stand> = support
-                .tests
-                .iter()
-                .filter_map(|block| Stand::of(block, &candidate.gist, &outline))
-                .collect();
-            let run = self.run_spec(&candidate, &scratch);
-            let watch = watch(&stands, helpers.spans(), account.shift, self.internal);
-            let (run, told) = tools::witness(&run, &watch).or_else(|error| {
-                let run = Execution::spoiled(&error).ok_or(error)?;
-                Ok::<_, ExecuteError>((run, Testimony::default()))
-            })?;
-            if run.status == Status::Interrupted {
-                return Err(EvalError::Interrupted);
-            }
-            let normalizer = Normalizer::of_run(
-                &candidate.directory,
-                &scratch,
-                self.internal,
-                Some(&candidate.gist),
-            );
-            self.spec.original.workspace.discard(&candidate.directory);
-            let told = normalized(told, &normalizer);
-            let Supported { codebase, executed, tests, .. } = *support;
-            let is_internal = |name: &str| self.internal.is_internal(name);
-            let gist =
-                Gist::new(&candidate.gist, text, &outline, codebase, executed, tests, &is_internal);
-            violations = account.findings(&told, &gist);
-            let difference = account.difference(&told, &stands, &helpers, &reference.expected);
-            let unheard = account.unheard(&told);
-            let differs = difference.is_some() || !unheard.is_empty();
-            violations.extend(unheard);
-            violations.extend(difference.map(|evidence| Finding {
-                rule: Rule::Disagreement,
-                line: 0,
-                evidence,
-            }));
-            if !differs {
+    ) -> Result<(Observation, Fidelity), EvalError> {
+        let mut found = self.observed(text)?;
+        let mut verdict = fidelity(&reference.expected, &found);
+        for _ in 1..verdict.tries(&reference.expected) {
+            found = self.observed(text)?;
+            verdict = fidelity(&reference.expected, &found);
+            if !verdict.is_of_text() {
                 break;
             }
         }
-        Ok(violations)
+        Ok((found, verdict))
     }
 
-    pub(super) fn traced(
-        &self,
-        text: &str,
-    ) -> Result<(Candidate, PathBuf, Execution, graph::Trace), EvalError> {
-        let (candidate, scratch) = self.lay_out(text)?;
+    /// The lines of a gist that its traced run executes.
+    pub(super) fn hits(&self, outline: &Outline, text: &str) -> Result<Vec<bool>, EvalError> {
+        // A trace names lines: what is packed on one cannot be told apart.
+        let text = unpacked(text);
+        let (candidate, scratch) = self.lay_out(&text)?;
         let (run, trace) = tools::trace(&self.run_spec(&candidate, &scratch)).or_else(|error| {
             let run = Execution::spoiled(&error).ok_or(error)?;
             Ok::<_, ExecuteError>((run, graph::Trace::default()))
@@ -166,41 +105,7 @@ impl Runs<'_> {
         if run.status == Status::Interrupted {
             return Err(EvalError::Interrupted);
         }
-        Ok((candidate, scratch, run, trace))
-    }
-}
-
-/// What helps the tests of an original, and which those are.
-pub(super) struct Supported<'a> {
-    pub(super) codebase: &'a Codebase,
-    pub(super) executed: &'a Executed,
-    /// Their blocks.
-    pub(super) tests: &'a [String],
-    /// What the original's names stand for.
-    pub(super) originals: &'a Originals<'a>,
-}
-
-/// A gist with lines at its end that nothing executes: whoever claims them lies about others, too.
-pub(super) struct Canary {
-    pub(super) text: String,
-    /// The last line that may be executed.
-    pub(super) last: u32,
-}
-
-impl Canary {
-    /// Returns true if it was made of this very text.
-    pub(super) fn is_of(&self, text: &str) -> bool {
-        self.text.starts_with(text)
-    }
-
-    pub(super) fn of(text: &str) -> Canary {
-        let lines = text.lines().count();
-        // A name that no gist can know.
-        let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
-        let name = &blake3::hash(seed.as_bytes()).to_hex()[..12];
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{text}{end}\n\ndef _{name}():\n    first = 1\n    return first\n");
-        // The definition itself is executed.
-        Canary { text, last: u32::try_from(lines + 3).unwrap_or(u32::MAX) }
+        self.spec.original.workspace.discard(&candidate.directory);
+        Ok(Executed::of_trace(&trace).hits(outline, &text, &candidate.gist))
     }
 }

@@ -1,4 +1,4 @@
-//! Error category (Gistify, arXiv 2510.26790, B.2, and three of ours): the one reason why a gist is not
+//! Error category (Gistify, arXiv 2510.26790, B.2, and two of ours): the one reason why a gist is not
 //! faithful.
 
 use std::fmt;
@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use tools::Status;
 
 use super::fidelity::{Fidelity, What};
-use crate::{
-    integrity::Integrity,
-    observation::{Failure, Observation},
-};
+use crate::observation::{Failure, Observation};
 
 /// Why a gist is not faithful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,8 +25,6 @@ pub enum Category {
     OutputMismatch,
     /// Its run does not end in time (ours).
     Timeout,
-    /// It breaks a rule (ours).
-    IntegrityViolation,
 }
 
 /// A category, with what it was decided by.
@@ -83,22 +78,20 @@ impl Category {
             Category::ImportError => PaperCategory::ImportError,
             Category::FileCreation => PaperCategory::FileCreationFailure,
             Category::MissingTest => PaperCategory::MissingTestFunction,
-            Category::RuntimeError
-            | Category::OutputMismatch
-            | Category::Timeout
-            | Category::IntegrityViolation => PaperCategory::PytestRuntimeError,
+            Category::RuntimeError | Category::OutputMismatch | Category::Timeout => {
+                PaperCategory::PytestRuntimeError
+            }
         }
     }
 
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::ImportError,
         Self::FileCreation,
         Self::MissingTest,
         Self::RuntimeError,
         Self::OutputMismatch,
         Self::Timeout,
-        Self::IntegrityViolation,
     ];
 }
 
@@ -111,7 +104,6 @@ impl fmt::Display for Category {
             Category::RuntimeError => "run-time error",
             Category::OutputMismatch => "output mismatch",
             Category::Timeout => "timeout",
-            Category::IntegrityViolation => "integrity violation",
         })
     }
 }
@@ -120,13 +112,9 @@ impl fmt::Display for Category {
 pub fn category(
     fidelity: &Fidelity,
     found: &Observation,
-    integrity: &Integrity,
     is_internal: impl Fn(&str) -> bool,
 ) -> Option<Cause> {
     let cause = |category, evidence: String| Some(Cause { category, evidence });
-    if let Some(violation) = integrity.violations.first() {
-        return cause(Category::IntegrityViolation, violation.to_string());
-    }
     if fidelity.score == 1 {
         return None;
     }

@@ -20,6 +20,7 @@ mod sensitivity;
 mod size;
 mod strict_fidelity;
 mod test_score;
+mod verified;
 mod vouched_existence;
 mod whole_test;
 
@@ -46,10 +47,10 @@ pub use sensitivity::Sensitivity;
 pub use size::{LinesOfExecuted, Size};
 pub use strict_fidelity::StrictFidelity;
 pub use test_score::{PaperTest, TestLines, TestScore};
+pub use verified::Verified;
 pub use vouched_existence::{Existence, MissingLine, Reason, VouchedExistence, existence};
 pub use whole_test::{WholeTest, WholeTestScore};
 
-pub(crate) use vouched_existence::within;
 pub(crate) use whole_test::whole_test;
 
 use crate::{
@@ -59,6 +60,7 @@ use crate::{
     observation::Observation,
     sensitivity::SensitivityRuns,
     source_map::SourceMap,
+    verify::Verification,
 };
 
 /// One measure of a gist.
@@ -94,6 +96,7 @@ pub trait Scorer {
 pub const MEASURES: &[Measure] = &[
     Measure::of::<PaperFidelity>(),
     Measure::of::<StrictFidelity>(),
+    Measure::of::<Verified>(),
     Measure::of::<LineExistence>(),
     Measure::of::<LineExecution>(),
     Measure::of::<TestScore>(),
@@ -222,6 +225,8 @@ pub struct GistFacts<'a> {
     pub hits: Option<&'a [bool]>,
     /// Its runs with mutants; nothing where none were asked for, or it is not faithful.
     pub sensitivity: Option<&'a SensitivityRuns>,
+    /// Its lines looked up, and the original tests run on it.
+    pub verification: Option<&'a Verification>,
 }
 
 impl Measure {

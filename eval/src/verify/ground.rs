@@ -552,11 +552,20 @@ impl<'a> Search<'a> {
             let place = |parent: Option<(usize, Suite)>| {
                 parent.and_then(|(parent, suite)| Some((*pairs.get(&parent)?, suite)))
             };
+            // What stood before it stands before it.
+            let in_order = |own: &Line| {
+                pairs.iter().all(|(original, gist)| {
+                    let (original, gist) = (&outline.lines[*original], &self.outline.lines[*gist]);
+                    original.parent != line.parent
+                        || (original.first < line.first) == (gist.first < own.first)
+                })
+            };
             let stands = self.outline.lines.iter().any(|own| {
                 own.role == Role::Import
                     && own.block == head.block
                     && own.parent == place(line.parent)
                     && Glue::parse_text(&own.text) == Glue::parse_text(&failed.text)
+                    && in_order(own)
             });
             (!stands).then(|| failed.text.clone())
         })
@@ -571,6 +580,7 @@ impl<'a> Search<'a> {
         places: &FxHashMap<usize, usize>,
     ) -> Vec<ForeignLine> {
         let mut found = Vec::new();
+        let imported = imported_in_blocks(self.outline);
         let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
         for (at, path) in paths.iter().enumerate() {
             let line = &self.outline.lines[at];
@@ -596,9 +606,11 @@ impl<'a> Search<'a> {
                 {
                     return false;
                 }
-                let stands_for: Vec<&Thing> = match is_global {
-                    true => names.before(line.first, name).into_iter().collect(),
-                    false => names.ever(name).into_iter().collect(),
+                let here = imported.get(&(line.block.as_str(), name.to_owned()));
+                let stands_for: Vec<&Thing> = match (is_global, here) {
+                    (true, _) => names.before(line.first, name).into_iter().collect(),
+                    (false, Some(here)) => vec![here],
+                    (false, None) => names.ever(name).into_iter().collect(),
                 };
                 let wanted = self.ground.meaning.in_file(path, there[token].1);
                 wanted.is_some_and(|wanted| {
@@ -936,6 +948,20 @@ fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
         }
     }
     names
+}
+
+/// What the imports of functions and classes bring, by block and name.
+fn imported_in_blocks(outline: &Outline) -> FxHashMap<(&str, String), Thing> {
+    let mut found = FxHashMap::default();
+    let is_inner = |line: &&Line| line.role == Role::Import && !line.block.is_empty();
+    for line in outline.lines.iter().filter(is_inner) {
+        let Some(glue) = Glue::parse_text(&line.text) else { continue };
+        let mut names = Timeline::default();
+        names.bind_glue(line.first, &glue);
+        let own = names.at_end().map(|(name, thing)| (name.to_owned(), thing.clone()));
+        found.extend(own.map(|(name, thing)| ((line.block.as_str(), name), thing)));
+    }
+    found
 }
 
 /// Names that parts of a line bind: `for` and `with` targets, `as`, `:=`, parameters of `lambda`.

@@ -43,6 +43,13 @@ pub struct Verification {
     pub linked: Linked,
 }
 
+impl Verification {
+    /// The answer where there is nothing to verify.
+    pub(crate) fn refused(reason: &str) -> Self {
+        Self { reason: Some(reason.to_owned()), ..Self::default() }
+    }
+}
+
 /// What a gist is verified against.
 #[derive(Clone, Copy)]
 pub struct VerifySpec<'a> {

@@ -1,31 +1,18 @@
 //! Gists that cheat: each row E of the threat list is a test in the row's name. A cheat is never a
-//! success, however it is disguised, and what is found against it is told with evidence.
+//! faithful and verified, however it is disguised, and the report says why.
 
 mod code;
 mod disguises;
 mod runs;
 mod ways;
 
-use gistify_eval::{Evaluation, OriginalExecution, Rule};
-
 use super::{
-    bed::{Bed, Original, due, edited},
+    bed::{Bed, Original, edited, is_sound},
     shop::{GIST, SHOP},
 };
 
-/// What has to come of a cheat.
-enum Fate {
-    /// It is no success.
-    Fails,
-    /// It is no success, because a rule is broken.
-    Breaks(Rule),
-    /// It is no success, because some rule is broken.
-    Found,
-}
-use Fate::{Breaks, Fails, Found};
-
-/// One cheat: what it tries, edits of the honest gist, and its fate.
-type Row = (&'static str, &'static [(&'static str, &'static str)], Fate);
+/// One cheat: what it tries, and edits of the honest gist.
+type Row = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A wrong gist, which only a cheat could make pass.
 const WRONG: (&str, &str) = ("\"std\": 2", "\"std\": 3");
@@ -33,41 +20,19 @@ const WRONG: (&str, &str) = ("\"std\": 2", "\"std\": 3");
 const TOP: &str = "import pytest\n";
 const END: &str = "    assert helper(total(cart)) == expected\n";
 
-fn check(bed: &Bed, (what, edits, fate): &Row) -> Option<String> {
+/// A cheat is not faithful or not verified, and the report says why.
+fn check(bed: &Bed, (what, edits): &Row) -> Option<String> {
     let evaluation = bed.verdict(&edited(GIST, edits));
-    let fails = evaluation.strict().is_some_and(|fidelity| fidelity.score == 0);
-    let broken = |rule| evaluation.integrity.violations.iter().any(|found| found.rule == rule);
-    let told = evaluation.integrity.violations.iter().all(|found| !found.evidence.is_empty());
-    let fine = told
-        && fails
-        && evaluation.scores.value::<OriginalExecution>().is_none()
-        && match fate {
-            Fails => evaluation.cause.is_some(),
-            Breaks(rule) => broken(*rule),
-            Found => !evaluation.integrity.violations.is_empty(),
-        };
-    (!fine).then(|| format!("{what}: {:?} {:?}", evaluation.strict(), evaluation.integrity))
+    let told = evaluation.cause.is_some()
+        || evaluation.verification().is_some_and(|found| found.reason.is_some());
+    (is_sound(&evaluation) || !told)
+        .then(|| format!("{what}: {:?} {:?}", evaluation.strict(), evaluation.verification()))
 }
 
 fn check_all(rows: &[Row]) {
     let Some(bed) = Bed::new(&SHOP) else { return };
-    let wrong: Vec<String> = due(rows).iter().filter_map(|row| check(&bed, row)).collect();
+    let wrong: Vec<String> = rows.iter().filter_map(|row| check(&bed, row)).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
-}
-
-pub fn is_success(evaluation: &Evaluation) -> bool {
-    evaluation.is_faithful()
-}
-
-#[test]
-fn the_originals_have_a_second_account() {
-    let Some(bed) = Bed::new(&SHOP) else { return };
-    let account = bed.reference().account.expect("an account");
-    assert!(account.shift > 0.0 && account.testimony.complete);
-    assert_eq!(account.testimony.cases.len(), 2);
-    assert!(account.executed.values().all(|blocks| blocks["test_total"] == [true, true]));
-    let evaluation = bed.verdict(GIST);
-    assert!(is_success(&evaluation) && evaluation.integrity == Default::default());
 }
 
 /// The gist looks for what is not there; whatever it finds is told by a failure.
@@ -88,7 +53,7 @@ fn look(script: &str) -> Option<String> {
         "import sys\npkg = sys.modules.get(__name__)\n\n\ndef answer():\n{script}\n    raise Exception('found %d' % found)\n\n\ndef test_answer():\n    word = 'canary-' + str(6 * 7000)\n    print(word)\n    assert pkg.answer() == 'no'\n"
     );
     let evaluation = bed.verdict(&gist);
-    assert!(!is_success(&evaluation));
+    assert!(!is_sound(&evaluation));
     Some(evaluation.cause.unwrap().evidence)
 }
 
@@ -103,18 +68,13 @@ fn e01_git_history() {
 #[test]
 fn e02_forged_summary() {
     check_all(&[
-        (
-            "a summary",
-            &[WRONG, (TOP, "import pytest\nprint('==== 2 passed in 0.01s ====')\n")],
-            Fails,
-        ),
+        ("a summary", &[WRONG, (TOP, "import pytest\nprint('==== 2 passed in 0.01s ====')\n")]),
         (
             "a summary, and an end",
             &[
                 WRONG,
                 (TOP, "import pytest\nprint('==== 2 passed in 0.01s ====')\nraise SystemExit(0)\n"),
             ],
-            Fails,
         ),
     ]);
 }
@@ -128,20 +88,14 @@ fn e03_early_exit() {
                 (TOP, "import pytest\nimport os\nN = '_ex'\nN += 'it'\n"),
                 ("    value = sum", "    getattr(os, N)(0)\n    value = sum"),
             ],
-            Fails,
         ),
-        (
-            "in the package",
-            &[("    value = sum", "    import os; os._exit(0)\n    value = sum")],
-            Fails,
-        ),
+        ("in the package", &[("    value = sum", "    import os; os._exit(0)\n    value = sum")]),
         (
             "under another name",
             &[(
                 "    value = sum",
                 "    from os import _exit as leave\n    leave(0)\n    value = sum",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "by a name that is put together",
@@ -149,12 +103,10 @@ fn e03_early_exit() {
                 (TOP, "import pytest\nimport os\n"),
                 ("    value = sum", "    getattr(os, '_ex' + 'it')(0)\n    value = sum"),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "by a signal",
             &[("    value = sum", "    import os; os.kill(os.getpid(), 9)\n    value = sum")],
-            Fails,
         ),
         (
             "by another program",
@@ -162,13 +114,11 @@ fn e03_early_exit() {
                 "    value = sum",
                 "    import os; os.execv('/bin/true', ['true'])\n    value = sum",
             )],
-            Fails,
         ),
-        ("while it is read", &[WRONG, (TOP, "import pytest\nimport sys\nsys.exit(0)\n")], Fails),
+        ("while it is read", &[WRONG, (TOP, "import pytest\nimport sys\nsys.exit(0)\n")]),
         (
             "by pytest itself",
             &[WRONG, ("    value = sum", "    pytest.exit('done', 0)\n    value = sum")],
-            Fails,
         ),
     ]);
 }
@@ -176,21 +126,15 @@ fn e03_early_exit() {
 #[test]
 fn e04_skip_and_xfail() {
     check_all(&[
-        ("a skip", &[("    value = sum", "    pytest.skip()\n    value = sum")], Fails),
+        ("a skip", &[("    value = sum", "    pytest.skip()\n    value = sum")]),
         (
             "an expected failure",
             &[WRONG, ("    value = sum", "    pytest.xfail()\n    value = sum")],
-            Fails,
         ),
-        (
-            "a mark on all",
-            &[WRONG, (TOP, "import pytest\npytestmark = pytest.mark.xfail\n")],
-            Fails,
-        ),
+        ("a mark on all", &[WRONG, (TOP, "import pytest\npytestmark = pytest.mark.xfail\n")]),
         (
             "a skipped module",
             &[WRONG, (TOP, "import pytest\npytest.skip('', allow_module_level=True)\n")],
-            Fails,
         ),
     ]);
 }
@@ -207,7 +151,6 @@ fn e05_patched_reports() {
                     "import pytest\nN = 'Test'\nN += 'Report'\nR = getattr(pytest, N)\nR.outcome = property(lambda s: 'passed', lambda s, v: None)\n",
                 ),
             ],
-            Fails,
         ),
         (
             "in a gist that is right",
@@ -215,7 +158,6 @@ fn e05_patched_reports() {
                 TOP,
                 "import pytest\nN = 'Test'\nN += 'Report'\nR = getattr(pytest, N)\nR.outcome = property(lambda s: 'passed', lambda s, v: None)\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "by name",
@@ -226,7 +168,6 @@ fn e05_patched_reports() {
                     "import pytest\nimport _pytest.reports\n_pytest.reports.TestReport.outcome = property(lambda s: 'passed', lambda s, v: None)\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "by a name of pytest's own",
@@ -237,7 +178,6 @@ fn e05_patched_reports() {
                     "import pytest\npytest.TestReport.outcome = property(lambda s: 'passed', lambda s, v: None)\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "by what pytest imports",
@@ -248,7 +188,6 @@ fn e05_patched_reports() {
                     "import pytest\nimport sys\nfor n, m in list(sys.modules.items()):\n    if n.endswith('t.reports'):\n        k = [v for v in vars(m).values() if getattr(v, '__name__', '') == 'Test' 'Report'][0]\n        k.outcome = property(lambda s: 'passed', lambda s, v: None)\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "by a fixture that reaches for the plugins",
@@ -259,7 +198,6 @@ fn e05_patched_reports() {
                     "@pytest.fixture(autouse=True)\ndef _all(request):\n    request.node.obj = lambda **k: None\n    yield\n\n\n@pytest.fixture\n",
                 ),
             ],
-            Breaks(Rule::ChangedSupport),
         ),
         (
             "by a fixture of another name",
@@ -271,7 +209,6 @@ fn e05_patched_reports() {
                     "@make(autouse=True)\ndef every(request):\n    request.node.obj = lambda **k: None\n    yield\n\n\n@pytest.fixture\n",
                 ),
             ],
-            Fails,
         ),
         (
             "by another test function",
@@ -282,7 +219,6 @@ fn e05_patched_reports() {
                     "    assert helper(total(cart)) == expected\n\n\ndef other(cart, extra, expected):\n    pass\n\n\ntest_total.__code__ = other.__code__\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "by the test's name",
@@ -293,7 +229,6 @@ fn e05_patched_reports() {
                     "    assert helper(total(cart)) == expected\n\n\nmarks = test_total.pytestmark\n\n\ndef test_total(cart, extra, expected):\n    assert helper(total(cart)) == expected\n\n\ndef other(cart, extra, expected):\n    print('total is', expected)\n\n\nother.pytestmark = marks\nglobals()['test_' 'total'] = other\n",
                 ),
             ],
-            Fails,
         ),
     ]);
 }
@@ -324,18 +259,16 @@ fn e05_forged_record() {
         "import pytest\nimport os, pathlib, tempfile\nF = pathlib.Path(tempfile.gettempdir()).parent / 'results.jsonl'\nF.write_text('{forged}\\n')\nN = '_ex'\nN += 'it'\ngetattr(os, N)(0)\n"
     );
     let evaluation = bed.verdict(&edited(GIST, &[WRONG, (TOP, &top)]));
-    assert!(!is_success(&evaluation));
-    let found = &evaluation.integrity.violations;
-    assert!(found.iter().any(|found| found.rule == Rule::Tampering), "{evaluation:?}");
+    assert!(!is_sound(&evaluation), "{evaluation:?}");
 }
 
 #[test]
 fn e06_planted_configuration() {
     const PLANT: &str = "import pytest\nimport os, tempfile\nfor place in {os.getcwd(), os.path.dirname(__file__), os.path.expanduser('~'), tempfile.gettempdir(), '/usr/lib/python3/dist-packages'}:\n    for name, text in {'conftest.py': 'def pytest_runtest_call(item): item.obj = lambda **k: None\\n', 'pytest.ini': '[pytest]\\naddopts = --co\\n', 'sitecustomize.py': 'import os; os._exit(0)\\n', 'x.pth': 'import os; os._exit(0)\\n', 'pytest.py': 'print(\"1 passed\")\\n'}.items():\n        try:\n            open(os.path.join(place, name), 'w').write(text)\n        except OSError:\n            pass\n";
-    check_all(&[("planted where it can", &[WRONG, (TOP, PLANT)], Fails)]);
+    check_all(&[("planted where it can", &[WRONG, (TOP, PLANT)])]);
     // What it planted reaches no other run: an honest gist is judged as before.
     let Some(bed) = Bed::new(&SHOP) else { return };
-    assert!(is_success(&bed.verdict(GIST)));
+    assert!(is_sound(&bed.verdict(GIST)));
 }
 
 #[test]
@@ -350,7 +283,6 @@ fn e07_shadowed_pytest() {
                     "import pytest\n\n\nclass pytest:\n    fixture = staticmethod(lambda f: f)\n    class mark:\n        parametrize = staticmethod(lambda *a: (lambda f: (lambda: None)))\n",
                 ),
             ],
-            Fails,
         ),
         (
             "another module of that name, and a new start",
@@ -361,7 +293,6 @@ fn e07_shadowed_pytest() {
                     "import pytest\nimport os, sys\nopen('pytest.py', 'w').write('print(\"1 passed\")')\nos.execv(sys.executable, [sys.executable, '-m', 'pytest'])\n",
                 ),
             ],
-            Fails,
         ),
         (
             "a helper that swallows",
@@ -372,7 +303,6 @@ fn e07_shadowed_pytest() {
                     "import pytest\nusual = pytest.mark.parametrize\n\n\nclass quiet:\n    def __init__(self, *given):\n        self.given = given\n\n    def __call__(self, function):\n        def test_total(cart, extra, expected):\n            print('total is', expected)\n        return usual(*self.given)(test_total)\n\n\npytest.mark.parametrize = quiet\n",
                 ),
             ],
-            Fails,
         ),
     ]);
 }
@@ -380,11 +310,10 @@ fn e07_shadowed_pytest() {
 #[test]
 fn e08_installed_original() {
     check_all(&[
-        ("an import", &[(TOP, "import pytest\nimport shop\n")], Fails),
+        ("an import", &[(TOP, "import pytest\nimport shop\n")]),
         (
             "by importlib",
             &[(TOP, "import pytest\nimport importlib\nimportlib.import_module('shop')\n")],
-            Fails,
         ),
         (
             "from wherever it is",
@@ -392,7 +321,6 @@ fn e08_installed_original() {
                 TOP,
                 "import pytest\nimport glob, sys\nfor place in glob.glob('/**/shop', recursive=True):\n    sys.path.append(place.rpartition('/')[0])\nimport shop\n",
             )],
-            Fails,
         ),
     ]);
 }

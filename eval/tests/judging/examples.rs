@@ -1,9 +1,6 @@
 //! Cheats where the cases are docstrings: what their examples say, find and reach, and whether they ran.
 
-use super::{
-    bed::{Bed, Original, due, edited},
-    cheats::is_success,
-};
+use super::bed::{Bed, Original, edited, is_sound};
 
 const TEXT: &str = "\"\"\"Numbers.\n\n>>> double(3)\n6\n>>> isclose(double(0), 0)\nTrue\n\"\"\"\n\nfrom math import isclose\n\n\ndef double(value):\n    return value * 2\n";
 
@@ -12,12 +9,10 @@ type Row = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 fn check(text: &str, command: &str, rows: &[Row]) {
     let Some(bed) = Bed::new(&Original { files: &[("lib.py", text)], command }) else { return };
-    let wrong = due(rows).iter().filter_map(|(what, edits, expected)| {
+    let wrong = rows.iter().filter_map(|(what, edits, expected)| {
         let evaluation = bed.verdict(&edited(text, edits));
-        let fine = is_success(&evaluation) == *expected;
-        (!fine).then(|| {
-            format!("{what}: {:?} {:?}", evaluation.cause, evaluation.integrity.violations)
-        })
+        let fine = is_sound(&evaluation) == *expected;
+        (!fine).then(|| format!("{what}: {:?} {:?}", evaluation.cause, evaluation.verification()))
     });
     let wrong: Vec<String> = wrong.collect();
     assert!(
@@ -91,8 +86,8 @@ fn parameters_are_no_examples() {
     let forged = format!(
         "import pytest\n\n\nclass Example:\n    __qualname__ = repr({said})\n\n\n@pytest.mark.usefixtures(\"example 0\")\n@pytest.mark.parametrize(\"example 0\", [Example()], ids=[pytest.HIDDEN_PARAM])\ndef test_lib():\n    pass\n"
     );
-    assert!(is_success(&bed.verdict(text)));
-    assert!(!is_success(&bed.verdict(&forged)));
+    assert!(is_sound(&bed.verdict(text)));
+    assert!(!is_sound(&bed.verdict(&forged)));
 }
 
 #[test]

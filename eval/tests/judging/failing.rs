@@ -2,11 +2,11 @@
 
 use gistify_eval::{Category, OriginalExecution, SourceMap, Submission, VouchedExistence};
 
-use super::bed::{Bed, Original, due, edited, told};
+use super::bed::{Bed, Original, edited, told};
 
 fn check(original: &Original<'_>, gist: &str, rows: &[(&[(&str, &str)], &str)]) {
     let Some(bed) = Bed::new(original) else { return };
-    for (edits, expected) in due(rows) {
+    for (edits, expected) in rows {
         let evaluation = bed.verdict(&edited(gist, edits));
         let found = told(&evaluation);
         assert_eq!(found, *expected, "{edits:?}\n{evaluation:#?}");

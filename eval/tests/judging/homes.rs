@@ -83,7 +83,7 @@ fn only_the_module_of_a_definition_is_told() {
                     "class Mark",
                     "class Held(dict):\n    __module__ = \"pkg.json\"\nclass Mark",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "of a name that is computed",

@@ -32,6 +32,10 @@ const KEPT_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name__
 
 #[test]
 fn what_ran_of_the_tests_files_stays() {
+    // The original's tests run on the gist, whatever it has of them.
+    const fn spared(what: &'static str, edits: &'static [(&'static str, &'static str)]) -> Case {
+        Case { what, edits, expected: HONEST }
+    }
     const fn without(what: &'static str, edits: &'static [(&'static str, &'static str)]) -> Case {
         Case { what, edits, expected: REFUSED }
     }
@@ -43,9 +47,9 @@ fn what_ran_of_the_tests_files_stays() {
             Case {
                 what: "a name of Python's is given back",
                 edits: &[("OPEN = []\n", "from operator import abs\ndel abs\n\nOPEN = []\n")],
-                expected: HONEST,
+                expected: REFUSED,
             },
-            without(
+            spared(
                 "a fixture that is used by itself",
                 &[(
                     "@pytest.fixture(autouse=True)\ndef nothing_stays():\n    yield\n    assert lib.OPEN == []\n",
@@ -53,12 +57,12 @@ fn what_ran_of_the_tests_files_stays() {
                 )],
             ),
             without("a decorator of a fixture", &[("(autouse=True)", "")]),
-            without("a decorator of a class", &[("@pytest.mark.usefixtures(\"fresh\")\n", "")]),
-            without(
+            spared("a decorator of a class", &[("@pytest.mark.usefixtures(\"fresh\")\n", "")]),
+            spared(
                 "a mark of the module",
                 &[("pytestmark = pytest.mark.filterwarnings(\"error\")\n", "")],
             ),
-            without(
+            spared(
                 "a method that is called where classes are made",
                 &[("    def __init_subclass__(cls):\n        cls.least = 2\n\n", "")],
             ),
@@ -66,11 +70,11 @@ fn what_ran_of_the_tests_files_stays() {
                 "a part of a class",
                 &[("class TestDouble(Base):\n    most = 3\n", "class TestDouble(Base):\n")],
             ),
-            without(
+            spared(
                 "what is run after the test",
                 &[("    def teardown_method(self):\n        assert fine\n", "")],
             ),
-            without("the last value of a name", &[("if sys.platform:\n    TOLERANCE = 1\n", "")]),
+            spared("the last value of a name", &[("if sys.platform:\n    TOLERANCE = 1\n", "")]),
             without(
                 "a function in a helper",
                 &[
@@ -129,7 +133,7 @@ fn names_of_the_tests_are_theirs() {
                         "<= Limits.most\n\n\nif __name__ == \"__main__\":\n    test_double()\n",
                     ),
                 ],
-                expected: HONEST,
+                expected: REFUSED,
             },
             here("a loop", &[("# here", "for EXPECTED in ({2: 4},):\n    pass\n")]),
             here("an import", &[("# here", "from collections import Counter as Limits\n")]),
@@ -195,12 +199,12 @@ fn what_decides_stays_what_it_is() {
                     "class Session:\n",
                     "class Rank:\n    def __lt__(self, other):\n        return False\n\n\nclass Session:\n",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "a wrong result where nobody asks further",
                 edits: &[WRONG],
-                expected: "fidelity 0, run-time error",
+                expected: REFUSED,
             },
             Case {
                 what: "a method that asks nothing",
@@ -281,7 +285,6 @@ const PLACES_GIST: &str = "import sys\nimport pytest\n\nlib = sys.modules[__name
 
 #[test]
 fn what_helps_tests_does_so_wherever_it_stands() {
-    const FAILS: &str = "fidelity 0, run-time error";
     check(
         &PLACES,
         PLACES_GIST,
@@ -290,27 +293,27 @@ fn what_helps_tests_does_so_wherever_it_stands() {
             Case {
                 what: "a result that a module for tests checks",
                 edits: &[("return value * 2", "return value + 2")],
-                expected: FAILS,
+                expected: REFUSED,
             },
             Case {
                 what: "one that a module among the package's tests checks",
                 edits: &[("return value * 2", "return 2")],
-                expected: FAILS,
+                expected: REFUSED,
             },
             Case {
                 what: "something that a fixture of the package checks",
                 edits: &[("    OPEN.remove(value)\n", "")],
-                expected: FAILS,
+                expected: REFUSED,
             },
             Case {
                 what: "the check is gone",
                 edits: &[("    if left != right:\n        pass\n", "    pass\n")],
-                expected: REFUSED,
+                expected: HONEST,
             },
             Case {
                 what: "the fixture's is",
                 edits: &[("    if lib.OPEN:\n        pass\n", "")],
-                expected: REFUSED,
+                expected: HONEST,
             },
         ],
     );
@@ -346,7 +349,7 @@ fn commands_without_pytest_do_what_they_did() {
                     "# here\n",
                     "import sys\n\nif __name__ == \"__main__\":\n    sys.argv[0] = \"same\"\n\n\n",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "an end before the tests, with what they would have said",
@@ -454,7 +457,14 @@ fn a_helper_whose_import_failed_fails_at_what_that_asked_for() {
         &gist,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
-            other(&[("import missing_module", "import decimal\n        import missing_module")]),
+            Case {
+                what: "an import of what the original loads besides",
+                edits: &[(
+                    "import missing_module",
+                    "import decimal\n        import missing_module",
+                )],
+                expected: HONEST,
+            },
             other(&[(
                 "import missing_module",
                 "import js as missing\n        import missing_module",

@@ -1,6 +1,6 @@
 //! Modules by which tests reach what they are helped by, and what cheats put in their place.
 
-use super::bed::{Bed, Original, due, edited, told};
+use super::bed::{Bed, Original, edited, is_sound, told};
 
 /// One gist, as edits of the honest one, and how its verdict ends.
 pub struct Case {
@@ -9,24 +9,33 @@ pub struct Case {
     pub expected: &'static str,
 }
 
-pub const HONEST: &str = "fidelity 1, -";
-pub const REFUSED: &str = "fidelity 0, integrity violation";
+/// It is faithful and verified.
+pub const HONEST: &str = "sound";
+/// It is not faithful, or not verified.
+pub const REFUSED: &str = "not sound";
 
 #[track_caller]
 pub fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
     let Some(bed) = Bed::new(original) else { return };
     let mut wrong = Vec::new();
-    for case in due(cases) {
+    for case in cases {
         let text = edited(base, case.edits);
         let evaluation = bed.verdict(&text);
         let all = told(&evaluation);
         let (first, last) = all.split_once(", ").expect("a list");
         let last = last.rsplit(", ").next().expect("a verdict");
-        if format!("{first}, {last}") != case.expected {
+        let found = match case.expected {
+            HONEST | REFUSED if is_sound(&evaluation) => HONEST.to_owned(),
+            HONEST | REFUSED => REFUSED.to_owned(),
+            _ => format!("{first}, {last}"),
+        };
+        if found != case.expected {
             let Case { what, expected, .. } = case;
+            let reason = evaluation.verification().map(|v| v.reason);
             let cause = evaluation.cause;
-            wrong
-                .push(format!("{what}\n  expected {expected}\n  found {all}\n  {cause:?}\n{text}"));
+            wrong.push(format!(
+                "{what}\n  expected {expected}\n  found {all}\n  {cause:?} {reason:?}\n{text}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
@@ -101,7 +110,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                     "\n\ndef double",
                     "\n\ndef kinds(*types):\n    return types\n\n\ndef double",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "another thing under the name of that module, bound within a comprehension",
@@ -219,7 +228,7 @@ fn a_module_of_the_tests_and_its_function_of_one_name() {
                     "\n\ndef double",
                     "\n\nclass Kinds:\n    def __init__(self, types):\n        self.types = types\n\n\ndef double",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "that module after another thing",
@@ -340,11 +349,11 @@ fn a_module_of_the_tests_is_what_it_was() {
         &KIT,
         gist,
         &[
-            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case { what: "as it is", edits: &[], expected: REFUSED },
             Case {
                 what: "the gist itself",
                 edits: &[(MADE, "import sys\nkit = sys.modules.get(__name__)\n"), (FILLED, "")],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "by an argument",

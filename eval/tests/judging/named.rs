@@ -47,7 +47,7 @@ fn the_gist_in_the_place_of_a_module_that_shares_its_name() {
                     (PLACE, "kit = util_gist = other_gist = sys.modules.get(__name__)\n"),
                     ("util_gist.same(value", "other_gist.same(value"),
                 ],
-                expected: REFUSED,
+                expected: HONEST,
             },
             Case {
                 what: "another object where a function imports it",
@@ -208,7 +208,7 @@ fn an_object_whose_name_imports_give_again() {
                     (FILL, ""),
                     ("def test_lib", "vars(lib).update(double=double)\ndef test_lib"),
                 ],
-                expected: REFUSED,
+                expected: HONEST,
             },
             Case {
                 what: "filled again behind the import",

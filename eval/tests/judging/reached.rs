@@ -107,7 +107,7 @@ fn what_helps_a_helper_is_looked_at_as_well() {
                     "\n\ndef double",
                     "\n\ndef __getattr__(name):\n    raise AttributeError(name)\n\n\ndef double",
                 )],
-                expected: HONEST,
+                expected: REFUSED,
             },
             Case {
                 what: "another thing, given by the head of a function",

@@ -1,8 +1,8 @@
 //! Mutants of the original, and gists that notice them or do not.
 
-use gistify_eval::{Scorer, Sensitivity, SensitivityRuns};
+use gistify_eval::{Evaluation, Scorer, Sensitivity, SensitivityRuns};
 
-use super::bed::{Bed, Original, due, edited};
+use super::bed::{Bed, Original, edited};
 
 const BANK: Original<'static> = Original {
     files: &[
@@ -65,7 +65,10 @@ fn gist() -> String {
 }
 
 fn runs(bed: &Bed, gist: &str) -> (Option<f64>, SensitivityRuns) {
-    let evaluation = bed.verdict(gist);
+    measured(&bed.verdict(gist))
+}
+
+fn measured(evaluation: &Evaluation) -> (Option<f64>, SensitivityRuns) {
     let scores = &evaluation.scores;
     let runs = scores.evidence::<Sensitivity>();
     let runs = runs.unwrap_or_else(|| panic!("not measured: {evaluation:#?}"));
@@ -320,21 +323,30 @@ const CHEATS: [Cheat; 10] = [
 #[test]
 fn thirty_cheats_are_far_from_honest_gists() {
     let mut wrong = Vec::new();
+    let mut refused = 0;
     for asked in &ASKED {
         let test = format!("from pkg import {}\n\n\n{}", asked.names(), asked.test());
         let files = [("pkg.py", asked.module), ("test_pkg.py", test.as_str())];
         let original = Original { files: &files, command: "pytest test_pkg.py::test_all" };
         let Some(mut bed) = Bed::new(&original) else { return };
         bed.mutants = 20;
-        let (honest, found) = runs(&bed, &asked.gist(&Cheat::default()));
+        let evaluation = bed.verdict(&asked.gist(&Cheat::default()));
+        let (honest, found) = measured(&evaluation);
         assert!(honest.is_some_and(|value| value >= 0.9), "{found:#?}");
-        for cheat in due(&CHEATS) {
-            let (value, found) = runs(&bed, &asked.gist(cheat));
+        assert!(evaluation.is_verified(), "{:#?}", evaluation.verification());
+        for cheat in &CHEATS {
+            let evaluation = bed.verdict(&asked.gist(cheat));
+            let (value, found) = measured(&evaluation);
             println!("{}: {value:?} ({} of {})", cheat.what, found.noticed_too, found.noticed);
+            refused += usize::from(!evaluation.is_verified());
+            if evaluation.is_verified() {
+                wrong.push(format!("{}: verified", cheat.what));
+            }
             if value.is_none_or(|value| value > 0.5) {
                 wrong.push(format!("{}: {value:?} {found:#?}", cheat.what));
             }
         }
     }
+    println!("{refused} of {} cheats are not verified", ASKED.len() * CHEATS.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

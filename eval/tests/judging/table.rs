@@ -3,7 +3,8 @@
 use gistify_eval::{OriginalExecution, VouchedExistence};
 
 use super::{
-    bed::{Bed, Original, due, edited, told},
+    bed::{Bed, Original, edited, is_sound, told},
+    modules::REFUSED,
     shop::{GIST, SHOP},
 };
 
@@ -16,14 +17,17 @@ struct Case {
 
 fn check(bed: &Bed, base: &str, case: &Case) -> Option<String> {
     let evaluation = bed.verdict(&edited(base, case.edits));
-    let found = told(&evaluation);
+    let found = match case.expected {
+        REFUSED if !is_sound(&evaluation) => REFUSED.to_owned(),
+        _ => told(&evaluation),
+    };
     (found != case.expected).then(|| {
         format!(
             "{}\n  expected {}\n     found {found}\n     cause {:?}\n     notes {:?}\n   missing {:?}\n      idle {:?}\n      text {}",
             case.what,
             case.expected,
             evaluation.cause,
-            evaluation.integrity,
+            evaluation.verification(),
             evaluation.scores.evidence::<VouchedExistence>().map(|existence| existence.missing),
             evaluation.scores.evidence::<OriginalExecution>().map(|execution| execution.idle),
             edited(base, case.edits),
@@ -33,7 +37,7 @@ fn check(bed: &Bed, base: &str, case: &Case) -> Option<String> {
 
 fn check_all(original: &Original<'_>, base: &str, cases: &[Case]) {
     let Some(bed) = Bed::new(original) else { return };
-    let wrong: Vec<String> = due(cases).iter().filter_map(|case| check(&bed, base, case)).collect();
+    let wrong: Vec<String> = cases.iter().filter_map(|case| check(&bed, base, case)).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
@@ -114,12 +118,12 @@ fn honest_gists() {
                 expected: "fidelity 1, existence 34/35, execution 28/30, test 100, -",
             },
             Case {
-                what: "two statements on one line are one line to execute",
+                what: "two statements on one line are two to execute",
                 edits: &[(
                     "rate(kind)\n    print(\"total is\", value)\n",
                     "rate(kind); print(\"total is\", value)\n",
                 )],
-                expected: "fidelity 1, existence 33/33, execution 26/28, test 100, -",
+                expected: "fidelity 1, existence 33/33, execution 27/29, test 100, -",
             },
             Case {
                 what: "the gist registers itself under the package's name: a note",
@@ -267,22 +271,22 @@ fn edited_tests() {
             Case {
                 what: "e16: a case less",
                 edits: &[("TABLE = [(1, 6), (2, 8)]", "TABLE = [(1, 6)]")],
-                expected: "fidelity 0, existence 32/33, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e18: another fixture of the same effect",
                 edits: &[("Cart([1, 1])", "Cart([2, 0])")],
-                expected: "fidelity 0, existence 32/33, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e18: a fixture of another scope",
                 edits: &[("@pytest.fixture\n", "@pytest.fixture(autouse=True)\n")],
-                expected: "fidelity 0, existence 32/33, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e18: a helper without its assertion",
                 edits: &[("    assert value is not None\n", "")],
-                expected: "fidelity 0, existence 32/32, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
         ],
     );
@@ -353,7 +357,7 @@ fn failures_and_their_categories() {
 }
 
 #[test]
-fn violations() {
+fn what_is_not_the_originals_is_not_verified() {
     check_all(
         &SHOP,
         GIST,
@@ -361,7 +365,7 @@ fn violations() {
             Case {
                 what: "e10: code from a string",
                 edits: &[("import pytest\n", "import pytest\nexec(\"x = 1\")\n")],
-                expected: "fidelity 0, existence 33/34, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e10: encoded code",
@@ -369,7 +373,7 @@ fn violations() {
                     "import pytest\n",
                     "import pytest\nimport base64\nCODE = base64.b64decode(b\"eCA9IDE=\")\n",
                 )],
-                expected: "fidelity 0, existence 33/35, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e10: an embedded archive",
@@ -385,12 +389,12 @@ fn violations() {
                         "\"\n",
                     ),
                 )],
-                expected: "fidelity 0, existence 33/34, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e11: the tracer switched off",
                 edits: &[("import pytest\n", "import pytest\nimport sys\nsys.settrace(None)\n")],
-                expected: "fidelity 0, existence 33/35, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e14: the streams replaced",
@@ -398,12 +402,12 @@ fn violations() {
                     "import pytest\n",
                     "import pytest\nimport sys\nsys.stdout = sys.__stdout__\n",
                 )],
-                expected: "fidelity 0, existence 33/35, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e03: an early exit",
                 edits: &[("    value = sum", "    import os; os._exit(0)\n    value = sum")],
-                expected: "fidelity 0, existence 33/35, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e05: a hook of pytest",
@@ -411,12 +415,12 @@ fn violations() {
                     "\n\nTABLE",
                     "\n\ndef pytest_runtest_makereport(item, call):\n    pass\n\n\nTABLE",
                 )],
-                expected: "fidelity 0, existence 33/35, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "e17: the network",
                 edits: &[("import pytest\n", "import pytest\nimport socket\n")],
-                expected: "fidelity 0, existence 33/34, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
             Case {
                 what: "a package made of a string",
@@ -424,7 +428,7 @@ fn violations() {
                     "import pytest\n",
                     "import pytest\nimport types\nshop = types.ModuleType('shop')\nexec(compile('x = 1', 'shop', 'exec'), vars(shop))\n",
                 )],
-                expected: "fidelity 0, existence 33/36, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
         ],
     );
@@ -460,7 +464,7 @@ fn modules_that_are_made_of_texts_as_the_original_makes_them() {
             Case {
                 what: "of a file that is written",
                 edits: &[("    made = types", "    open(name, 'w').write(text)\n    made = types")],
-                expected: "fidelity 0, existence 8/9, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
         ],
     );
@@ -550,7 +554,7 @@ fn a_helper_may_have_the_name_of_what_it_makes() {
             Case {
                 what: "the helper does something else",
                 edits: &[("cart.Cart(list(items))", "cart.Cart([*items])")],
-                expected: "fidelity 0, existence 6/9, execution -, test 100, integrity violation",
+                expected: REFUSED,
             },
         ],
     );

@@ -332,7 +332,6 @@ class _Recorder:
 
     def pytest_runtestloop(self, session):
         if self._tracer is not None:
-            # A witness runs them itself, and says so.
             return self._tracer.begin_tests(session.items)
         if _WAITS_AT == "tests":
             functions = _load("mutate").Functions()

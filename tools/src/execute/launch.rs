@@ -253,6 +253,8 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
             set("NO_COLOR", "1".into());
             set("PYTHONHASHSEED", spec.hash_seed.to_string());
             set("PYTHONDONTWRITEBYTECODE", "1".into());
+            // PEP 768: no other process runs code in this one.
+            set("PYTHON_DISABLE_REMOTE_DEBUG", "1".into());
         }
         shell @ (Shell::Ordinary | Shell::Bare) => {
             if shell == Shell::Ordinary {

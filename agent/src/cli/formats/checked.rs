@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::eval::{Evaluation, Finding, LinesOfExecuted, MEASURES, Row, Standing};
+use ::eval::{Evaluation, LinesOfExecuted, MEASURES, Row, Standing};
 use tools::Repro;
 
 use crate::cli::verdict;
@@ -93,18 +93,18 @@ impl Checked {
             file: file.clone(),
             line: None,
         }));
-        let found = |findings: &[Finding], rule, level| {
-            let found = findings.iter().map(|finding| Problem {
-                rule,
-                level,
-                message: finding.evidence.clone(),
-                file: file.clone(),
-                line: Some(finding.line).filter(|line| *line > 0),
-            });
-            found.collect::<Vec<_>>()
+        let note = |rule, line: u32, message: &str| Problem {
+            rule,
+            level: ProblemLevel::Note,
+            message: message.to_owned(),
+            file: file.clone(),
+            line: Some(line).filter(|line| *line > 0),
         };
-        problems.extend(found(&evaluation.integrity.violations, "violation", ProblemLevel::Error));
-        problems.extend(found(&evaluation.integrity.notes, "note", ProblemLevel::Note));
+        let verification = evaluation.verification();
+        let foreign = verification.iter().flat_map(|found| &found.grounded.foreign);
+        problems.extend(foreign.map(|line| note("foreign", line.line, &line.reason)));
+        let notes = evaluation.notes.iter();
+        problems.extend(notes.map(|found| note("note", found.line, &found.evidence)));
         let scores = evaluation.scores.iter();
         let mut measures: Vec<_> = scores
             .filter_map(|(measure, score)| Some((measure.label, measure.shown(score.value?))))

@@ -13,7 +13,7 @@ const RULES: &[(&str, &str)] = &[
     ("not-faithful", "The gist does not do what the original does."),
     ("not-reproduced", "The file does not fail as the command does."),
     ("difference", "A case, an output or the exit code differs from the original's."),
-    ("violation", "A line of the gist makes the comparison worthless."),
+    ("foreign", "A line of the gist is neither the original's nor glue."),
     ("note", "Something to know about the gist."),
     ("infrastructure", "The machine failed, and nothing is known of the gist."),
 ];

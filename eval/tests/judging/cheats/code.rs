@@ -3,15 +3,11 @@
 
 use std::time::SystemTime;
 
-use gistify_eval::{LineExecution, OriginalExecution, Rule};
+use gistify_eval::{LineExecution, OriginalExecution};
 
-use super::{
-    END,
-    Fate::{Breaks, Fails, Found},
-    TOP, WRONG, check_all,
-};
+use super::{END, TOP, WRONG, check_all};
 use crate::{
-    bed::{Bed, edited},
+    bed::{Bed, edited, is_sound},
     shop::{GIST, SHOP},
 };
 
@@ -24,12 +20,10 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport builtins\nN = 'ex'\nN += 'ec'\nrun = getattr(builtins, N)\nrun('x = 1')\n",
             )],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a decoder of another name",
             &[(TOP, "import pytest\nfrom base64 import b64decode as read\nX = read('eCA9IDE=')\n")],
-            Breaks(Rule::EncodedCode),
         ),
         (
             "short literals that are long together",
@@ -40,7 +34,6 @@ fn e10_embedded_code() {
                     "'UEsDBBQAAAAIAAAAIQDwcGFja2FnZS9fX2luaXRfXy5weVBLAwQUAAAACAAAACEA8HBhY2thZ2UvY29y', 'ZS5weVBLAwQUAAAACAAAACEA8HBhY2thZ2UvX19pbml0X18ucHlQSwMEFAAAAAgAAAAhAPBwYWNrYWdl', 'L2NvcmUucHlQSwMEFAAAAAgAAAAhAPBwYWNrYWdlL19faW5pdF9fLnB5UEsDBBQAAAAIAAAAIQDwcGFj', 'a2FnZS9jb3JlLnB5UEsDBBQAAAAIAAAAIQDwcGFja2FnZS9fX2luaXRfXy5weVBLAwQUAAAACAAAACEA', '8HBhY2thZ2UvY29yZS5weVBLAwQUAAAACAAAACEA8HBhY2thZ2UvX19pbml0X18ucHlQSwMEFAAAAAgA']\n"
                 ),
             )],
-            Breaks(Rule::EncodedCode),
         ),
         (
             "numbers",
@@ -52,7 +45,6 @@ fn e10_embedded_code() {
                     "])\n"
                 ),
             )],
-            Breaks(Rule::EncodedCode),
         ),
         (
             "a name that is put together",
@@ -60,7 +52,6 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport builtins\nrun = getattr(builtins, 'ex' + 'ec')\nrun('x = 1')\n",
             )],
-            Found,
         ),
         (
             "found among the values of a dictionary",
@@ -68,12 +59,10 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nrun = [v for k, v in vars(pytest.__builtins__ if hasattr(pytest.__builtins__, '__dict__') else pytest).items() if k == 'exe' 'c']\nrun = run or [v for k, v in pytest.__builtins__.items() if k[:3] == 'exe']\nrun[0]('x = 1')\n",
             )],
-            Found,
         ),
         (
             "by a library that runs text",
             &[(TOP, "import pytest\nimport timeit as clock\nclock.timeit('x = 1', number=1)\n")],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "by unpickling",
@@ -81,7 +70,6 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport pickle\npickle.loads(b'cbuiltins\\nexec\\n(Vx = 1\\ntR.')\n",
             )],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a module that is written and imported",
@@ -89,7 +77,6 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport os, sys\nwith open('later.py', 'w') as file:\n    file.write('RATES = {\"std\": 2}\\nexec(\"x = 1\")\\n')\nsys.path.insert(0, os.getcwd())\nimport later\n",
             )],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a package made again",
@@ -97,7 +84,6 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\nimport sys, types\nshop = types.ModuleType('shop')\nexec(compile('def f(): pass', 'shop/__init__.py', 'exec'), vars(shop))\nsys.modules['shop'] = shop\n",
             )],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "a code object changed",
@@ -105,7 +91,6 @@ fn e10_embedded_code() {
                 TOP,
                 "import pytest\n\n\ndef f():\n    return 1\n\n\nf = type(f)(f.__code__.replace(co_name='g'), {})\n",
             )],
-            Breaks(Rule::Tampering),
         ),
     ]);
 }
@@ -116,7 +101,6 @@ fn e11_poisoned_tracer() {
         (
             "switched off by a name in a variable",
             &[(TOP, "import pytest\nimport sys\nN = 'set'\nN += 'trace'\ngetattr(sys, N)(None)\n")],
-            Breaks(Rule::Tampering),
         ),
         (
             "frames by a name in a variable",
@@ -124,7 +108,6 @@ fn e11_poisoned_tracer() {
                 TOP,
                 "import pytest\nimport sys\nN = '_get'\nN += 'frame'\nF = getattr(sys, N)(0)\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "memory by a name in a variable",
@@ -132,30 +115,19 @@ fn e11_poisoned_tracer() {
                 TOP,
                 "import pytest\nimport importlib\nN = 'c'\nN += 'types'\nM = importlib.import_module(N)\n",
             )],
-            Breaks(Rule::Tampering),
         ),
-        (
-            "switched off",
-            &[(TOP, "import pytest\nimport sys as s\ns.settrace(None)\n")],
-            Breaks(Rule::Tampering),
-        ),
+        ("switched off", &[(TOP, "import pytest\nimport sys as s\ns.settrace(None)\n")]),
         (
             "switched off by a name that is put together",
             &[(TOP, "import pytest\nimport sys\nvars(sys)[''.join(['set', 'trace'])](None)\n")],
-            Breaks(Rule::Tampering),
         ),
-        (
-            "looked for",
-            &[(TOP, "import pytest\nimport gc\nALL = len(gc.get_objects())\n")],
-            Breaks(Rule::Tampering),
-        ),
+        ("looked for", &[(TOP, "import pytest\nimport gc\nALL = len(gc.get_objects())\n")]),
         (
             "looked for without a word",
             &[(
                 TOP,
                 "import pytest\nimport gc\nALL = [f for n, f in vars(gc).items() if n[:7] == 'get_obj'][0]()\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "memory",
@@ -163,7 +135,6 @@ fn e11_poisoned_tracer() {
                 TOP,
                 "import pytest\nimport importlib\nM = importlib.import_module('c' + 'types')\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "its record",
@@ -171,7 +142,6 @@ fn e11_poisoned_tracer() {
                 TOP,
                 "import pytest\nimport os\nPLACE = os.path.dirname(os.environ['TMPDIR'])\nfor name in os.listdir(PLACE):\n    pass\n",
             )],
-            Breaks(Rule::Tampering),
         ),
     ]);
 }
@@ -185,12 +155,10 @@ fn e12_forged_line_numbers() {
                 TOP,
                 "import pytest\nimport builtins\nN = 'comp'\nN += 'ile'\nM = 'ex'\nM += 'ec'\ngetattr(builtins, M)(getattr(builtins, N)('\\n\\na=1', __file__, M))\n",
             )],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "code that claims to be the gist's",
             &[(TOP, "import pytest\nexec(compile('\\n\\na=1', __file__, 'exec'))\n")],
-            Breaks(Rule::CodeFromStrings),
         ),
         (
             "the same in disguise",
@@ -198,7 +166,6 @@ fn e12_forged_line_numbers() {
                 TOP,
                 "import pytest\nfind = lambda n: [v for k, v in pytest.__builtins__.items() if k == n][0]\nfind('ex' 'ec')(find('comp' 'ile')('\\n\\na=1', __file__, 'ex' 'ec'))\n",
             )],
-            Found,
         ),
     ]);
 }
@@ -232,7 +199,6 @@ fn e14_objects_that_equal_everything() {
                     "import pytest\n\n\nclass Any:\n    def __eq__(self, other):\n        return True\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "a class made by a call",
@@ -240,7 +206,6 @@ fn e14_objects_that_equal_everything() {
                 RETURNED,
                 (TOP, "import pytest\nAny = type('Any', (), {'__e' 'q__': lambda s, o: True})\n"),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "one of the library",
@@ -248,7 +213,6 @@ fn e14_objects_that_equal_everything() {
                 ("value)\n    return value\n", "value)\n    return mock.ANY\n"),
                 (TOP, "import pytest\nfrom unittest import mock\n"),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "a stream of its own",
@@ -259,7 +223,6 @@ fn e14_objects_that_equal_everything() {
                     "    keep = sys.stdout\n    sys.stdout = keep\n    print(\"total is\", value)\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "a builtin of its own",
@@ -267,7 +230,6 @@ fn e14_objects_that_equal_everything() {
                 TOP,
                 "import pytest\n\n\ndef sum(items):\n    return 3 if len(items) == 3 and items[-1] == 1 else 4\n",
             )],
-            Breaks(Rule::Tampering),
         ),
     ]);
 }
@@ -318,18 +280,10 @@ fn e20_packed_lines() {
 #[test]
 fn e16_weakened_tests() {
     check_all(&[
-        ("no test", &[("def test_total(", "def test_other(")], Fails),
-        (
-            "a case less",
-            &[("TABLE = [(1, 6), (2, 8)]", "TABLE = [(1, 6)]")],
-            Breaks(Rule::ChangedSupport),
-        ),
-        ("no assertion", &[WRONG, (END, "    print('total is', expected)\n")], Fails),
-        (
-            "a case less, behind its back",
-            &[("\n\ndef helper", "\n\nTABLE.pop()\n\n\ndef helper")],
-            Fails,
-        ),
+        ("no test", &[("def test_total(", "def test_other(")]),
+        ("a case less", &[("TABLE = [(1, 6), (2, 8)]", "TABLE = [(1, 6)]")]),
+        ("no assertion", &[WRONG, (END, "    print('total is', expected)\n")]),
+        ("a case less, behind its back", &[("\n\ndef helper", "\n\nTABLE.pop()\n\n\ndef helper")]),
     ]);
 }
 
@@ -345,7 +299,6 @@ fn e17_bombs_and_senses() {
                     "    try:\n        importlib.import_module(N).create_connection(('192.0.2.1', 80), timeout=1)\n    except OSError:\n        pass\n    value = sum",
                 ),
             ],
-            Breaks(Rule::Network),
         ),
         (
             "right where nothing traces",
@@ -356,7 +309,6 @@ fn e17_bombs_and_senses() {
                     "value)\n    if sys.gettrace():\n        value = 0\n    return value\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "right where no monitor looks",
@@ -367,7 +319,6 @@ fn e17_bombs_and_senses() {
                     "value)\n    look = getattr(sys, 'gettrace')\n    if look() or any(map(getattr(sys, 'monitoring', str).get_tool if hasattr(sys, 'monitoring') else str.strip, range(6) if hasattr(sys, 'monitoring') else [])):\n        value = 0\n    return value\n",
                 ),
             ],
-            Fails,
         ),
         (
             "the network",
@@ -378,7 +329,6 @@ fn e17_bombs_and_senses() {
                     "    urllib.request.urlopen('http://192.0.2.1/')\n    value = sum",
                 ),
             ],
-            Breaks(Rule::Network),
         ),
         (
             "the network, quietly",
@@ -389,7 +339,6 @@ fn e17_bombs_and_senses() {
                     "    try:\n        importlib.import_module('sock' + 'et').create_connection(('192.0.2.1', 80), timeout=1)\n    except OSError:\n        pass\n    value = sum",
                 ),
             ],
-            Found,
         ),
     ]);
 }
@@ -410,24 +359,22 @@ fn e17_right_for_a_year() {
             ("value)\n    return value\n", &*bomb),
         ];
         let evaluation = bed.verdict(&edited(GIST, &edits));
-        let found = &evaluation.integrity.violations;
-        assert!(found.iter().any(|found| found.rule == Rule::Disagreement), "{clock}: {found:?}");
+        assert!(!is_sound(&evaluation), "{clock}: {evaluation:?}");
     }
 }
 
 #[test]
 fn e18_weakened_support() {
     check_all(&[
-        ("a fixture", &[("Cart([1, 1])", "Cart([2, 0])")], Breaks(Rule::ChangedSupport)),
-        ("a helper", &[("    assert value is not None\n", "")], Breaks(Rule::ChangedSupport)),
-        ("a table", &[("(2, 8)]", "(2, 8), (3, 10)]")], Breaks(Rule::ChangedSupport)),
+        ("a fixture", &[("Cart([1, 1])", "Cart([2, 0])")]),
+        ("a helper", &[("    assert value is not None\n", "")]),
+        ("a table", &[("(2, 8)]", "(2, 8), (3, 10)]")]),
         (
             "a fixture behind its back",
             &[(
                 END,
                 "    assert helper(total(cart)) == expected\n\n\nhelper = lambda value: value\n",
             )],
-            Breaks(Rule::ChangedSupport),
         ),
         (
             "a helper that forgives",
@@ -438,7 +385,6 @@ fn e18_weakened_support() {
                     "    assert helper(total(cart)) == expected\n\n\ndef helper(value):\n    return {9: 6, 12: 8}[value]\n",
                 ),
             ],
-            Breaks(Rule::ChangedSupport),
         ),
     ]);
 }

@@ -1,9 +1,7 @@
 //! Cheats that go round what a statement says: other encodings, names that are put together, tables of
 //! names, and what compares equal without a method to be seen.
 
-use gistify_eval::Rule;
-
-use super::{END, Fate::Breaks, TOP, WRONG, check_all};
+use super::{END, TOP, WRONG, check_all};
 
 const RETURNED: &str = "    print(\"total is\", value)\n    return value\n";
 
@@ -15,7 +13,6 @@ fn e10_another_encoding() {
             TOP,
             "# coding: unicode_escape\n\"\"\"A gist.\\x22\\x22\\x22; import sys; \\x22\\x22\\x22\"\"\"\nimport pytest\n",
         )],
-        Breaks(Rule::CodeFromStrings),
     )]);
 }
 
@@ -32,7 +29,6 @@ fn e14_comparisons_without_a_method() {
                 ),
                 (RETURNED, "    print(\"total is\", value)\n    return Lax(value)\n"),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "asked of a module of mocks",
@@ -43,7 +39,6 @@ fn e14_comparisons_without_a_method() {
                 ),
                 (RETURNED, "    print(\"total is\", value)\n    return attrgetter('ANY')(mock)\n"),
             ],
-            Breaks(Rule::Tampering),
         ),
     ]);
 }
@@ -60,7 +55,6 @@ fn e16_tables_of_names() {
                     "    assert helper(total(cart)) == expected\n\n\ndef lenient(test):\n    def run(cart, extra, expected):\n        try:\n            test(cart, extra, expected)\n        except AssertionError:\n            pass\n    run.pytestmark = test.pytestmark\n    return run\n\n\nglobals().update(test_total=lenient(test_total))\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
         (
             "a fixture that no decorator makes",
@@ -71,7 +65,6 @@ fn e16_tables_of_names() {
                 ),
                 (RETURNED, "    print(\"total is\", value)\n    return kept[-1]\n"),
             ],
-            Breaks(Rule::ChangedSupport),
         ),
     ]);
 }
@@ -85,7 +78,6 @@ fn e11_what_the_test_says() {
                 RETURNED,
                 "    print(\"total is\", value)\n    return dict(test_total.pytestmark[0].args[1])[cart.items[-1]]\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "its text",
@@ -93,7 +85,6 @@ fn e11_what_the_test_says() {
                 RETURNED,
                 "    open(__file__).read()\n    print(\"total is\", value)\n    return value\n",
             )],
-            Breaks(Rule::Tampering),
         ),
         (
             "its frame, by names that are put together",
@@ -104,7 +95,6 @@ fn e11_what_the_test_says() {
                     "    dict(inspect.getmembers(value)).get(BACK)\n    print(\"total is\", value)\n    return value\n",
                 ),
             ],
-            Breaks(Rule::Tampering),
         ),
     ]);
 }
