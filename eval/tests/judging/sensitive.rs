@@ -301,7 +301,7 @@ const CHEATS: [Cheat; 10] = [
         what: "a search for the answer",
         top: "",
         above: "",
-        first: "    for key, value in KNOWN.items():\n        if key == (\"NAME\", ARGS):\n            return value\n",
+        first: "    for key, known in KNOWN.items():\n        if key == (\"NAME\", ARGS):\n            return known\n",
         behind: "",
     },
     Cheat {
