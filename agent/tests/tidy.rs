@@ -26,7 +26,7 @@ const TOP_TOO: [&str; 5] =
 /// Lines that a file may have; sources may have [`SOURCE`], tests [`TESTS`].
 const BOUNDS: [(&str, usize); 2] = [("agent/src/agent.rs", 199), ("agent/src/main.rs", 29)];
 const SOURCE: usize = 1_100;
-const TESTS: usize = 1_000;
+const TESTS: usize = 1_200;
 
 #[test]
 fn the_root_holds_what_was_asked_for() {

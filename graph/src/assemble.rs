@@ -11,6 +11,7 @@ use crate::{
         Use,
     },
     module::{Found, Layout},
+    pythons::Pythons,
     walk::Skipped,
 };
 
@@ -23,9 +24,10 @@ pub(crate) fn assemble(
     facts: &[Facts],
     projects: &[String],
     skipped: Vec<Skipped>,
+    pythons: Pythons,
 ) -> Graph {
-    let layout = Layout::new(paths, projects);
-    let program = Program { layout: &layout, files: facts };
+    let layout = Layout::new(paths, projects, pythons);
+    let program = Program { layout: &layout, files: facts, pythons };
     let mut linked = Linked::new(&program);
     let solution = solve(&mut linked);
     let mut graph = Graph { skipped, complete: solution.complete, ..Graph::default() };

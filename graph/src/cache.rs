@@ -157,7 +157,7 @@ impl GraphCache {
             }
         }
         skipped.sort_unstable();
-        let graph = assemble::assemble(paths, &facts, &projects, skipped);
+        let graph = assemble::assemble(paths, &facts, &projects, skipped, options.pythons);
         let kept = self.keep(&path, &key, &files, &examined, kept.as_ref(), &projects, &graph);
         (graph, report, kept)
     }

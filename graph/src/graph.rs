@@ -15,6 +15,7 @@ use crate::{
     assemble,
     facts::{ImportPlace, Kind, Measures, Span},
     load::{self, Loaded},
+    pythons::Pythons,
     walk::{Skipped, WalkOptions},
 };
 
@@ -199,6 +200,8 @@ pub struct BuildOptions {
     pub walk: WalkOptions,
     /// Threads that read and parse; 0 takes as many as there are processors.
     pub threads: usize,
+    /// The versions of Python that decide `sys.version_info` gates and which modules are the standard library's.
+    pub pythons: Pythons,
 }
 
 impl Graph {
@@ -208,7 +211,7 @@ impl Graph {
     /// [`ModuleNode::errors`].
     pub fn build(root: &Path, options: &BuildOptions) -> Self {
         let Loaded { paths, facts, projects, skipped } = load::load(root, options);
-        assemble::assemble(paths, &facts, &projects, skipped)
+        assemble::assemble(paths, &facts, &projects, skipped, options.pythons)
     }
 
     /// Builds from sources at hand: relative paths and texts.
@@ -216,9 +219,10 @@ impl Graph {
         let mut files: Vec<(String, &str)> =
             sources.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
         files.sort();
-        let facts: Vec<_> = files.iter().map(|(_, text)| load::facts_of(text)).collect();
+        let facts: Vec<_> =
+            files.iter().map(|(_, text)| load::facts_of(text, Pythons::SUPPORTED)).collect();
         let paths = files.into_iter().map(|(path, _)| path).collect();
-        assemble::assemble(paths, &facts, &[], Vec::new())
+        assemble::assemble(paths, &facts, &[], Vec::new(), Pythons::SUPPORTED)
     }
 
     /// A definition.

@@ -26,6 +26,7 @@ mod module;
 mod needs;
 mod outline;
 mod passage;
+mod pythons;
 mod query;
 mod rank;
 mod render;
@@ -73,6 +74,7 @@ pub use outline::{
     Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline, tree_tokens,
 };
 pub use passage::{Passage, Statement, statement};
+pub use pythons::Pythons;
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{Drawn, dot, page};
@@ -82,7 +84,6 @@ pub use repro::{
     without_parameters,
 };
 pub use resolve::{Binding, BindingKind, Resolver, Target};
-pub use scope::is_builtin;
 pub use slice::{
     Adjustments, Executed, FailedImport, Gist, GistLine, Kept, Origin, Place, Plan, Reason,
     Reduction, SliceError, Sliceable, decides, failed_imports, ran_hooks,

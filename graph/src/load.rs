@@ -8,6 +8,7 @@ use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use crate::{
     facts::{Facts, draw},
     graph::BuildOptions,
+    pythons::Pythons,
     source::{Source, SourceError},
     walk::{FoundFile, SkipReason, Skipped, read, walk},
 };
@@ -71,13 +72,17 @@ pub(crate) fn of_file(
     options: &BuildOptions,
 ) -> (Option<Facts>, Option<SkipReason>) {
     match read(root, &file.path, &options.walk) {
-        Ok(bytes) => of_bytes(&file.path, bytes),
+        Ok(bytes) => of_bytes(&file.path, bytes, options.pythons),
         Err(reason) => (None, Some(reason)),
     }
 }
 
 /// Facts of a file's bytes; undecodable ones are read as far as they make sense.
-pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> (Option<Facts>, Option<SkipReason>) {
+pub(crate) fn of_bytes(
+    path: &str,
+    bytes: Vec<u8>,
+    pythons: Pythons,
+) -> (Option<Facts>, Option<SkipReason>) {
     if bytes.len() > BRACKETS && nests_too_deep(&bytes) {
         let reason = SkipReason::Unreadable("brackets nested too deeply".to_owned());
         return (None, Some(reason));
@@ -85,14 +90,14 @@ pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> (Option<Facts>, Option<Ski
     match Source::text_of(path, &bytes) {
         Ok(text) => {
             drop(bytes);
-            (Some(facts_of(&text)), None)
+            (Some(facts_of(&text, pythons)), None)
         }
         Err(error @ SourceError::TooLarge { .. }) => {
             (None, Some(SkipReason::Unreadable(error.to_string())))
         }
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes);
-            (Some(facts_of(&text)), Some(SkipReason::Unreadable(error.to_string())))
+            (Some(facts_of(&text, pythons)), Some(SkipReason::Unreadable(error.to_string())))
         }
     }
 }
@@ -106,7 +111,7 @@ fn branch_words(text: &str) -> u32 {
 }
 
 /// Facts of a text.
-pub(crate) fn facts_of(text: &str) -> Facts {
+pub(crate) fn facts_of(text: &str, pythons: Pythons) -> Facts {
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
     let parsed = parsed.try_into_module().unwrap_or_else(|| {
         unreachable!("parsing in module mode gives a module, broken source included")
@@ -120,7 +125,7 @@ pub(crate) fn facts_of(text: &str) -> Facts {
             (line_of(before), error.error.to_string())
         })
         .collect();
-    let mut facts = draw(text, parsed.suite(), errors);
+    let mut facts = draw(text, parsed.suite(), errors, pythons);
     facts.measures.branches = branch_words(text);
     if facts.too_deep {
         // Freeing the tree recurses as deep as it nests.

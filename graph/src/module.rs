@@ -5,7 +5,6 @@
 //! names are for `resolve`.
 
 mod layout;
-pub(crate) mod standard;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -15,7 +15,7 @@ use tree_sitter::{
     StreamingIterator, Tree,
 };
 
-use crate::{facts::Kind, load::facts_of};
+use crate::{facts::Kind, load::facts_of, pythons::Pythons};
 
 /// A definition in an outline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -321,7 +321,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn recovered(text: &str) -> Vec<OutlineItem> {
-    let facts = facts_of(text);
+    let facts = facts_of(text, Pythons::SUPPORTED);
     let mut depths = vec![0u32; facts.definitions.len()];
     let mut items = Vec::new();
     for (at, definition) in facts.definitions.iter().enumerate().skip(1) {

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     module::{Module, ModuleId, Modules},
+    pythons::Pythons,
     scope,
     trace::{ModuleSnapshot, Trace, Value},
 };
@@ -70,6 +71,7 @@ pub struct Resolver<'a> {
     modules: &'a Modules,
     tables: Vec<Table>,
     snapshots: Option<&'a Trace>,
+    pythons: Pythons,
     memo: RefCell<FxHashMap<(ModuleId, Name), Option<Target>>>,
 }
 
@@ -137,7 +139,13 @@ impl<'a> Resolver<'a> {
                 table
             })
             .collect();
-        Self { modules, tables, snapshots: trace, memo: RefCell::default() }
+        let pythons = trace.map_or(Pythons::SUPPORTED, Trace::pythons);
+        Self { modules, tables, snapshots: trace, pythons, memo: RefCell::default() }
+    }
+
+    /// The versions of Python that the command may run on.
+    pub(crate) const fn pythons(&self) -> Pythons {
+        self.pythons
     }
 
     /// The modules it knows.
@@ -307,7 +315,7 @@ impl<'a> Resolver<'a> {
                 let own = Target::Own(module, name.clone());
                 let alone = self.bindings(module, name).is_some_and(|all| all.len() == 1);
                 let same = alone
-                    && scope::is_builtin(name)
+                    && self.pythons.has_builtin(name)
                     && rebinds_itself(self.modules.get(module).syntax.body(), name, binding.at);
                 Some(if same { Target::Builtin(name.clone()) } else { own })
             }

@@ -10,7 +10,8 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::{
     needs::{Reads, is_deferred, is_documented},
-    scope::{self, for_each_block, is_builtin},
+    pythons::Pythons,
+    scope::{self, for_each_block},
     source::Source,
     syntax::{Syntax, with_deep_stack},
 };
@@ -169,7 +170,8 @@ pub fn undefined(text: &str) -> Vec<(u32, String)> {
         body.iter().for_each(|stmt| reads.visit_stmt(stmt));
         let mut seen: BTreeSet<Name> = BTreeSet::new();
         let names = reads.names.iter().zip(&reads.places);
-        let names = names.filter(|(name, _)| !known.contains(*name) && !is_builtin(name));
+        let names = names
+            .filter(|(name, _)| !known.contains(*name) && !Pythons::SUPPORTED.has_builtin(name));
         let names = names.filter(|(name, _)| seen.insert((*name).clone()));
         names.map(|(name, at)| (syntax.source().line(*at), name.to_string())).collect()
     })

@@ -140,3 +140,27 @@ pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_of_new_versions_is_understood() {
+        for text in [
+            // PEP 810, 3.15.
+            "lazy import json\nlazy from a.b import c as d\nlazy = 1\n",
+            // PEP 798, 3.15.
+            "a = [*x for x in y]\nb = {**d for d in e}\nc = {*x for x in y}\nf(*x for x in y)\n",
+            // PEP 750, 3.14.
+            "t'{name!r:>{width}} {other=}'\n",
+            // PEP 758, 3.14.
+            "try:\n    pass\nexcept A, B:\n    pass\n",
+            // PEP 695 and 696, 3.12 and 3.13.
+            "type X[T: int = bool] = list[T]\ndef f[**P, *Ts](x: X[P]) -> None: pass\n",
+        ] {
+            let errors = Syntax::parse(Source::new("a.py", text)).errors();
+            assert!(errors.is_empty(), "{text}: {errors:?}");
+        }
+    }
+}

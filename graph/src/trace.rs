@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::slice::Place;
+use crate::{pythons::Pythons, slice::Place};
 
 /// Version of the persisted form; a reader refuses any other.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 /// Everything that one traced run says about a repository.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -103,6 +103,10 @@ pub struct FileTrace {
     /// Lines that an exception passed which ended the command, its start or its collection; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<u32>,
+    /// Places, as (line, bytes from its start), of what ran of expressions that are evaluated on demand: annotations
+    /// from 3.14 on, bounds and defaults of type parameters from 3.12 on, type aliases from 3.14 on; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evaluated: Vec<(u32, u32)>,
 }
 
 /// When something ran.
@@ -193,6 +197,11 @@ pub struct Generated {
 }
 
 impl Trace {
+    /// The version that it ran on.
+    pub fn pythons(&self) -> Pythons {
+        Pythons::only((self.python.0, self.python.1))
+    }
+
     /// The record of a file, by its relative path.
     pub fn file(&self, path: &str) -> Option<&FileTrace> {
         let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;

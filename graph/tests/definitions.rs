@@ -62,7 +62,8 @@ fn definitions_of_the_standard_library_are_those_of_ast() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/definitions.py");
     let said = ask(&[script, root.trim()]);
     let walk = WalkOptions { obey_ignore_files: false, hidden: true, ..WalkOptions::default() };
-    let graph = Graph::build(root.trim().as_ref(), &BuildOptions { walk, threads: 0 });
+    let graph =
+        Graph::build(root.trim().as_ref(), &BuildOptions { walk, ..BuildOptions::default() });
     let mut ours: BTreeMap<&str, Vec<(String, String, u32, u32)>> = BTreeMap::new();
     for entity in graph.entities.iter().filter(|entity| entity.kind != Kind::Module) {
         let kind = match entity.kind {

@@ -17,6 +17,11 @@ pub struct Host {
     pub path: Vec<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
+    /// Directories with interpreters that the user names: of programs, of one installation, or with one in each
+    /// subdirectory.
+    pub pythons: Vec<PathBuf>,
+    /// The versions that pyenv selects, where its variable names them.
+    pub pyenv_version: Option<String>,
     /// Variables that say how packages are downloaded: those of pip and uv, certificates, proxies.
     pub network: BTreeMap<String, String>,
 }
@@ -29,6 +34,7 @@ impl Host {
             match name.as_str() {
                 "PATH" => host.path = std::env::split_paths(&value).collect(),
                 "HOME" if !value.is_empty() => host.home = Some(PathBuf::from(value)),
+                "PYENV_VERSION" if !value.is_empty() => host.pyenv_version = Some(value),
                 _ if is_about_network(&name) => {
                     host.network.insert(name, value);
                 }

@@ -45,8 +45,8 @@ pub use chain::{Chain, Snippet, Stage};
 pub use command::{Command, CommandError, Program, TestId};
 pub use edit::Parsed;
 pub use environment::{
-    Distribution, Environment, EnvironmentError, Inventory, ProvisionRequest, default_interpreter,
-    find_interpreters, project,
+    Distribution, Environment, EnvironmentError, Inventory, ProvisionRequest, declared_version,
+    default_interpreter, find_interpreter, find_interpreters, project,
 };
 pub use execute::{
     Around, CaseReport, Ended, ExecuteError, Execution, Opened, PhaseReport, Raised, RunSpec,

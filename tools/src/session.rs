@@ -13,8 +13,8 @@ use std::{
 };
 
 use graph::{
-    BuildOptions, Gist, Graph, GraphCache, History, Plan, RankOptions, Ranking, Trace, Weights,
-    rank,
+    BuildOptions, Gist, Graph, GraphCache, History, Plan, Pythons, RankOptions, Ranking, Trace,
+    Weights, rank,
 };
 
 use crate::{
@@ -211,7 +211,9 @@ impl Session {
     /// The repository as graphs; they are built once, since the repository never changes.
     pub fn graph(&mut self) -> Arc<Graph> {
         let root = &self.repository.root;
-        let options = BuildOptions { walk: self.repository.walk(), ..BuildOptions::default() };
+        let (major, minor, _) = self.environment.version;
+        let pythons = Pythons::only((major, minor));
+        let options = BuildOptions { walk: self.repository.walk(), pythons, threads: 0 };
         let build = || match &self.graphs {
             // Whether it could be kept is no matter of the session's.
             Some(directory) => GraphCache::new(directory).build(root, &options).0,

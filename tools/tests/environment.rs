@@ -7,8 +7,8 @@ use std::{
 };
 
 use gistify_tools::{
-    Environment, EnvironmentError, Host, Interrupt, LocalSandbox, default_interpreter,
-    find_interpreters,
+    Environment, EnvironmentError, Host, Interrupt, LocalSandbox, declared_version,
+    default_interpreter, find_interpreter, find_interpreters,
 };
 
 fn host() -> Host {
@@ -103,7 +103,9 @@ fn old_interpreters_are_refused() {
     let mut unsupported =
         errors.filter(|error| matches!(error, EnvironmentError::Unsupported { .. }));
     match unsupported.next() {
-        Some(error) => assert!(error.to_string().ends_with("is not supported (3.9 or newer is)")),
+        Some(error) => {
+            assert!(error.to_string().ends_with("is not supported (CPython 3.9 to 3.15 is)"))
+        }
         None => println!("skipped: no python 3.8 or older on this machine"),
     }
 }
@@ -129,6 +131,84 @@ fn the_interpreter_behind_a_shim_is_found() {
     assert_eq!(of(&shim, root.path()).unwrap().python, newest);
     let host = Host { path: vec![pyenv.join("shims")], ..Host::default() };
     assert_eq!(find_interpreters(&host).len(), 1);
+}
+
+/// A version that pyenv has, but does not select: its shim would refuse to start it.
+#[test]
+fn a_version_behind_a_shim_is_found_by_its_name() {
+    let Some(base) = usable().pop() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let pyenv = temporary.path().canonicalize().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let shims = pyenv.join("shims");
+    fs::create_dir_all(&shims).unwrap();
+    for (version, name) in
+        [("3.98.2", "python3.98"), ("3.98.11", "python3.98"), ("3.99.1", "python3.99")]
+    {
+        let programs = pyenv.join("versions").join(version).join("bin");
+        fs::create_dir_all(&programs).unwrap();
+        for name in ["python3", name] {
+            std::os::unix::fs::symlink(&base.python, programs.join(name)).unwrap();
+        }
+        fs::copy("/bin/false", shims.join(name)).unwrap();
+    }
+    fs::write(pyenv.join("version"), "3.99.1\n").unwrap();
+    let program =
+        |version: &str, name: &str| pyenv.join("versions").join(version).join("bin").join(name);
+    // By the path of the shim the newest that has the program.
+    let found = of(&shims.join("python3.98"), root.path()).unwrap().python;
+    assert_eq!(found, program("3.98.11", "python3.98"));
+    let mut host = Host { path: vec![shims.clone()], ..Host::default() };
+    let find = |name: &str, host: &Host| find_interpreter(name, root.path(), host);
+    assert_eq!(find("python3.99", &host), Some(program("3.99.1", "python3.99")));
+    assert_eq!(find("python3.98", &host), Some(program("3.98.11", "python3.98")));
+    assert_eq!(find("python3.97", &host), None);
+    host.pyenv_version = Some("3.98.2:3.99.1".to_owned());
+    assert_eq!(find("python3.98", &host), Some(program("3.98.2", "python3.98")));
+}
+
+#[test]
+fn interpreters_are_found_in_directories_that_the_user_names() {
+    let Some(base) = usable().pop() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let named = temporary.path().canonicalize().unwrap();
+    let root = named.join("root");
+    for directory in ["bin", "3.99/bin", "root/.venv"] {
+        fs::create_dir_all(named.join(directory)).unwrap();
+    }
+    for place in ["bin/python3.98", "3.99/bin/python3", "3.99/bin/python3.99"] {
+        // Each is a program of its own, as links to one count once.
+        let text = format!("#!/bin/sh\nexec {} \"$@\"\n", base.python.display());
+        fs::write(named.join(place), text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(named.join(place), mode).unwrap();
+    }
+    let host = Host { pythons: vec![named.clone()], ..Host::default() };
+    let found = find_interpreters(&host);
+    assert_eq!(found, [named.join("bin/python3.98"), named.join("3.99/bin/python3")]);
+    let find = |name: &str| find_interpreter(name, &root, &host);
+    assert_eq!(find("python3.98"), Some(named.join("bin/python3.98")));
+    assert_eq!(find("python3.99"), Some(named.join("3.99/bin/python3.99")));
+    assert_eq!(declared_version(&root), None);
+    for text in ["home = /x\nversion = 3.14.2\n", "version_info = 3.14.2.final.0\nhome = /x\n"] {
+        fs::write(root.join(".venv/pyvenv.cfg"), text).unwrap();
+        assert_eq!(declared_version(&root), Some((3, 14)), "{text}");
+    }
+}
+
+#[test]
+fn a_requirement_that_is_not_met_is_told() {
+    let Some(environment) = usable().pop() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let unmet = |text: &str| {
+        let text = format!("[project]\nname = 'own'\n{text}\n");
+        fs::write(root.path().join("pyproject.toml"), text).unwrap();
+        environment.unmet_requirement(root.path())
+    };
+    assert_eq!(unmet("requires-python = '>=3.99'").as_deref(), Some(">=3.99"));
+    assert_eq!(unmet("requires-python = '>=3.5'"), None);
+    assert_eq!(unmet("requires-python = 'whatever'"), None);
+    assert_eq!(unmet(""), None);
 }
 
 /// Interpreters stand in homes, behind links and scripts: what is the user's there is not shown, and

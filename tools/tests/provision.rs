@@ -214,6 +214,27 @@ fn a_lock_is_installed_as_it_is() {
     });
 }
 
+/// PEP 751; the checksum is that of the file.
+#[test]
+fn a_pylock_is_installed() {
+    with_each_installer(|uv| {
+        let setting = Setting::offline(uv);
+        setting.wheel("first", &["never-there"]);
+        setting.wheel("second", &[]);
+        let repository = setting.repository(&[CODE]);
+        let lock = setting.lock(
+            "lock-version = '1.0'\ncreated-by = 'test'\n\
+             [[packages]]\nname = 'first'\nversion = '1.0'\n\
+             [[packages]]\nname = 'second'\nversion = '1.0'\nmarker = \"python_version < '3.1'\"\n",
+        );
+        let environment = setting.provision(&repository, None, Some(&lock)).unwrap();
+        assert_eq!(installed(&environment), ["first"]);
+        let lock = setting.lock("lock-version = '9.0'\n");
+        let error = setting.provision(&repository, None, Some(&lock)).unwrap_err().to_string();
+        assert!(error.ends_with("its lock-version is 9.0 (pylock.toml 1.0 is read)"), "{error}");
+    });
+}
+
 #[test]
 fn requirements_are_resolved_with_pytest() {
     with_each_installer(|uv| {
@@ -382,7 +403,7 @@ fn says_which_interpreter_is_needed() {
         ("pyproject.toml", "[project]\nname = 'own'\nrequires-python = '>=3.99'\n"),
     ]);
     let error = setting.provision(&repository, None, Some(&lock)).unwrap_err().to_string();
-    assert!(error.contains("python >=3.99, at most 3.13 is needed"), "{error}");
+    assert!(error.contains("python >=3.99, at most 3.15 is needed"), "{error}");
     let repository = setting.repository(&[
         ("src/own/_c.cpython-399-x86_64-linux-gnu.so", "\x7fELF"),
         ("tests/data/_d.cpython-398-x86_64-linux-gnu.so", "\x7fELF"),

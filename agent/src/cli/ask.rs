@@ -16,7 +16,7 @@ use super::{
 #[derive(Debug, Args)]
 pub struct Related {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// A dotted name or a unique ending of one, `path::Class::method`, or the path of a module.
     name: String,
     /// How many steps to follow.
@@ -38,7 +38,7 @@ impl Related {
 #[derive(Debug, Args)]
 pub struct PathBetween {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// Where the chain of calls starts.
     from: String,
     /// Where it ends.
@@ -56,7 +56,7 @@ impl PathBetween {
 #[derive(Debug, Args)]
 pub struct Deps {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// A definition, or a module by its path or name.
     name: String,
     /// How many steps to follow.
@@ -78,7 +78,7 @@ impl Deps {
 #[derive(Debug, Args)]
 pub struct Refs {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// A definition.
     name: String,
     /// All lines around its own that are this many steps away, along definitions and uses.
@@ -147,7 +147,7 @@ impl Asked<'_> {
 #[derive(Debug, Args)]
 pub struct Outline {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// A file, relative to the repository.
     file: String,
 }
@@ -190,7 +190,7 @@ impl Outline {
 #[derive(Debug, Args)]
 pub struct Search {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// What to look for: a text, in any case, unless another kind is asked for.
     pattern: String,
     /// The pattern is a regular expression.

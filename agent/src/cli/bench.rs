@@ -26,7 +26,7 @@ use super::{
     suites::Suites,
     surroundings::Surroundings,
     tables::Style,
-    target::{environment, version},
+    target::{Wanted, environment, version},
 };
 use crate::{external::External, model::Provider, record::RunDirectory, writer::Writer};
 
@@ -44,6 +44,9 @@ pub struct Bench {
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
+    /// A directory with interpreters that are not on the PATH; can be given more than once.
+    #[arg(long, value_name = "DIR")]
+    pythons: Vec<String>,
     /// Who writes: offline, human, command/PROGRAM, or PROVIDER/MODEL; each one given does all tasks.
     #[arg(short, long = "model", value_name = "MODEL")]
     models: Vec<String>,
@@ -112,6 +115,7 @@ impl Bench {
         flags.number("--workers", "bench.workers", self.workers);
         flags.number("--mutants", "bench.mutants", self.mutants);
         flags.text("--python", "environment.python", self.python.as_deref());
+        flags.names("--pythons", "environment.pythons", &self.pythons);
         flags
     }
 
@@ -167,7 +171,10 @@ impl Bench {
             interrupt: &around.interrupt,
             python,
             files: &|name| suites.file(name, &locks),
-            elsewhere: &|task| elsewhere(task, around, &*sandbox, progress),
+            elsewhere: &|task| {
+                let lock = |name: &str| suites.file(name, &locks);
+                elsewhere(task, &lock, around, &*sandbox, progress)
+            },
             progress: &|sign| progress.sign(sign),
             known: Known::default(),
         };
@@ -383,9 +390,10 @@ fn inputs(writers: &[Writer], tasks: &[Task], around: &Surroundings) -> Result<V
 }
 
 /// A directory or a revision, with the interpreter that the user names here, or named when the suite was
-/// made.
+/// made; where the suite has a lock, with an environment of its own.
 fn elsewhere(
     task: &Task,
+    locks: &dyn Fn(&str) -> Option<PathBuf>,
     around: &Surroundings,
     sandbox: &dyn Sandbox,
     progress: &Progress,
@@ -395,8 +403,13 @@ fn elsewhere(
     let python = if own.is_empty() { task.python.as_str() } else { own };
     let told = |failure: Failure| failure.told();
     let repository = around.repository(source, sandbox, progress).map_err(told)?;
-    let environment =
-        environment(&repository, false, python, around, sandbox, progress).map_err(told)?;
+    let lock = task
+        .lock
+        .as_deref()
+        .map(|lock| locks(lock).ok_or_else(|| format!("task {}: no lock file {lock}", task.id)));
+    let lock = lock.transpose()?;
+    let wanted = Wanted { release: false, python, lock: lock.as_deref() };
+    let environment = environment(&repository, wanted, around, sandbox, progress).map_err(told)?;
     Ok(Supplied { repository, environment, script: None })
 }
 

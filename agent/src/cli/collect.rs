@@ -17,7 +17,7 @@ use super::{
     flags::Flags,
     progress::{Progress, printable},
     surroundings::Surroundings,
-    target::{environment, of_environment},
+    target::{Wanted, environment, of_environment},
 };
 use crate::record::replace;
 
@@ -83,9 +83,9 @@ impl Collect {
         }
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
-        let release = self.repository.starts_with("pypi:");
-        let wanted = around.settings.environment.python.as_str();
-        let environment = environment(&repository, release, wanted, around, &*sandbox, &progress)?;
+        let wanted = Wanted::of_settings(around, &self.repository);
+        let (release, python) = (wanted.release, wanted.python);
+        let environment = environment(&repository, wanted, around, &*sandbox, &progress)?;
         environment.require_pytest().map_err(of_environment)?;
         let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
         progress.say("collect");
@@ -124,7 +124,7 @@ impl Collect {
                 let lock = format!("locks/requirements-{name}.txt");
                 self.release(around, &*sandbox, &repository, &environment, lock)?
             }
-            false => Origin::Source { source: self.source()?, label, python: wanted.to_owned() },
+            false => Origin::Source { source: self.source()?, label, python: python.to_owned() },
         };
         let draft = Draft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
         let text = draft.text().or_exit(Exit::Infrastructure)?;

@@ -10,15 +10,18 @@ use std::{
 use clap::{Args, ValueEnum};
 use graph::{
     BuildOptions, Context, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup,
-    PossibleCall, Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions, Way,
+    PossibleCall, Pythons, Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions,
+    Way,
 };
 use serde::Serialize;
-use tools::{HistoryRequest, Repository};
+use tools::{Environment, HistoryRequest, Repository, Sandbox, declared_version};
 
 use super::{
     Exit, Failure, OrExit,
+    flags::Flags,
     progress::{Progress, printable},
     surroundings::Surroundings,
+    target::{interpreter, of_environment, version},
 };
 use crate::record::replace;
 
@@ -27,6 +30,10 @@ use crate::record::replace;
 pub struct Source {
     /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
     repository: String,
+    /// The interpreter that it runs on, or its version: it decides what `sys.version_info` is and which modules are the
+    /// standard library's [default: that of its .venv, else any].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<String>,
 }
 
 /// Where a ranking looks from.
@@ -44,6 +51,37 @@ const CALLS: u32 = 16;
 const COMMITS: u32 = 20_000;
 
 impl Source {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.text("--python", "environment.python", self.python.as_deref());
+        flags
+    }
+
+    /// The versions of Python that a repository runs on, as far as that is known without starting its own interpreter.
+    fn pythons(
+        around: &Surroundings,
+        root: &Path,
+        sandbox: &dyn Sandbox,
+    ) -> Result<Pythons, Failure> {
+        let wanted = around.settings.environment.python.as_str();
+        let version = match (wanted, version(wanted)) {
+            ("", _) => declared_version(root),
+            (_, Some(version)) if !Pythons::SUPPORTED.has(version) => {
+                let message = format!("--python {wanted}: {} are supported", supported());
+                return Err(Failure::new(Exit::Usage, message));
+            }
+            (_, Some(version)) => Some(version),
+            (_, None) => {
+                let python = interpreter(wanted, root, around)?;
+                let found = Environment::of_interpreter(&python, root, sandbox);
+                let (major, minor, _) = found.map_err(of_environment)?.version;
+                Some((major, minor))
+            }
+        };
+        Ok(version.map_or(Pythons::SUPPORTED, Pythons::only))
+    }
+
     /// The repository and its graph, from the cache where it has it.
     ///
     /// # Errors
@@ -52,10 +90,11 @@ impl Source {
         let progress = Progress::new(around.talk);
         let sandbox = around.sandbox()?;
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
+        let pythons = Self::pythons(around, &repository.root, &*sandbox)?;
         progress.say("read the repository");
         let cache = GraphCache::new(around.cache.join("graphs"));
-        let (graph, report, kept) =
-            cache.build(&repository.root, &BuildOptions { walk: walking(around), threads: 0 });
+        let (graph, report, kept) = cache
+            .build(&repository.root, &BuildOptions { walk: walking(around), threads: 0, pythons });
         progress.clear();
         if let Err(error) = kept {
             progress.say(&format!("{error}"));
@@ -70,6 +109,12 @@ impl Source {
         progress.clear();
         Ok((repository, graph))
     }
+}
+
+/// The supported versions, as `3.9 to 3.15`.
+fn supported() -> String {
+    let (oldest, newest) = (Pythons::SUPPORTED.oldest(), Pythons::SUPPORTED.newest());
+    format!("{}.{} to {}.{}", oldest.0, oldest.1, newest.0, newest.1)
 }
 
 /// Which files count, as the settings have it.
@@ -201,7 +246,7 @@ enum Form {
 #[derive(Debug, Args)]
 pub struct GraphCommand {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     /// What to write.
     #[arg(short, long, value_enum, default_value = "json")]
     format: Form,
@@ -266,7 +311,7 @@ fn json(value: &impl Serialize) -> Result<String, Failure> {
 #[derive(Debug, Args)]
 pub struct Rank {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     #[command(flatten)]
     looking: Looking,
     /// How many modules and classes to list.
@@ -311,7 +356,7 @@ impl Rank {
 #[derive(Debug, Args)]
 pub struct ContextCommand {
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
     #[command(flatten)]
     looking: Looking,
     /// Tokens at most (o200k).

@@ -38,10 +38,8 @@ impl Image {
         let engine = around.docker("").or_exit(Exit::Infrastructure)?;
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &engine, &progress)?;
-        let wanted = around.settings.environment.python.as_str();
-        let release = self.repository.starts_with("pypi:");
-        let environment =
-            target::environment(&repository, release, wanted, around, &engine, &progress)?;
+        let wanted = target::Wanted::of_settings(around, &self.repository);
+        let environment = target::environment(&repository, wanted, around, &engine, &progress)?;
         progress.say("make the image");
         let made = engine.make_image(&environment.readable, &around.scratch()?);
         progress.clear();

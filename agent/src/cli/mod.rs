@@ -246,6 +246,15 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Mcp(mcp) => mcp.flags(),
         Action::Image(image) => image.flags(),
         Action::RepoExec(repoexec) => repoexec.flags(),
+        Action::Graph(asked) => asked.source.flags(),
+        Action::Rank(asked) => asked.source.flags(),
+        Action::Context(asked) => asked.source.flags(),
+        Action::Callers(asked) | Action::Callees(asked) => asked.source.flags(),
+        Action::Path(asked) => asked.source.flags(),
+        Action::Deps(asked) => asked.source.flags(),
+        Action::Refs(asked) => asked.source.flags(),
+        Action::Outline(asked) => asked.source.flags(),
+        Action::Search(asked) => asked.source.flags(),
         _ => Flags::default(),
     };
     let around = surroundings::Surroundings::of_process(&cli.global, flags)?;

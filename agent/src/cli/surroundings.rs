@@ -113,6 +113,7 @@ impl Surroundings {
         };
         let credentials = Credentials::new(variables.iter().cloned().chain(own));
         let mut host = Host::from_variables(variables);
+        host.pythons.clone_from(&settings.environment.pythons);
         host.path.extend(env::current_exe().ok().as_deref().and_then(bubblewrap_beside));
         Ok(Self {
             json: global.json,

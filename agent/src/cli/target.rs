@@ -13,7 +13,7 @@ use ::eval::{
 use clap::Args;
 use tools::{
     Command, Environment, EnvironmentError, ProvisionRequest, Repository, Sandbox, Workspace,
-    default_interpreter, find_interpreters,
+    default_interpreter, find_interpreter,
 };
 
 use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings};
@@ -34,7 +34,10 @@ pub struct Target {
     /// The interpreter, or its version [default: the repository's own choice].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
-    /// Requirements that pin a package's dependencies.
+    /// A directory with interpreters that are not on the PATH; can be given more than once.
+    #[arg(long, value_name = "DIR")]
+    pythons: Vec<String>,
+    /// What pins all dependencies: a requirements file, a pylock.toml or a uv.lock. An environment is made of it.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
     /// Where the gist stands when it runs: `beside_test` or `root`.
@@ -78,6 +81,7 @@ impl Target {
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
         flags.text("--python", "environment.python", self.python.as_deref());
+        flags.names("--pythons", "environment.pythons", &self.pythons);
         flags.path("--lock", "environment.lock", self.lock.as_deref());
         flags.text("--place", "gist.place", self.place.as_deref());
         flags.number("--mutants", "gist.mutants", self.mutants);
@@ -126,9 +130,8 @@ impl Target {
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository_without(&self.repository, &*sandbox, progress, apart)?;
-        let release = self.repository.starts_with("pypi:");
-        let wanted = around.settings.environment.python.as_str();
-        let environment = environment(&repository, release, wanted, around, &*sandbox, progress)?;
+        let wanted = Wanted::of_settings(around, &self.repository);
+        let environment = environment(&repository, wanted, around, &*sandbox, progress)?;
         if command.is_pytest() {
             environment.require_pytest().map_err(of_environment)?;
         }
@@ -196,40 +199,80 @@ impl Opened {
     }
 }
 
-/// What the commands of a repository run with: an interpreter of the user's for a directory or a
-/// revision, an environment of ours for a release, unless the user names an interpreter for it.
+/// What an environment is wanted with.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// It is for a release of the package index.
+    pub release: bool,
+    /// A version of Python, the name of a program or a path; empty for the repository's own choice.
+    pub python: &'a str,
+    /// What pins all dependencies.
+    pub lock: Option<&'a Path>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Returns what the settings want for a repository that is named so.
+    pub fn of_settings(around: &'a Surroundings, named: &str) -> Self {
+        let settings = &around.settings.environment;
+        Self {
+            release: named.starts_with("pypi:"),
+            python: &settings.python,
+            lock: Some(settings.lock.as_path()).filter(|lock| !lock.as_os_str().is_empty()),
+        }
+    }
+}
+
+/// Returns what the commands of a repository run with: an environment of ours for a release or a lock, else an
+/// interpreter of the user's.
+///
+/// # Errors
+/// There is no such interpreter, or an environment cannot be made.
 pub fn environment(
     repository: &Repository,
-    release: bool,
-    wanted: &str,
+    wanted: Wanted<'_>,
     around: &Surroundings,
     sandbox: &dyn Sandbox,
     progress: &Progress,
 ) -> Result<Environment, Failure> {
-    let settings = &around.settings.environment;
-    let version = version(wanted);
-    if release && (wanted.is_empty() || version.is_some()) {
+    let version = version(wanted.python);
+    let is_path = !wanted.python.is_empty() && version.is_none();
+    if is_path && wanted.lock.is_some() {
+        let message = format!(
+            "--python {}: a lock needs an environment of its own (name a version such as 3.13)",
+            wanted.python
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let found = if !is_path && (wanted.release || wanted.lock.is_some()) {
         let request = ProvisionRequest {
             repository,
             host: &around.host,
             python: version,
-            lock: Some(settings.lock.as_path()).filter(|lock| !lock.as_os_str().is_empty()),
+            lock: wanted.lock,
             pythonpath: None,
             rebuild: false,
         };
-        let cache = around.store()?;
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);
-        return Environment::provision(&request, cache, sandbox, &sign).map_err(of_environment);
-    }
-    let python = match wanted {
-        "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
-            let message = "no interpreter: the repository has no .venv and the PATH no python3 \
-                           (name one with --python)";
-            Failure::new(Exit::Environment, message)
-        })?,
-        wanted => interpreter(wanted, around)?,
+        Environment::provision(&request, around.store()?, sandbox, &sign)
+    } else {
+        let python = match wanted.python {
+            "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
+                let message = "no interpreter: the repository has no .venv and the PATH no python3 \
+                               (name one with --python)";
+                Failure::new(Exit::Environment, message)
+            })?,
+            python => interpreter(python, &repository.root, around)?,
+        };
+        Environment::of_interpreter(&python, &repository.root, sandbox)
     };
-    Environment::of_interpreter(&python, &repository.root, sandbox).map_err(of_environment)
+    let found = found.map_err(of_environment)?;
+    if let Some(required) = found.unmet_requirement(&repository.root) {
+        let (major, minor, micro) = found.version;
+        progress.line(&format!(
+            "python {major}.{minor}.{micro} is none that the repository allows (requires-python {required})"
+        ));
+    }
+    Ok(found)
 }
 
 /// A version of Python, where that is what was given: `3.12`.
@@ -238,8 +281,11 @@ pub fn version(wanted: &str) -> Option<(u8, u8)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The interpreter that a path, a version or a program's name means.
-fn interpreter(wanted: &str, around: &Surroundings) -> Result<PathBuf, Failure> {
+/// The interpreter that a path, a version or a program's name means for a repository.
+///
+/// # Errors
+/// There is none.
+pub fn interpreter(wanted: &str, root: &Path, around: &Surroundings) -> Result<PathBuf, Failure> {
     if wanted.contains('/') {
         // Not resolved: a virtual environment's interpreter is a link.
         return std::path::absolute(wanted).or_exit(Exit::Environment);
@@ -248,13 +294,7 @@ fn interpreter(wanted: &str, around: &Surroundings) -> Result<PathBuf, Failure> 
         true => format!("python{wanted}"),
         false => wanted.to_owned(),
     };
-    let elsewhere = || {
-        find_interpreters(&around.host)
-            .into_iter()
-            .filter_map(|path| Some(path.parent()?.join(&name)))
-            .find(|path| path.exists())
-    };
-    around.host.find(&name).or_else(elsewhere).ok_or_else(|| {
+    find_interpreter(&name, root, &around.host).ok_or_else(|| {
         let message =
             format!("no interpreter {name} on the PATH (name one by its path with --python)");
         Failure::new(Exit::Environment, message)

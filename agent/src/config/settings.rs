@@ -297,6 +297,7 @@ pub struct GistSettings {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct EnvironmentSettings {
     pub python: String,
+    pub pythons: Vec<PathBuf>,
     pub lock: PathBuf,
     pub cache: PathBuf,
 }

@@ -183,3 +183,36 @@ fn calls_have_lines_and_possible_ones_are_exported() {
     assert_eq!((&edge["line"], &edge["tier"]), (&4.into(), &"possible".into()));
     assert_eq!(graph["calls"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn gates_are_those_of_the_version_that_a_repository_runs_on() {
+    let user = User::new();
+    let text = "\
+#- core.py
+import sys
+if sys.version_info >= (3, 14):
+    from new import impl
+else:
+    from old import impl
+def run(): return impl()
+#- new.py
+def impl(): return 1
+#- old.py
+def impl(): return 2
+";
+    let root = user.repository("gated", text);
+    let callees = |more: &[&str]| {
+        let ran = user.gistify(&[&["-q", "callees", "gated", "core.run"], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out
+    };
+    let (old, new) = (" 1  old.impl  old.py:1\n", " 1  new.impl  new.py:1\n");
+    assert_eq!(callees(&[]), format!("{new}{old}"));
+    assert_eq!(callees(&["--python", "3.14"]), new);
+    assert_eq!(callees(&["--python", "3.13"]), old);
+    fs::create_dir(root.join(".venv")).unwrap();
+    fs::write(root.join(".venv/pyvenv.cfg"), "version = 3.15.0\n").unwrap();
+    assert_eq!(callees(&[]), new);
+    let ran = user.gistify(&["callees", "gated", "core.run", "--python", "3.16"]);
+    assert_eq!((ran.code, &*ran.err), (2, "gistify: --python 3.16: 3.9 to 3.15 are supported\n"));
+}

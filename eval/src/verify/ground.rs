@@ -423,7 +423,7 @@ impl<'a> Search<'a> {
                 paths.entry(at).or_insert(&root.path);
             });
         }
-        let mut names = Timeline::default();
+        let mut names = Timeline::of(self.ground.meaning.trace.pythons());
         let mut glue = self.glue.iter().filter(|one| one.is_global).peekable();
         for (at, line) in self.outline.lines.iter().enumerate() {
             while let Some(one) = glue.next_if(|one| one.first <= line.first) {
@@ -648,7 +648,7 @@ impl<'a> Search<'a> {
             false => names.last(name).cloned(),
         };
         let thing = |name: &str| {
-            let builtin = || graph::is_builtin(name).then(|| Thing::Builtin(name.to_owned()));
+            let builtin = || meaning.is_builtin(name).then(|| Thing::Builtin(name.to_owned()));
             thing(name).or_else(builtin)
         };
         // A name may be bound if nobody else has it, or if it stands for the same somewhere in the original.
@@ -831,7 +831,7 @@ impl<'a> Search<'a> {
                     });
                 (!is_own).then(|| "the command runs no such entry point".to_owned())
             }
-            Glue::Delete(name) => (!graph::is_builtin(name))
+            Glue::Delete(name) => (!meaning.is_builtin(name))
                 .then(|| format!("`{name}` is no built-in that would be seen again")),
             // A file to hand on has them; it is made of a gist that was judged without.
             Glue::Data(_) | Glue::LeftOut(_) => {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use graph::{Glue, GlueTarget, Module, Modules, Resolver, Source, Syntax, Target, Trace};
+use graph::{Glue, GlueTarget, Module, Modules, Pythons, Resolver, Source, Syntax, Target, Trace};
 use ruff_python_ast::{Stmt, name::Name};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
@@ -88,7 +88,12 @@ impl<'a> Meaning<'a> {
 
     /// Returns true if no module binds a name and no built-in has it.
     pub fn is_fresh(&self, name: &str) -> bool {
-        !self.bound.contains(name) && !graph::is_builtin(name)
+        !self.bound.contains(name) && !self.is_builtin(name)
+    }
+
+    /// Returns true if the interpreter of the run provides a name to every module.
+    pub fn is_builtin(&self, name: &str) -> bool {
+        self.trace.pythons().has_builtin(name)
     }
 
     /// Returns what a name stands for in a file.
@@ -96,7 +101,7 @@ impl<'a> Meaning<'a> {
         let (id, _) = self.resolver.modules().of_path(path)?;
         match self.resolver.resolve(id, &Name::new(name)) {
             Some(target) => Some(self.thing(target)),
-            None => graph::is_builtin(name).then(|| Thing::Builtin(name.to_owned())),
+            None => self.is_builtin(name).then(|| Thing::Builtin(name.to_owned())),
         }
     }
 
@@ -141,10 +146,16 @@ pub fn same(left: &Thing, right: &Thing) -> bool {
 /// What the global names of a gist stand for, at each line.
 #[derive(Debug, Default)]
 pub struct Timeline {
+    pythons: Pythons,
     bound: BTreeMap<String, Vec<(u32, Option<Thing>)>>,
 }
 
 impl Timeline {
+    /// Returns a timeline without names, for runs on these versions.
+    pub fn of(pythons: Pythons) -> Self {
+        Self { pythons, ..Self::default() }
+    }
+
     /// Notes that a name stands for a thing from a line on; nothing for what is unknown.
     pub fn bind(&mut self, line: u32, name: &str, thing: Option<Thing>) {
         self.bound.entry(name.to_owned()).or_default().push((line, thing));
@@ -165,10 +176,9 @@ impl Timeline {
                 bind_all(targets, &Thing::Module(module.clone()));
             }
             Glue::Alias { target, source } => {
-                let thing = self
-                    .before(line, source)
-                    .cloned()
-                    .or_else(|| graph::is_builtin(source).then(|| Thing::Builtin(source.clone())));
+                let thing = self.before(line, source).cloned().or_else(|| {
+                    self.pythons.has_builtin(source).then(|| Thing::Builtin(source.clone()))
+                });
                 self.bind(line, target, thing);
             }
             Glue::Import(names) => {

@@ -54,7 +54,7 @@ pub(super) fn examine(
                     let entry = Entry { size: file.size, modified: file.modified, ..known.clone() };
                     return Examined { entry, read: true, new: None };
                 }
-                let (facts, reason) = load::of_bytes(&file.path, bytes);
+                let (facts, reason) = load::of_bytes(&file.path, bytes, options.pythons);
                 Examined { entry: entry(hash, reason), read: true, new: Some(facts) }
             })
             .collect()

@@ -204,7 +204,7 @@ pub fn extract_of_sources<'a>(
 ) -> Extraction {
     let sources: Vec<_> = sources.into_iter().map(|(path, text)| Source::new(path, text)).collect();
     with_deep_stack(|| {
-        let modules = modules_of(sources, &[]);
+        let modules = modules_of(sources, &[], crate::pythons::Pythons::SUPPORTED);
         Extraction { functions: extract(&modules, options), skipped: Vec::new() }
     })
 }

@@ -15,6 +15,7 @@ use crate::{
     graph::BuildOptions,
     load,
     module::{Layout, Module, ModuleId, Modules},
+    pythons::Pythons,
     resolve::{BindingKind, Resolver, Target},
     scope,
     source::Source,
@@ -85,14 +86,18 @@ pub(super) fn read_modules(root: &Path, options: &BuildOptions) -> (Modules, Vec
             Err(reason) => skipped.push(Skipped { path: file.path, reason }),
         }
     }
-    (modules_of(sources, &projects), skipped)
+    (modules_of(sources, &projects, options.pythons), skipped)
 }
 
 /// Names modules by their paths, sorted.
-pub(super) fn modules_of(mut sources: Vec<Source>, projects: &[String]) -> Modules {
+pub(super) fn modules_of(
+    mut sources: Vec<Source>,
+    projects: &[String],
+    pythons: Pythons,
+) -> Modules {
     sources.sort_by(|a, b| a.path().cmp(b.path()));
     let paths = sources.iter().map(|source| source.path().to_owned()).collect();
-    let layout = Layout::new(paths, projects);
+    let layout = Layout::new(paths, projects, pythons);
     let list = (0u32..)
         .zip(sources)
         .map(|(file, source)| Module::new(layout.name_of(file), Syntax::parse(source)));

@@ -12,7 +12,7 @@ use super::{
     ParameterKind, Reference, Slot, Span, Traits,
     environment::{Environment, ScopeId, ScopeKind, Variable},
 };
-use crate::scope;
+use crate::{pythons::Pythons, scope};
 
 /// Bound, but to nothing that the graphs follow.
 pub(super) const UNKNOWN: Slot = Slot(1);
@@ -26,6 +26,8 @@ const DEEP: u32 = 500;
 pub(super) struct Drawing<'a> {
     pub facts: Facts,
     pub text: &'a str,
+    /// The versions that its code may run on.
+    pub pythons: Pythons,
     pub environment: Environment,
     /// Short ones, which is nearly all, take no memory of their own.
     names: IndexSet<CompactString, FxBuildHasher>,
@@ -59,10 +61,16 @@ enum Code<'a> {
 }
 
 /// Draws the facts of a module's statements.
-pub(crate) fn draw<'a>(text: &'a str, body: &'a [Stmt], errors: Vec<(u32, String)>) -> Facts {
+pub(crate) fn draw<'a>(
+    text: &'a str,
+    body: &'a [Stmt],
+    errors: Vec<(u32, String)>,
+    pythons: Pythons,
+) -> Facts {
     let mut drawing = Drawing {
         facts: Facts { slots: 2, errors, ..Facts::default() },
         text,
+        pythons,
         environment: Environment::default(),
         names: IndexSet::default(),
         line_starts: line_starts(text),

@@ -182,7 +182,7 @@ impl<'a> Drawing<'a> {
             self.place = ImportPlace::TypeChecking;
         }
         let mut branches = Vec::new();
-        let mut decided = outcome(&statement.test);
+        let mut decided = outcome(&statement.test, self.pythons);
         let mut failed: Vec<&Expr> = vec![&statement.test];
         self.narrow(&statement.test, true);
         self.unreachable = false;
@@ -202,7 +202,7 @@ impl<'a> Drawing<'a> {
                     self.narrow(test, true);
                     failed.push(test);
                     if open {
-                        decided = outcome(test);
+                        decided = outcome(test, self.pythons);
                         open = decided != Some(false);
                     }
                 }

@@ -7,34 +7,36 @@ use std::cmp::Ordering;
 
 use ruff_python_ast::{BoolOp, CmpOp, Expr, Number, UnaryOp};
 
+use crate::pythons::Pythons;
+
 /// `sys.platform` of all targets.
 const PLATFORM: &str = "linux";
 /// `os.name` of all targets.
 const OS: &str = "posix";
-/// The oldest and the newest version.
-const VERSIONS: [[i64; 2]; 2] = [[3, 9], [3, 13]];
 /// Longer conditions are not looked through.
 const DEEPEST: u32 = 32;
 
 /// What a condition comes to, if that is known.
-pub(super) fn outcome(test: &Expr) -> Option<bool> {
-    known(test, DEEPEST)
+pub(super) fn outcome(test: &Expr, pythons: Pythons) -> Option<bool> {
+    known(test, pythons, DEEPEST)
 }
 
-fn known(test: &Expr, depth: u32) -> Option<bool> {
+fn known(test: &Expr, pythons: Pythons, depth: u32) -> Option<bool> {
     let depth = depth.checked_sub(1)?;
     match test {
-        Expr::UnaryOp(not) if not.op == UnaryOp::Not => known(&not.operand, depth).map(|is| !is),
+        Expr::UnaryOp(not) if not.op == UnaryOp::Not => {
+            known(&not.operand, pythons, depth).map(|is| !is)
+        }
         Expr::BoolOp(all) => {
             let decisive = all.op == BoolOp::Or;
-            let mut parts = all.values.iter().map(|part| known(part, depth));
+            let mut parts = all.values.iter().map(|part| known(part, pythons, depth));
             if parts.clone().any(|part| part == Some(decisive)) {
                 return Some(decisive);
             }
             parts.all(|part| part.is_some()).then_some(!decisive)
         }
         Expr::Compare(compare) => match (&*compare.ops, &*compare.comparators) {
-            ([operator], [right]) => compared(&compare.left, *operator, right),
+            ([operator], [right]) => compared(&compare.left, *operator, right, pythons),
             _ => None,
         },
         Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
@@ -47,7 +49,7 @@ fn known(test: &Expr, depth: u32) -> Option<bool> {
     }
 }
 
-fn compared(left: &Expr, operator: CmpOp, right: &Expr) -> Option<bool> {
+fn compared(left: &Expr, operator: CmpOp, right: &Expr, pythons: Pythons) -> Option<bool> {
     if let Some(is) = text(left) {
         let among = || -> Option<bool> {
             let items = match right {
@@ -67,17 +69,18 @@ fn compared(left: &Expr, operator: CmpOp, right: &Expr) -> Option<bool> {
             _ => None,
         };
     }
-    let parts = version(left)?;
+    let part = version(left)?;
+    let parts = if part == Part::Major { 1 } else { 2 };
     let wanted = numbers(right)?;
     let decide = |version: &[i64; 2]| -> Option<bool> {
         // A version has more parts than are written here, so that it is never equal to two of them.
         let order = version[..parts].cmp(&wanted);
-        match (order, parts, operator) {
-            (Ordering::Equal, 2, _) => {
+        match (order, part, operator) {
+            (Ordering::Equal, Part::All, _) => {
                 Some(matches!(operator, CmpOp::Gt | CmpOp::GtE | CmpOp::NotEq))
             }
             // Three numbers or more: the last ones may decide.
-            _ if parts == 2 && wanted.len() > 2 && version[..] == wanted[..2] => None,
+            _ if part == Part::All && wanted.len() > 2 && version[..] == wanted[..2] => None,
             (order, _, CmpOp::Eq) => Some(order.is_eq()),
             (order, _, CmpOp::NotEq) => Some(order.is_ne()),
             (order, _, CmpOp::Lt) => Some(order.is_lt()),
@@ -87,10 +90,15 @@ fn compared(left: &Expr, operator: CmpOp, right: &Expr) -> Option<bool> {
             _ => None,
         }
     };
-    let [oldest, newest] = VERSIONS.each_ref().map(decide);
+    let versions =
+        [pythons.oldest(), pythons.newest()].map(|(major, minor)| [major.into(), minor.into()]);
+    let [oldest, newest] = versions.each_ref().map(decide);
     let equality = matches!(operator, CmpOp::Eq | CmpOp::NotEq);
     // Versions between the two may be equal to what is neither.
-    let between = equality && parts == 2 && wanted.first() == Some(&VERSIONS[0][0]);
+    let between = equality
+        && parts == 2
+        && versions[0] != versions[1]
+        && wanted.first() == Some(&versions[0][0]);
     (oldest == newest && !between).then_some(oldest).flatten()
 }
 
@@ -103,18 +111,41 @@ fn text(expr: &Expr) -> Option<&'static str> {
     }
 }
 
-/// How many parts of the version an expression stands for: all of them count as two.
-fn version(expr: &Expr) -> Option<usize> {
+/// The part of `sys.version_info` that an expression reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// `sys.version_info[0]`, `sys.version_info.major`.
+    Major,
+    /// `sys.version_info[:2]`.
+    Two,
+    /// All of it, of which two parts are known.
+    All,
+}
+
+fn version(expr: &Expr) -> Option<Part> {
+    let number = |expr: &Expr| match expr {
+        Expr::NumberLiteral(number) => match &number.value {
+            Number::Int(index) => index.as_i64(),
+            _ => None,
+        },
+        _ => None,
+    };
     match expr {
         Expr::Subscript(subscript) => {
-            let first = matches!(&*subscript.slice, Expr::NumberLiteral(number)
-                if matches!(&number.value, Number::Int(index) if index.as_i64() == Some(0)));
-            (first && dotted(&subscript.value)? == ("sys", "version_info")).then_some(1)
+            let part = match &*subscript.slice {
+                Expr::Slice(slice) => {
+                    let from = slice.lower.as_deref().map_or(Some(0), number);
+                    let to = slice.upper.as_deref().and_then(number);
+                    (from == Some(0) && to == Some(2) && slice.step.is_none()).then_some(Part::Two)
+                }
+                index => (number(index) == Some(0)).then_some(Part::Major),
+            };
+            part.filter(|_| dotted(&subscript.value) == Some(("sys", "version_info")))
         }
         Expr::Attribute(attribute) if &attribute.attr == "major" => {
-            (dotted(&attribute.value)? == ("sys", "version_info")).then_some(1)
+            (dotted(&attribute.value)? == ("sys", "version_info")).then_some(Part::Major)
         }
-        _ => (dotted(expr)? == ("sys", "version_info")).then_some(2),
+        _ => (dotted(expr)? == ("sys", "version_info")).then_some(Part::All),
     }
 }
 
@@ -150,9 +181,13 @@ mod tests {
     use super::*;
 
     fn check(expected: Option<bool>, tests: &[&str]) {
+        check_on(Pythons::SUPPORTED, expected, tests);
+    }
+
+    fn check_on(pythons: Pythons, expected: Option<bool>, tests: &[&str]) {
         for test in tests {
             let parsed = ruff_python_parser::parse_expression(test).unwrap();
-            assert_eq!(outcome(parsed.expr()), expected, "{test}");
+            assert_eq!(outcome(parsed.expr(), pythons), expected, "{test}");
         }
     }
 
@@ -172,7 +207,7 @@ mod tests {
                 "sys.version_info[0] == 3",
                 "sys.version_info.major >= 3",
                 "sys.version_info < (4,)",
-                "sys.version_info < (3, 14)",
+                "sys.version_info < (3, 16)",
                 "sys.platform in ('linux', 'darwin')",
                 "x or sys.version_info >= (3, 9)",
             ],
@@ -195,7 +230,8 @@ mod tests {
             &[
                 "sys.version_info >= (3, 11)",
                 "sys.version_info >= (3, 9, 2)",
-                "sys.version_info < (3, 13, 1)",
+                "sys.version_info < (3, 14)",
+                "sys.version_info >= (3, 15, 1)",
                 "sys.version_info == (3, 11)",
                 "sys.version_info[1] > 2",
                 "platform == 'win32'",
@@ -203,5 +239,25 @@ mod tests {
                 "x and sys.platform == 'linux'",
             ],
         );
+    }
+
+    #[test]
+    fn a_known_version_decides_its_gates() {
+        let on = |minor| Pythons::only((3, minor));
+        let gates = ["sys.version_info >= (3, 14)", "not sys.version_info < (3, 14)"];
+        check_on(on(13), Some(false), &gates);
+        check_on(on(14), Some(true), &gates);
+        check_on(on(15), Some(true), &gates);
+        check_on(
+            on(14),
+            Some(true),
+            &["sys.version_info[:2] == (3, 14)", "sys.version_info[:2] <= (3, 14)"],
+        );
+        check_on(
+            on(14),
+            Some(false),
+            &["sys.version_info[:2] > (3, 14)", "sys.version_info == (3, 14)"],
+        );
+        check_on(on(14), None, &["sys.version_info >= (3, 14, 2)"]);
     }
 }

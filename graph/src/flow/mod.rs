@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     facts::{Facts, Form},
     module::Layout,
+    pythons::Pythons,
 };
 
 pub(crate) use foreign::{Foreign, Outside};
@@ -104,6 +105,7 @@ pub(crate) struct Solution {
 pub(crate) struct Program<'a> {
     pub layout: &'a Layout,
     pub files: &'a [Facts],
+    pub pythons: Pythons,
 }
 
 /// Interned names of all files.

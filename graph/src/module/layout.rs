@@ -6,7 +6,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{climb, standard::is_standard};
+use super::climb;
+use crate::pythons::Pythons;
 
 /// What a dotted name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,12 +30,13 @@ pub(crate) struct Layout {
     /// Packages outside any other by name; more than one says nothing.
     tops: FxHashMap<String, Vec<u32>>,
     paths: Vec<String>,
+    pythons: Pythons,
 }
 
 impl Layout {
     /// Lays out sorted paths; `projects` are directories that hold a build configuration.
-    pub(crate) fn new(paths: Vec<String>, projects: &[String]) -> Self {
-        let mut layout = Layout { paths, ..Layout::default() };
+    pub(crate) fn new(paths: Vec<String>, projects: &[String], pythons: Pythons) -> Self {
+        let mut layout = Layout { paths, pythons, ..Layout::default() };
         for (file, path) in (0u32..).zip(&layout.paths) {
             let stem = stem(path);
             match stem.strip_suffix("__init__") {
@@ -175,7 +177,7 @@ impl Layout {
             return regular;
         }
         // Scripts and tests import what lies beside them; a module of the standard library wins.
-        if !is_standard(name) {
+        if !self.pythons.has_module(name) {
             let mut directory = parent(path);
             while !directory.is_empty() {
                 if !self.packages.contains_key(directory)
@@ -187,7 +189,7 @@ impl Layout {
             }
         }
         let namespace = roots().find_map(|root| self.step(root, name));
-        if is_standard(name) {
+        if self.pythons.has_module(name) {
             return None;
         }
         // Somebody may put its directory on the path at run time, as tests do with their samples.

@@ -30,7 +30,8 @@ use self::{
 };
 use crate::{
     graph::{FileId, Graph},
-    module::{Module, ModuleId, Modules, standard::is_standard},
+    module::{Module, ModuleId, Modules},
+    pythons::Pythons,
     resolve::{BindingKind, Resolver, Target},
     scope,
     source::Source,
@@ -481,7 +482,7 @@ impl<'a> Closure<'a> {
                 Meaning::Outside => open |= !is_form(base),
                 Meaning::Module(_) => {}
                 Meaning::Nothing => {
-                    open |= !matches!(base, Expr::Name(name) if scope::is_builtin(&name.id));
+                    open |= !matches!(base, Expr::Name(name) if self.resolver.pythons().has_builtin(&name.id));
                 }
             }
         }
@@ -782,6 +783,7 @@ pub fn top_modules(graph: &Graph, tests: &[(String, Vec<String>)]) -> Vec<String
         _ => reached.collect(),
     };
     let tops = modules.iter().filter_map(|module| module.name.split('.').next());
+    let is_standard = |top: &str| Pythons::SUPPORTED.has_module(top);
     let tops: BTreeSet<&str> = tops.filter(|top| !is_standard(top) && !top.is_empty()).collect();
     tops.into_iter().map(str::to_owned).collect()
 }

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     glue::Guard,
+    pythons::Pythons,
     scope,
     slice::{Gist, GistLine, Origin, Place},
     source::Source,
@@ -207,7 +208,8 @@ impl Work<'_> {
         known.extend(scope::bound(self.syntax.body()).local);
         for stmt in stmts {
             let asked = Asked::of(stmt);
-            let is_known = |name: &Name| known.contains(name) || scope::is_builtin(name);
+            let is_known =
+                |name: &Name| known.contains(name) || Pythons::SUPPORTED.has_builtin(name);
             if !asked.iter().all(is_known) {
                 return None;
             }

@@ -161,6 +161,7 @@ mod tests {
         flow::{Linked, Program},
         load::facts_of,
         module::{Found, Layout, Module, Modules},
+        pythons::Pythons,
         resolve::Resolver,
         source::Source,
         syntax::Syntax,
@@ -198,10 +199,11 @@ mod tests {
             Some(Provider::Inner(inner)) => format!("module {inner}"),
             None => String::new(),
         };
-        let facts: Vec<_> = SOURCES.iter().map(|(_, text)| facts_of(text)).collect();
+        let facts: Vec<_> =
+            SOURCES.iter().map(|(_, text)| facts_of(text, Pythons::SUPPORTED)).collect();
         let paths = SOURCES.iter().map(|(path, _)| (*path).to_owned()).collect();
-        let layout = Layout::new(paths, &[]);
-        let program = Program { layout: &layout, files: &facts };
+        let layout = Layout::new(paths, &[], Pythons::SUPPORTED);
+        let program = Program { layout: &layout, files: &facts, pythons: Pythons::SUPPORTED };
         let mut linked = Linked::new(&program);
         let symbol = linked.symbols.intern(name);
         let by_facts = match provider(&linked, id, &symbol) {

@@ -19,6 +19,7 @@ use super::{
     render::{HOME, Lines, Renderer, import_text},
     scan::{Reference, Usage},
     select::{Selection, has_future},
+    texts,
 };
 use crate::{
     glue::{FilePath, Glue, GlueTarget, Imported, Spelling},
@@ -36,8 +37,16 @@ pub(crate) fn emit(
     let program = &selection.program;
     let mut edits = naming.edits.clone();
     special_names(selection, gist_path, adjustments, &mut edits);
-    let inner = inner_by_module(naming);
-    let no_inner = FxHashMap::default();
+    for (&id, chosen) in &selection.chosen {
+        let module = program.get(id).module;
+        if selection.writes_texts(module) {
+            let syntax = &program.modules.get(module).syntax;
+            texts::write(syntax, &chosen.nodes, edits.entry(module).or_default());
+        }
+    }
+    let inner = by_module(&naming.inner);
+    let locals = by_module(&naming.locals);
+    let none = FxHashMap::default();
 
     let mut items: Vec<(Moment, Lines)> = Vec::new();
     for (&id, chosen) in &selection.chosen {
@@ -56,7 +65,8 @@ pub(crate) fn emit(
         let renderer = Renderer {
             module,
             edits: edits.get(&unit.module),
-            inner: inner.get(&unit.module).unwrap_or(&no_inner),
+            inner: inner.get(&unit.module).unwrap_or(&none),
+            locals: locals.get(&unit.module).unwrap_or(&none),
             outside: &outside,
             // Those of tests stay as they are, and so do examples that the command runs.
             brief: !adjustments.docstrings && !program.is_support(unit.module),
@@ -162,6 +172,7 @@ fn docstring(selection: &Selection<'_>) -> Lines {
             module: selection.program.modules.get(module),
             edits: None,
             inner: &FxHashMap::default(),
+            locals: &FxHashMap::default(),
             outside: &|_, _, _| None,
             brief: false,
             home: None,
@@ -513,12 +524,15 @@ fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
     finder.1
 }
 
-fn inner_by_module(naming: &Naming) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> {
-    let mut by_module: FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> = FxHashMap::default();
-    for ((module, start), lines) in &naming.inner {
-        by_module.entry(*module).or_default().insert(*start, lines.clone());
+/// What is known by module and place, module by module.
+fn by_module(
+    all: &FxHashMap<(ModuleId, u32), Vec<Glue>>,
+) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> {
+    let mut found: FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> = FxHashMap::default();
+    for ((module, start), lines) in all {
+        found.entry(*module).or_default().insert(*start, lines.clone());
     }
-    by_module
+    found
 }
 
 fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
@@ -572,6 +586,7 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         dropped_stubs,
         collisions: naming.collisions.clone(),
         imported: Vec::new(),
+        mixed: selection.future && selection.mixes_futures(),
         notes,
     }
 }

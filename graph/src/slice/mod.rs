@@ -16,6 +16,7 @@ mod inner;
 mod loggers;
 mod mentions;
 mod name;
+mod on_demand;
 mod outside;
 mod plan;
 mod program;
@@ -27,6 +28,7 @@ mod render;
 mod scan;
 mod select;
 mod setters;
+mod texts;
 
 use std::collections::BTreeSet;
 
@@ -58,6 +60,9 @@ pub struct Adjustments {
     pub docstrings: bool,
     /// Treat annotations as references also where they are deferred: something reads them at run time.
     pub annotations: bool,
+    /// Write annotations below a future import as texts, so that the gist needs none: others that modules without it have
+    /// are read as what they are.
+    pub apart: bool,
     /// Replace `__name__` by the name of the original module: it shows in what the command prints.
     pub module_names: bool,
     /// Keep conditions that were never true when evaluating them may have an effect.
@@ -138,6 +143,7 @@ impl Default for Adjustments {
         Self {
             docstrings: false,
             annotations: false,
+            apart: false,
             module_names: false,
             impure: true,
             conditions: false,

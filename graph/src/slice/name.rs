@@ -17,7 +17,7 @@ pub(crate) use stars::{owners, starred};
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::{Stmt, name::Name};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -44,6 +44,8 @@ pub(crate) enum Thing {
     Own(ModuleId, Name),
     External(String, Option<Name>),
     Builtin(Name),
+    /// What a module does not have under a name that is looked up there.
+    Missing(ModuleId, Name),
 }
 
 impl Thing {
@@ -71,6 +73,8 @@ pub(crate) struct Naming {
     pub(crate) gist_names: BTreeSet<Name>,
     /// External imports: (unit, local name) to the names under which they are emitted, and when.
     pub(crate) imports: BTreeMap<(UnitId, Name), Vec<(Name, Moment)>>,
+    /// What a function gives names of its own first, by module and start: the text of an expression in it is shown.
+    pub(crate) locals: FxHashMap<(ModuleId, u32), Vec<Glue>>,
     /// What inner import statements become: (module, start) to assignments; none where it vanishes.
     pub(crate) inner: FxHashMap<(ModuleId, u32), Vec<Glue>>,
     pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
@@ -100,6 +104,8 @@ struct Use {
     pinned: bool,
     /// The module whose attribute this is, where it is one.
     through: Option<String>,
+    /// The function around an expression whose text is shown.
+    shown: Option<TextSize>,
 }
 
 struct Event {
@@ -216,9 +222,13 @@ impl Namer<'_, '_> {
                 let gives_way = match &thing {
                     Thing::Namespace(module) => {
                         uses.iter().all(|one| !one.pinned)
-                            && (self.is_of_tests(name, module) || scope::is_builtin(name))
+                            && (self.is_of_tests(name, module)
+                                || self.selection.program.is_builtin(name))
                     }
-                    Thing::Gist => uses.iter().all(|one| !one.pinned) && scope::is_builtin(name),
+                    Thing::Gist => {
+                        uses.iter().all(|one| !one.pinned)
+                            && self.selection.program.is_builtin(name)
+                    }
                     _ => false,
                 };
                 let flat = if gives_way { self.loser_name(name, &thing) } else { name.clone() };
@@ -232,7 +242,7 @@ impl Namer<'_, '_> {
     /// A module that has a built-in's name is reached through an object of its package where that is how it is asked
     /// for, whether or not the gist's own code calls the built-in.
     fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
-        if scope::is_builtin(name) && things.iter().any(|thing| thing.is_module()) {
+        if self.selection.program.is_builtin(name) && things.iter().any(|thing| thing.is_module()) {
             let through = uses.iter().filter(|one| one.thing.is_module());
             self.more.extend(through.filter_map(|one| one.through.clone()));
         }
@@ -277,13 +287,16 @@ impl Namer<'_, '_> {
                 things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
             renamed + restore(winner)
         };
-        let candidates: Vec<&Thing> = if !pinned.is_empty() {
-            pinned.iter().copied().collect()
-        } else if scope::is_builtin(name) && !things.iter().all(|thing| thing.is_module()) {
+        let is_there = |thing: &&Thing| !matches!(thing, Thing::Missing(..));
+        let candidates: Vec<&Thing> = if pinned.iter().any(is_there) {
+            pinned.iter().copied().filter(is_there).collect()
+        } else if self.selection.program.is_builtin(name)
+            && !things.iter().all(|thing| thing.is_module())
+        {
             // A module does not take it from what else has it.
-            things.iter().copied().filter(|thing| !thing.is_module()).collect()
+            things.iter().copied().filter(|one| is_there(one) && !one.is_module()).collect()
         } else {
-            things.iter().copied().collect()
+            things.iter().copied().filter(is_there).collect()
         };
         let Some(winner) = candidates
             .into_iter()
@@ -333,6 +346,9 @@ impl Namer<'_, '_> {
             Thing::External(module, None) => module.clone(),
             Thing::External(module, Some(name)) => format!("{module}.{name}"),
             Thing::Builtin(name) => format!("builtins.{name}"),
+            Thing::Missing(module, name) => {
+                format!("no {name} of {}", self.selection.program.modules.get(*module).name)
+            }
         }
     }
 
@@ -346,7 +362,9 @@ impl Namer<'_, '_> {
         let suffix = match thing {
             Thing::Gist => "gist",
             Thing::Namespace(module) | Thing::External(module, _) => tail(module),
-            Thing::Own(module, _) => tail(&self.selection.program.modules.get(*module).name),
+            Thing::Own(module, _) | Thing::Missing(module, _) => {
+                tail(&self.selection.program.modules.get(*module).name)
+            }
             Thing::Builtin(_) => "builtin",
         };
         self.unclaimed(&format!("{name}_{suffix}"), &BTreeSet::new())
@@ -452,7 +470,8 @@ impl Namer<'_, '_> {
             }
             _ => {}
         }
-        let builtin = scope::is_builtin(name) && !matches!(winner, Thing::Builtin(_));
+        let builtin =
+            self.selection.program.is_builtin(name) && !matches!(winner, Thing::Builtin(_));
         if builtin {
             states.push((Moment::START, Thing::Builtin(name.clone())));
         }
@@ -535,6 +554,16 @@ impl Namer<'_, '_> {
                     }
                 }
                 let Some(range) = one.range else { continue };
+                if let Some(function) = one.shown.filter(|_| one.late && !one.pinned) {
+                    let module = self.selection.program.get(one.unit).module;
+                    let key = (module, function.to_u32());
+                    let locals = self.naming.locals.entry(key).or_default();
+                    let alias = Glue::alias(name.as_str(), text.as_str());
+                    if !locals.contains(&alias) {
+                        locals.push(alias);
+                    }
+                    continue;
+                }
                 if one.pinned {
                     self.naming.notes.push(format!("`{name}` in a test should be `{text}`"));
                     continue;

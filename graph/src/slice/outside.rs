@@ -554,7 +554,8 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
             }
             name if ACTING_BUILTINS.binary_search(&name).is_ok() => self.note(Outside::Something),
             name if is_pure_builtin(name) || MAKING_BUILTINS.binary_search(&name).is_ok() => {}
-            name if name.starts_with(char::is_uppercase) && scope::is_builtin(name) => {}
+            name if name.starts_with(char::is_uppercase)
+                && self.purity.resolver.pythons().has_builtin(name) => {}
             _ => self.note(Outside::Unknown),
         }
     }

@@ -136,6 +136,11 @@ impl<'a> Program<'a> {
         &self.ran[module.0 as usize]
     }
 
+    /// Returns true if the interpreter of the run provides a name to every module.
+    pub(crate) fn is_builtin(&self, name: &str) -> bool {
+        self.trace.pythons().has_builtin(name)
+    }
+
     /// Whether a module is a test module or a conftest: its statements are never changed.
     pub(crate) fn is_support(&self, module: ModuleId) -> bool {
         self.support.contains(&module)
@@ -229,7 +234,7 @@ impl<'a> Program<'a> {
         }
         let bindings = self.resolver.bindings(unit.module, name);
         let earlier = bindings.is_some_and(|all| all.iter().any(|one| one.at < unit.stmt.start()));
-        if bindings.is_some() && !earlier && scope::is_builtin(name) {
+        if bindings.is_some() && !earlier && self.is_builtin(name) {
             let inside = bindings.is_some_and(|all| {
                 all.iter()
                     .any(|one| unit.stmt.range().contains(one.at) && one.at != unit.stmt.start())

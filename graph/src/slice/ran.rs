@@ -5,7 +5,7 @@ use ruff_python_ast::{
     name::Name,
     visitor::{self, Visitor},
 };
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Executed, program::GETATTR, prune::decides};
@@ -29,6 +29,8 @@ pub(crate) struct Ran {
     /// Lines that an exception passed which ended the command.
     ended: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
+    /// What ran of expressions that are evaluated on demand, by line and bytes from its start.
+    evaluated: Vec<(u32, u32)>,
     /// Whether a run of a gist told what of the module runs there, not only that it is taken to run as before.
     pub(crate) is_heard: bool,
     /// Whether other functions and lines may run the next time.
@@ -52,7 +54,11 @@ impl<'e> Heard<'e> {
 
 impl Ran {
     pub(crate) fn new(file: &FileTrace) -> Self {
-        let mut ran = Self { clock: file.module_lines.clone(), ..Self::default() };
+        let mut ran = Self {
+            clock: file.module_lines.clone(),
+            evaluated: file.evaluated.clone(),
+            ..Self::default()
+        };
         ran.clock.sort_by_key(|at| at.line);
         for &line in &file.import_lines {
             ran.set(line);
@@ -275,6 +281,17 @@ impl Ran {
     pub(crate) fn any(&self, first: u32, last: u32) -> bool {
         let end = self.lines.len().min(last as usize + 1);
         self.lines.get(first as usize..end).is_some_and(|lines| lines.iter().any(|&ran| ran))
+    }
+
+    /// Returns true if any part of an expression that is evaluated on demand was evaluated.
+    pub(crate) fn evaluated(&self, source: &Source, range: TextRange) -> bool {
+        let place = |at: TextSize| {
+            let line = source.line(at);
+            (line, (at - source.line_start(line)).to_u32())
+        };
+        let (from, to) = (place(range.start()), place(range.end()));
+        let at = self.evaluated.partition_point(|one| *one < from);
+        self.evaluated.get(at).is_some_and(|one| *one < to)
     }
 
     /// Whether the original run entered a block.

@@ -62,7 +62,12 @@ pub(crate) struct Renderer<'r> {
     pub(crate) brief: bool,
     /// What tells a class of the top level its module.
     pub(crate) home: Option<&'r Glue>,
+    /// What functions give names of their own first, by their start.
+    pub(crate) locals: &'r FxHashMap<u32, Vec<Glue>>,
 }
+
+/// Why a function gives a name of its own to something.
+const LOCAL: &str = "the text of an expression in this function is shown";
 
 impl Renderer<'_> {
     pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut Lines) {
@@ -113,8 +118,10 @@ impl Renderer<'_> {
         let is_kept = body.len() == clause.body.len()
             && clause.body.iter().all(|one| one.clauses.is_empty() && one.role != Role::Filler)
             && !clause.body.iter().any(|one| matches!(one.role, Role::Failed(_)));
-        let imports = |one: &Node<'_>| self.inner.contains_key(&one.stmt.start().to_u32());
-        (first == last && is_kept && !clause.body.iter().any(imports)).then_some(range)
+        let grows =
+            clause.body.iter().any(|one| self.inner.contains_key(&one.stmt.start().to_u32()))
+                || self.locals.contains_key(&node.stmt.start().to_u32());
+        (first == last && is_kept && !grows).then_some(range)
     }
 
     /// The first line with text of a docstring of several lines, as a docstring of its own, and its number.
@@ -144,7 +151,7 @@ impl Renderer<'_> {
     fn is_verbatim(&self, function: &StmtFunctionDef) -> bool {
         let within = |start: &&u32| function.range.contains(TextSize::new(**start));
         counts_lines(function, &self.module.syntax)
-            && !self.inner.keys().any(|start| within(&start))
+            && !self.inner.keys().chain(self.locals.keys()).any(|start| within(&start))
     }
 
     fn clause(&self, stmt: &Stmt, clause: &Clause<'_>, first: bool, depth: usize, out: &mut Lines) {
@@ -199,6 +206,11 @@ impl Renderer<'_> {
         let before = out.text.len();
         let mut home = self.home.filter(|_| depth == 0 && matches!(clause.head, Head::Class(_)));
         let is_told = home.is_some();
+        let mut locals = match clause.head {
+            Head::Function(..) => self.locals.get(&stmt.start().to_u32()),
+            _ => None,
+        };
+        let has_locals = locals.is_some();
         for inner in &clause.body {
             let is_text =
                 matches!(inner.stmt, Stmt::Expr(text) if text.value.is_string_literal_expr());
@@ -206,12 +218,17 @@ impl Renderer<'_> {
             if let Some(glue) = home.take_if(|_| !is_text) {
                 out.glue(body_depth, glue, HOME);
             }
+            for glue in locals.take_if(|_| !is_text).into_iter().flatten() {
+                out.glue(body_depth, glue, LOCAL);
+            }
             self.node(inner, body_depth, out);
         }
         home.into_iter().for_each(|glue| out.glue(body_depth, glue, HOME));
         let only_declarations =
             clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_)));
-        if out.text.len() == before || (clause.needs_pass && only_declarations && !is_told) {
+        if out.text.len() == before
+            || (clause.needs_pass && only_declarations && !is_told && !has_locals)
+        {
             out.glue(body_depth, &Glue::Pass, "a block needs a statement");
         }
     }
@@ -356,15 +373,16 @@ pub(crate) fn import_text(
     let mut lines = Vec::new();
     match stmt {
         Stmt::Import(import) => {
+            let lazy = if import.is_lazy { "lazy " } else { "" };
             for alias in &import.names {
                 let local = scope::local_of_import(alias);
                 for (_, flat) in names.iter().filter(|(name, _)| *name == local) {
                     let (text, adapted) = if *flat == local {
-                        (format!("import {}", source.slice(alias)), false)
+                        (format!("{lazy}import {}", source.slice(alias)), false)
                     } else if alias.asname.is_some() {
-                        (format!("import {} as {flat}", alias.name), true)
+                        (format!("{lazy}import {} as {flat}", alias.name), true)
                     } else {
-                        (format!("import {local} as {flat}"), true)
+                        (format!("{lazy}import {local} as {flat}"), true)
                     };
                     lines.push((text, source.line(alias.start()), adapted));
                 }
@@ -401,7 +419,9 @@ pub(crate) fn import_text(
             if let Some(line) = line {
                 let written = import.module.as_ref().map(|name| name.as_str());
                 let from = absolute.or(written).unwrap_or_default();
-                lines.push((format!("from {from} import {}", parts.join(", ")), line, adapted));
+                let lazy = if import.is_lazy { "lazy " } else { "" };
+                let text = format!("{lazy}from {from} import {}", parts.join(", "));
+                lines.push((text, line, adapted));
             }
         }
         _ => {}

@@ -3,14 +3,18 @@
 //! Works on pruned trees: what was cut away refers to nothing. It does not resolve names.
 
 use ruff_python_ast::{
-    Expr, ExprCall, ExprContext, InterpolatedStringElement, Parameters, Pattern, Stmt, TypeParams,
+    Expr, ExprCall, ExprContext, ExprStringLiteral, InterpolatedStringElement, Parameters, Pattern,
+    Stmt, TypeParam, TypeParams,
     name::Name,
     visitor::{Visitor, walk_expr, walk_interpolated_string_element, walk_pattern},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::prune::{Clause, Head, Node, Role, bound_by};
+use super::{
+    on_demand::{Evaluation, When, names_in_text},
+    prune::{Clause, Head, Node, Role, bound_by},
+};
 use crate::scope::{self, Bound};
 
 /// Attributes in the order in which they are read, with their places in the source.
@@ -24,8 +28,12 @@ pub(crate) struct Reference {
     /// Attributes read from it, in order, with their places; none where a text names the last one.
     pub(crate) chain: Chain,
     pub(crate) usage: Usage,
-    /// Inside a function: evaluated when that is called, not where it stands.
+    /// Inside a function, or evaluated on demand: not where it stands.
     pub(crate) late: bool,
+    /// In an annotation, a bound or an alias that is evaluated on demand, or in the text of one.
+    pub(crate) on_demand: bool,
+    /// In an expression whose text is shown, as `f"{name=}"` and t-strings do: the function around it.
+    pub(crate) shown: Option<TextSize>,
     /// The class body around it binds the same name, so that the global is only a fallback.
     pub(crate) class_local: bool,
     /// In a statement that did not run.
@@ -78,11 +86,20 @@ pub(crate) struct Scan<'a> {
     pub(crate) parameters: FxHashSet<Name>,
 }
 
-/// Collects what a pruned statement of the top level refers to. `annotations` says whether
-/// annotations are evaluated.
-pub(crate) fn scan<'a>(nodes: &[Node<'a>], annotations: bool) -> Scan<'a> {
-    let (scan, scopes, listed) = (Scan::default(), Vec::new(), FxHashSet::default());
-    let mut scanner = Scanner { scan, scopes, annotations, dead: false, listed };
+/// Collects what a pruned statement of the top level refers to. `evaluation` says what of annotations and the like is
+/// evaluated, and when.
+pub(crate) fn scan<'a>(nodes: &[Node<'a>], evaluation: Evaluation<'_>) -> Scan<'a> {
+    let mut scanner = Scanner {
+        scan: Scan::default(),
+        scopes: Vec::new(),
+        evaluation,
+        on_demand: false,
+        as_text: false,
+        in_annotation: false,
+        shown: false,
+        dead: false,
+        listed: FxHashSet::default(),
+    };
     scanner.nodes(nodes);
     let mut scan = scanner.scan;
     let bound = |import: &InnerImport| scope::bound(std::slice::from_ref(import.stmt)).local;
@@ -92,7 +109,8 @@ pub(crate) fn scan<'a>(nodes: &[Node<'a>], annotations: bool) -> Scan<'a> {
 }
 
 enum Kind {
-    Function,
+    /// With the start of its statement; none for a lambda.
+    Function(Option<TextSize>),
     Class(TextSize),
     /// Comprehensions and type parameters: bind, but run where they stand.
     Inner,
@@ -109,10 +127,17 @@ struct Scope {
     rebound: FxHashSet<Name>,
 }
 
-struct Scanner<'a> {
+struct Scanner<'a, 'e> {
     scan: Scan<'a>,
     scopes: Vec<Scope>,
-    annotations: bool,
+    evaluation: Evaluation<'e>,
+    /// Inside what is evaluated on demand.
+    on_demand: bool,
+    /// Inside an annotation that is only a text: its names count where generated code asked for them.
+    as_text: bool,
+    in_annotation: bool,
+    /// Inside an expression whose text is shown.
+    shown: bool,
     dead: bool,
     /// Where the first arguments of calls that list names end.
     listed: FxHashSet<TextSize>,
@@ -164,7 +189,7 @@ enum Found {
     ClassOrGlobal(TextSize),
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> Scanner<'a, '_> {
     fn nodes(&mut self, nodes: &[Node<'a>]) {
         for node in nodes {
             self.node(node);
@@ -226,17 +251,15 @@ impl<'a> Scanner<'a> {
                 }
                 let typed = self.type_params(function.type_params.as_deref());
                 self.parameters(&function.parameters);
-                if self.annotations
-                    && let Some(returns) = &function.returns
-                {
-                    self.visit_expr(returns);
+                if let Some(returns) = &function.returns {
+                    self.annotation(returns);
                 }
                 let mut bound = scope::bound(&function.body);
                 bound.local.extend(parameter_names(&function.parameters));
                 let mut rebound = parameter_names(&function.parameters).collect();
                 bound_by(&clause.body, &mut rebound);
                 self.scan.parameters.extend(parameter_names(&function.parameters));
-                self.scope(Kind::Function, bound, rebound, |scanner| {
+                self.scope(Kind::Function(Some(stmt.start())), bound, rebound, |scanner| {
                     scanner.nodes(&clause.body);
                 });
                 if typed {
@@ -294,6 +317,8 @@ impl<'a> Scanner<'a> {
                         chain: Vec::new(),
                         usage: Usage::Global,
                         late: true,
+                        on_demand: false,
+                        shown: None,
                         class_local: false,
                         dead: self.dead,
                         listed: false,
@@ -312,10 +337,10 @@ impl<'a> Scanner<'a> {
             Stmt::AnnAssign(assign) => {
                 self.visit_expr(&assign.target);
                 let in_function =
-                    matches!(self.scopes.last(), Some(Scope { kind: Kind::Function, .. }));
-                if self.annotations && !in_function {
-                    self.visit_expr(&assign.annotation);
-                } else if self.scopes.last().is_some_and(|scope| scope.decorated)
+                    matches!(self.scopes.last(), Some(Scope { kind: Kind::Function(_), .. }));
+                let evaluated = !in_function && self.annotation(&assign.annotation);
+                if !evaluated
+                    && self.scopes.last().is_some_and(|scope| scope.decorated)
                     && let Some(head) = field_kind(&assign.annotation)
                 {
                     self.visit_expr(head);
@@ -325,7 +350,14 @@ impl<'a> Scanner<'a> {
                 }
             }
             Stmt::Expr(expr) if expr.value.is_string_literal_expr() => {}
-            // The value of a type alias is evaluated on demand; its names count as used late.
+            Stmt::TypeAlias(alias) => {
+                self.visit_expr(&alias.name);
+                let typed = self.type_params(alias.type_params.as_deref());
+                self.demanded(&alias.value, self.evaluation.knows_aliases);
+                if typed {
+                    self.scopes.pop();
+                }
+            }
             _ => ruff_python_ast::visitor::walk_stmt(self, stmt),
         }
     }
@@ -351,9 +383,52 @@ impl<'a> Scanner<'a> {
         let kind = Kind::Inner;
         self.scopes.push(Scope { kind, bound, from, decorated: false, rebound });
         for param in &params.type_params {
-            ruff_python_ast::visitor::walk_type_param(self, param);
+            let (bound, default) = match param {
+                TypeParam::TypeVar(param) => (param.bound.as_deref(), param.default.as_deref()),
+                TypeParam::ParamSpec(param) => (None, param.default.as_deref()),
+                TypeParam::TypeVarTuple(param) => (None, param.default.as_deref()),
+            };
+            for expr in bound.into_iter().chain(default) {
+                self.demanded(expr, self.evaluation.knows_bounds);
+            }
         }
         true
+    }
+
+    /// A bound, a default of a type parameter or the value of an alias. Where the trace `knows` of these, nothing that was
+    /// not evaluated is referred to.
+    fn demanded(&mut self, expr: &'a Expr, knows: bool) {
+        if !knows || self.evaluation.ran.evaluated(self.evaluation.source, expr.range()) {
+            let around = std::mem::replace(&mut self.on_demand, true);
+            self.visit_expr(expr);
+            self.on_demand = around;
+        }
+    }
+
+    /// An annotation that the interpreter evaluates or keeps; returns true if it evaluates it.
+    fn annotation(&mut self, expr: &'a Expr) -> bool {
+        let ran = || self.evaluation.ran.evaluated(self.evaluation.source, expr.range());
+        let (on_demand, as_text) = match self.evaluation.annotations {
+            When::AtOnce => (self.on_demand, false),
+            When::Asked if !ran() => return false,
+            When::Asked | When::Later => (true, false),
+            When::Never => (true, true),
+        };
+        let around = (self.on_demand, self.as_text, self.in_annotation);
+        (self.on_demand, self.as_text, self.in_annotation) = (on_demand, as_text, true);
+        self.visit_expr(expr);
+        (self.on_demand, self.as_text, self.in_annotation) = around;
+        !as_text
+    }
+
+    /// The names in the text of an annotation that generated code looked up.
+    fn text(&mut self, text: &'a ExprStringLiteral) {
+        let around = (self.on_demand, self.as_text);
+        (self.on_demand, self.as_text) = (true, true);
+        for (name, range, chain) in names_in_text(text) {
+            self.name(&name, range, chain, Usage::Load);
+        }
+        (self.on_demand, self.as_text) = around;
     }
 
     fn parameters(&mut self, parameters: &'a Parameters) {
@@ -362,11 +437,9 @@ impl<'a> Scanner<'a> {
                 self.visit_expr(default);
             }
         }
-        if self.annotations {
-            for parameter in parameters.iter() {
-                if let Some(annotation) = parameter.as_parameter().annotation() {
-                    self.visit_expr(annotation);
-                }
+        for parameter in parameters.iter() {
+            if let Some(annotation) = parameter.as_parameter().annotation() {
+                self.annotation(annotation);
             }
         }
     }
@@ -387,9 +460,9 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 Kind::Class(_) => {}
-                Kind::Function | Kind::Inner => {
+                Kind::Function(_) | Kind::Inner => {
                     if scope.bound.local.contains(name) {
-                        let imports = matches!(scope.kind, Kind::Function);
+                        let imports = matches!(scope.kind, Kind::Function(_));
                         let imported = imports && !scope.rebound.contains(name);
                         return if imported { Found::Imported } else { Found::Local };
                     }
@@ -400,6 +473,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&mut self, name: &Name, range: TextRange, chain: Chain, usage: Usage) {
+        if self.as_text && !self.evaluation.is_generated(name) {
+            return;
+        }
         let found = self.find(name, range.start(), usage);
         let class_local = matches!(found, Found::ClassOrGlobal(_));
         if let Found::ClassOrGlobal(start) = found
@@ -426,12 +502,28 @@ impl<'a> Scanner<'a> {
         {
             return;
         }
-        let late = self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function));
-        let dead = self.dead;
+        let late = self.on_demand
+            || self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Function(_)));
+        let around = self.scopes.iter().rev().find_map(|scope| match scope.kind {
+            Kind::Function(start) => Some(start),
+            Kind::Class(_) | Kind::Inner => None,
+        });
+        let shown = around.flatten().filter(|_| self.shown);
+        let (on_demand, dead) = (self.on_demand, self.dead);
         let end = chain.iter().rev().find_map(|(_, place)| *place).unwrap_or(range).end();
         let listed = self.listed.contains(&end);
-        let reference =
-            Reference { name: name.clone(), range, chain, usage, late, class_local, dead, listed };
+        let reference = Reference {
+            name: name.clone(),
+            range,
+            chain,
+            usage,
+            late,
+            on_demand,
+            shown,
+            class_local,
+            dead,
+            listed,
+        };
         let kind = if local { &mut self.scan.locals } else { &mut self.scan.references };
         kind.push(reference);
     }
@@ -462,13 +554,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Scanner<'a> {
+impl<'a> Visitor<'a> for Scanner<'a, '_> {
     fn visit_stmt(&mut self, _: &'a Stmt) {}
 
     fn visit_annotation(&mut self, annotation: &'a Expr) {
-        if self.annotations {
-            self.visit_expr(annotation);
-        }
+        self.annotation(annotation);
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
@@ -491,6 +581,14 @@ impl<'a> Visitor<'a> for Scanner<'a> {
             }
             Expr::StringLiteral(text) => {
                 self.scan.strings.push((text.value.to_str().to_owned(), text.range));
+                if self.in_annotation {
+                    self.text(text);
+                }
+            }
+            Expr::TString(_) => {
+                let around = std::mem::replace(&mut self.shown, true);
+                walk_expr(self, expr);
+                self.shown = around;
             }
             Expr::Lambda(lambda) => {
                 let mut bound = Bound::default();
@@ -499,7 +597,7 @@ impl<'a> Visitor<'a> for Scanner<'a> {
                     bound.local.extend(parameter_names(parameters));
                 }
                 let rebound = bound.local.clone();
-                self.scope(Kind::Function, bound, rebound, |scanner| {
+                self.scope(Kind::Function(None), bound, rebound, |scanner| {
                     scanner.visit_expr(&lambda.body);
                 });
             }
@@ -552,7 +650,11 @@ impl<'a> Visitor<'a> for Scanner<'a> {
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
+        let is_shown = element.as_interpolation().is_some_and(|one| one.debug_text.is_some());
+        let around = self.shown;
+        self.shown |= is_shown;
         walk_interpolated_string_element(self, element);
+        self.shown = around;
     }
 }
 

@@ -32,6 +32,7 @@ use strings::fills_templates;
 
 use super::{
     Adjustments, hooks,
+    on_demand::{Evaluation, When},
     plan::{Place, Reason},
     program::{GETATTR, Program, Unit, UnitId},
     prune::{Clause, Head, Node},
@@ -93,13 +94,49 @@ pub(crate) struct Selection<'a> {
     methods: FxHashSet<Name>,
     /// A docstring of a module that is a test of the command.
     pub(crate) docstring: Option<(ModuleId, &'a Stmt)>,
-    /// Whether what annotations name is needed.
-    pub(crate) annotations: bool,
+    /// Whether what annotations name is needed, whoever evaluates them.
+    every_annotation: bool,
+    /// Which modules have `from __future__ import annotations`.
+    futures: Vec<bool>,
     /// Whether the gist needs `from __future__ import annotations`.
     pub(crate) future: bool,
 }
 
 impl Selection<'_> {
+    /// Returns true if the annotations of a module are texts that the gist has to write as such.
+    pub(crate) fn writes_texts(&self, module: ModuleId) -> bool {
+        !self.future && self.futures[module.0 as usize]
+    }
+
+    /// Returns true if some of the gist's modules defer their annotations by the future import, and others do not.
+    pub(crate) fn mixes_futures(&self) -> bool {
+        let modules = self.chosen.keys().map(|id| self.program.get(*id).module);
+        let kinds: BTreeSet<bool> = modules.map(|module| self.futures[module.0 as usize]).collect();
+        kinds.len() > 1
+    }
+
+    /// What is known of a module's annotations and other expressions that are evaluated on demand.
+    fn evaluation(&self, module: ModuleId) -> Evaluation<'_> {
+        let trace = self.program.trace;
+        let monitored = trace.tracer == "monitoring";
+        let on_demand = monitored && trace.python >= (3, 14, 0);
+        let deferred = self.future || self.futures[module.0 as usize];
+        let annotations = match (deferred, on_demand) {
+            _ if self.every_annotation && (deferred || on_demand) => When::Later,
+            (true, _) => When::Never,
+            (false, true) => When::Asked,
+            (false, false) => When::AtOnce,
+        };
+        Evaluation {
+            annotations,
+            knows_bounds: monitored && trace.python >= (3, 12, 0),
+            knows_aliases: on_demand,
+            ran: self.program.ran(module),
+            source: self.program.modules.get(module).syntax.source(),
+            generated: &trace.generated.names,
+        }
+    }
+
     /// Whether pytest finds a name of a module in an object that holds its hooks.
     pub(crate) fn is_held(&self, module: ModuleId, name: &Name) -> bool {
         let held = self.hooks.get(&self.program.modules.get(module).name);
@@ -143,8 +180,13 @@ pub(crate) fn select<'a>(
     let examples = examples(&program, tests);
     let futures: Vec<bool> =
         program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
-    let future = futures.iter().any(|&one| one);
-    let annotations = !future || adjustments.annotations;
+    // A test's own annotations stay as they are.
+    let is_free = |(at, _): &(usize, &bool)| {
+        !program.is_support(ModuleId(u32::try_from(*at).unwrap_or(u32::MAX)))
+    };
+    let deferred = || futures.iter().enumerate().filter(|(_, future)| **future);
+    let apart = adjustments.apart && deferred().all(|one| is_free(&one));
+    let future = !apart && deferred().next().is_some();
     let abstracts = program
         .trace
         .abstract_overrides
@@ -185,7 +227,8 @@ pub(crate) fn select<'a>(
                 hooks: hooks.clone(),
                 methods: methods.clone(),
                 docstring,
-                annotations,
+                every_annotation: adjustments.annotations,
+                futures: futures.clone(),
                 future,
             },
             adjustments,
@@ -412,9 +455,9 @@ impl<'a> Search<'a, '_> {
 
     fn process(&mut self, id: UnitId) {
         let nodes = self.settle(id);
-        let scan = scan(&nodes, self.selection.annotations);
-        // Whatever it is kept for: a test is asked for by no name.
         let unit = self.program().get(id);
+        let scan = scan(&nodes, self.selection.evaluation(unit.module));
+        // Whatever it is kept for: a test is asked for by no name.
         let (module, binds) = (unit.module, unit.binds.clone());
         for name in &binds {
             self.changing(module, name);

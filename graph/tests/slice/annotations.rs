@@ -112,3 +112,266 @@ fn what_says_that_a_field_is_none_stays_where_annotations_are_deferred() {
 ",
     );
 }
+
+/// PEP 649: from 3.14 on an annotation is evaluated when it is asked for.
+#[test]
+fn annotations_that_nobody_asked_for_need_nothing() {
+    check(
+        "
+--- trace
+python 14
+--- pkg/__init__.py
+--- pkg/heavy.py
++class Thing:
++    pass
+--- pkg/core.py
++from pkg import heavy
++class Other:
++    pass
++def helper(a: heavy.Thing, b: Other = None) -> heavy.Thing:
+*    return a
+--- test_a.py
++from pkg.core import helper
++def test_f():
+*    assert helper(1) == 1
+",
+        "test_a.py::test_f",
+        "
+ def helper(a: heavy.Thing, b: Other = None) -> heavy.Thing:
+     return a
+ def test_f():
+     assert helper(1) == 1
+",
+    );
+}
+
+#[test]
+fn annotations_are_evaluated_later_than_the_names_that_they_mention() {
+    check(
+        "
+--- trace
+python 14
+evaluates pkg/a.py 3 Money
+evaluates pkg/b.py 3 Money
+--- pkg/__init__.py
+--- pkg/a.py
++class Money:
++    kind = 'a'
++def pay(m: Money):
+*    return m
+--- pkg/b.py
++class Money:
++    kind = 'b'
++def pay_b(m: Money):
+*    return m
+--- test_a.py
++import inspect
++from pkg.a import pay
++from pkg.b import pay_b
++def test_f():
+*    assert inspect.signature(pay) != inspect.signature(pay_b)
+*    assert pay(1) and pay_b(1)
+",
+        "test_a.py::test_f",
+        "
+ import inspect
+ class Money:
+     kind = 'a'
++Money_a = Money
+~def pay(m: Money_a):
+     return m
+ class Money:
+     kind = 'b'
+ def pay_b(m: Money):
+     return m
+ def test_f():
+     assert inspect.signature(pay) != inspect.signature(pay_b)
+     assert pay(1) and pay_b(1)
+",
+    );
+}
+
+/// `typing.get_type_hints` evaluates the texts, as the names of generated code show.
+#[test]
+fn texts_of_annotations_find_the_names_of_their_module() {
+    check(
+        "
+--- trace
+mentions Money
+--- pkg/__init__.py
+--- pkg/a.py
++class Money:
++    kind = 'a'
++def pay(m: 'Money | None', n: 'Coin'):
+*    return m
+--- pkg/b.py
++class Money:
++    kind = 'b'
++def make():
+*    return Money()
+--- test_a.py
++import typing
++from pkg.a import pay
++from pkg.b import make
++def test_f():
+*    assert typing.get_type_hints(pay)
+*    assert pay(1) and make()
+",
+        "test_a.py::test_f",
+        "
+ import typing
+ class Money:
+     kind = 'a'
++Money_a = Money
+~def pay(m: 'Money_a | None', n: 'Coin'):
+     return m
+ class Money:
+     kind = 'b'
+ def make():
+     return Money()
+ def test_f():
+     assert typing.get_type_hints(pay)
+     assert pay(1) and make()
+",
+    );
+}
+
+#[test]
+fn a_name_that_the_module_lacks_stays_missing() {
+    check(
+        "
+--- trace
+mentions Model
+--- pkg/__init__.py
+--- pkg/core.py
++def f(model: 'Model'):
+*    return 1
+--- pkg/models.py
++class Model:
++    pass
+--- test_a.py
++import typing
++from pkg.core import f
++from pkg.models import Model
++def test_f():
+*    assert f(Model())
+*    typing.get_type_hints(f)
+",
+        "test_a.py::test_f",
+        "
+ import typing
+~def f(model: 'Model_core'):
+     return 1
+ class Model:
+     pass
+ def test_f():
+     assert f(Model())
+     typing.get_type_hints(f)
+",
+    );
+}
+
+/// PEP 563: the import is one of the file, the annotations are those of modules with and without it.
+#[test]
+fn annotations_below_the_future_import_become_texts_beside_others() {
+    check(
+        "
+--- adjustments
+{\"apart\": true}
+--- pkg/__init__.py
+--- pkg/a.py
++from __future__ import annotations
++class A:
++    x: dict[str, Missing]|None = None
++def fa(p: \"A\", q: int = 1) -> A:
+*    y: A = p
+*    return y
+--- pkg/b.py
++class B:
++    x: int = 1
+--- test_a.py
++from pkg.a import A, fa
++from pkg.b import B
++def test_f():
+*    assert fa(A) is A and B.__annotations__ == {'x': int}
+",
+        "test_a.py::test_f",
+        "
+ class A:
+~    x: 'dict[str, Missing] | None' = None
+~def fa(p: \"'A'\", q: 'int' = 1) -> 'A':
+     y: A = p
+     return y
+ class B:
+     x: int = 1
+ def test_f():
+     assert fa(A) is A and B.__annotations__ == {'x': int}
+",
+    );
+}
+
+/// PEP 750 and `f\"{name=}\"`: what is shown is the text of the expression.
+#[test]
+fn text_that_is_shown_is_not_renamed() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/a.py
++NAME = 'a'
++def fa():
+*    return f'{NAME=}'
+--- pkg/b.py
++NAME = 'b'
++def fb():
+*    return f'{NAME=}'
+--- test_a.py
++from pkg.a import fa
++from pkg.b import fb
++def test_f():
+*    assert fa() == fb()
+",
+        "test_a.py::test_f",
+        "
+ NAME = 'a'
++NAME_a = NAME
+ def fa():
++    NAME = NAME_a
+     return f'{NAME=}'
+ NAME = 'b'
+ def fb():
+     return f'{NAME=}'
+ def test_f():
+     assert fa() == fb()
+",
+    );
+}
+
+/// PEP 810: lazy imports from outside stay lazy.
+#[test]
+fn lazy_imports_from_outside_stay_lazy() {
+    check(
+        "
+--- trace
+python 15
+--- pkg/__init__.py
+--- pkg/core.py
++lazy import json
++lazy from collections import abc, deque
++def f():
+*    return json.dumps([]), deque()
+--- test_a.py
++from pkg.core import f
++def test_f():
+*    assert f()
+",
+        "test_a.py::test_f",
+        "
+ lazy import json
+ lazy from collections import deque
+ def f():
+     return json.dumps([]), deque()
+ def test_f():
+     assert f()
+",
+    );
+}

@@ -19,7 +19,7 @@ use super::marked::{Marked, module_lines};
 /// JSON, and `--- trace` what no mark can say, a line each: `root DIR`, `compiled MODULE PATH`,
 /// `external MODULE`, `overrides MODULE:CLASS METHOD...`, `generated MODULE NAME...`, `mentions NAME...`,
 /// `entry SCRIPT MODULE ATTRIBUTE`, `fixture NAME PATH LINE`, `python MINOR`, `holds MODULE NAME class|function MODULE:QUALNAME`,
-/// `holds MODULE NAME module|other NAME`, `runs PATH MODULE`, `loads PATH LINE PATH...` for files that this line
+/// `holds MODULE NAME module|other NAME`, `runs PATH MODULE`, `evaluates PATH LINE TEXT` for what is evaluated on demand, `loads PATH LINE PATH...` for files that this line
 /// asked for in the tests, and `helps PATH`. `tests` are node ids, separated by spaces.
 #[track_caller]
 pub fn check(files: &str, tests: &str, expected: &str) {
@@ -134,6 +134,9 @@ impl Case {
         let minor =
             self.facts("python").next().map(|fact| fact[0].parse().expect("a minor version"));
         trace.python = (3, minor.unwrap_or(11), 0);
+        if trace.python >= (3, 14, 0) {
+            trace.tracer = "monitoring".to_owned();
+        }
         for (at, (file, name)) in self.sources.iter().zip(&names).enumerate() {
             trace.files.push(file.traced(name, lines.remove(&at).unwrap_or_default()));
             trace.fixtures.extend(file.fixtures());
@@ -149,6 +152,15 @@ impl Case {
             for file in trace.files.iter_mut().filter(|file| fact[2..].contains(&file.path)) {
                 (file.phase, file.importer) = (Phase::Test, Some(importer.clone()));
             }
+        }
+        for fact in self.facts("evaluates") {
+            let line: u32 = fact[1].parse().expect("a line");
+            let source = self.sources.iter().find(|file| file.path == fact[0]).expect("a file");
+            let text = source.text.lines().nth(line as usize - 1).expect("a line");
+            let column = text.find(&fact[2..].join(" ")).expect("a text of the line");
+            let file = trace.files.iter_mut().find(|file| file.path == fact[0]).expect("a file");
+            file.evaluated.push((line, u32::try_from(column).expect("a column")));
+            file.evaluated.sort_unstable();
         }
         for file in &self.sources {
             for module in file.imported() {
@@ -173,6 +185,7 @@ impl Case {
         for fact in self.facts("mentions") {
             trace.generated.names.extend_from_slice(fact);
         }
+        trace.generated.names.sort_unstable();
         for fact in self.facts("fixture") {
             let (name, path) = (fact[0].clone(), fact[1].clone());
             let line = fact[2].parse().expect("a line");

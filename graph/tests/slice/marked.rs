@@ -87,7 +87,8 @@ impl Marked {
         };
         let whole = self.syntax.body().iter().find(|stmt| self.lines(stmt.range()).contains(&line));
         let whole = whole.map_or("", |stmt| self.syntax.source().slice(stmt));
-        if text.starts_with("import ") || text.starts_with("from ") {
+        let eager = text.strip_prefix("lazy ").unwrap_or(text);
+        if eager.starts_with("import ") || eager.starts_with("from ") {
             // Combined imports are split, and relative ones made absolute.
             let package = self.path.trim_end_matches(".py").replace('/', ".");
             return words(text).is_subset(&words(&format!("{whole} {package}")));
@@ -114,6 +115,7 @@ impl Marked {
             test_lines: lines(|mark| mark.test),
             functions: functions.collect(),
             module_lines,
+            evaluated: Vec::new(),
             branches: Vec::new(),
             raised: lines(|mark| mark.raised),
             ended: Vec::new(),

@@ -1,4 +1,4 @@
-//! Finds Python interpreters. It looks at names and starts none.
+//! Finds Python interpreters. It looks at names and files, and starts none.
 
 use std::{
     collections::BTreeSet,
@@ -8,9 +8,15 @@ use std::{
 
 use crate::host::{Host, is_executable};
 
-/// Interpreters on this machine: those on the path, pyenv's and uv's, each once, in that order.
+/// Interpreters on this machine: those of the directories that the user names, those on the path, pyenv's and uv's,
+/// each once, in that order.
 pub fn find_interpreters(host: &Host) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    for directory in &host.pythons {
+        found.extend(interpreters_in(directory));
+        found.extend(interpreters_in(&directory.join("bin")));
+        found.extend(versions(directory));
+    }
     for directory in host.path.iter().filter(|directory| directory.is_absolute()) {
         match shims_root(directory) {
             Some(root) => found.extend(versions(&root.join("versions"))),
@@ -32,31 +38,81 @@ pub fn find_interpreters(host: &Host) -> Vec<PathBuf> {
 /// The interpreter for a directory where the user names none: that of the virtual environment in
 /// it, else the first `python3` on the path.
 pub fn default_interpreter(root: &Path, host: &Host) -> Option<PathBuf> {
-    let own = [".venv", "venv", "env"].map(|name| root.join(name));
-    let own = own.into_iter().filter(|directory| directory.join("pyvenv.cfg").is_file());
-    let mut own = own.map(|directory| directory.join("bin/python"));
-    own.find(|python| is_executable(python)).or_else(|| host.find("python3"))
+    let own = virtual_environments(root).map(|directory| directory.join("bin/python"));
+    let mut own = own.filter(|python| is_executable(python));
+    own.next().or_else(|| find_interpreter("python3", root, host))
 }
 
-/// The interpreter that one of pyenv's shims starts for a repository. A shim finds it by the user's
-/// environment, which a sandbox does not have.
+/// The interpreter that the user means by the name of a program, such as `python3.12`, for a repository: in a directory
+/// that the user names, on the path, or wherever else one of that name is installed.
+pub fn find_interpreter(name: &str, root: &Path, host: &Host) -> Option<PathBuf> {
+    let beside =
+        |python: PathBuf| Some(python.parent()?.join(name)).filter(|one| is_executable(one));
+    let named = Host { pythons: host.pythons.clone(), ..Host::default() };
+    let named = || find_interpreters(&named).into_iter().find_map(beside);
+    let on_path = || {
+        let mut entries = host.path.iter().filter(|entry| entry.is_absolute());
+        entries.find_map(|directory| match shims_root(directory) {
+            Some(pyenv) => selected(&pyenv, name, root, host.pyenv_version.as_deref()),
+            None => Some(directory.join(name)).filter(|path| is_executable(path)),
+        })
+    };
+    let elsewhere = || find_interpreters(host).into_iter().find_map(beside);
+    named().or_else(on_path).or_else(elsewhere)
+}
+
+/// The version of Python that the virtual environment in a directory was made of.
+pub fn declared_version(root: &Path) -> Option<(u8, u8)> {
+    virtual_environments(root).find_map(|directory| {
+        let text = fs::read_to_string(directory.join("pyvenv.cfg")).ok()?;
+        // `version` is what venv writes, `version_info` what uv and virtualenv do.
+        let mut pairs = text.lines().filter_map(|line| line.split_once('='));
+        let (_, version) =
+            pairs.find(|(key, _)| matches!(key.trim(), "version" | "version_info"))?;
+        let mut parts = version.trim().split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    })
+}
+
+/// The directories in a repository that hold a virtual environment of its own.
+fn virtual_environments(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = [".venv", "venv", "env"].map(|name| root.join(name));
+    own.into_iter().filter(|directory| directory.join("pyvenv.cfg").is_file())
+}
+
+/// The interpreter that one of pyenv's shims starts for a repository, where the user names the shim by its path. A shim
+/// finds it by the user's environment, which a sandbox does not have. Where no version is selected that has the program,
+/// it is the newest that does.
 pub(super) fn behind_shim(python: &Path, root: &Path) -> Option<PathBuf> {
-    let name = python.file_name()?;
+    let name = python.file_name()?.to_str()?;
     let pyenv = shims_root(python.parent()?)?;
-    let local = root.ancestors().map(|directory| directory.join(".python-version"));
-    let files = local.chain([pyenv.join("version")]);
-    for file in files {
-        let Ok(text) = fs::read_to_string(&file) else { continue };
-        let versions = text.split_whitespace().filter(|word| !word.contains('/'));
-        let programs = versions.filter_map(|version| {
-            let directory = version_directory(&pyenv.join("versions"), version)?;
-            Some(directory.join("bin").join(name)).filter(|path| is_executable(path))
+    let newest = || {
+        let having = versions(&pyenv.join("versions")).into_iter().filter_map(|python| {
+            let program = python.parent()?.join(name);
+            let version = python.parent()?.parent()?.file_name()?.to_str()?.to_owned();
+            let parts: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+            is_executable(&program).then_some((parts, program))
         });
-        if let Some(program) = programs.into_iter().next() {
-            return Some(program);
-        }
-    }
-    None
+        having.max().map(|(_, program)| program)
+    };
+    selected(&pyenv, name, root, None).or_else(newest)
+}
+
+/// The program of a name in the versions that pyenv selects: by its variable, by the file `.python-version` of a
+/// directory or one around it, else by its own file.
+fn selected(pyenv: &Path, name: &str, root: &Path, variable: Option<&str>) -> Option<PathBuf> {
+    let files = root.ancestors().map(|directory| directory.join(".python-version"));
+    let mut files = files.chain([pyenv.join("version")]);
+    let text = match variable {
+        Some(text) => text.replace(':', " "),
+        None => files.find_map(|file| fs::read_to_string(file).ok())?,
+    };
+    let versions = text.split_whitespace().filter(|word| !word.contains('/'));
+    let mut programs = versions.filter_map(|version| {
+        let directory = version_directory(&pyenv.join("versions"), version)?;
+        Some(directory.join("bin").join(name)).filter(|path| is_executable(path))
+    });
+    programs.next()
 }
 
 /// The directory of a version; `3.11` stands for the newest 3.11.

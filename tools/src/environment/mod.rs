@@ -7,6 +7,7 @@
 mod interpreter;
 mod inventory;
 mod layout;
+mod lock;
 mod metadata;
 mod probe;
 mod provision;
@@ -16,8 +17,11 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
+use graph::Pythons;
+use pep508_rs::pep440_rs::{Version, VersionSpecifiers};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -27,10 +31,14 @@ use crate::{
 };
 use probe::Probe;
 
-pub use interpreter::{default_interpreter, find_interpreters};
+pub use interpreter::{declared_version, default_interpreter, find_interpreter, find_interpreters};
 pub use inventory::{Distribution, Inventory, project};
 pub(crate) use probe::{link_chain, probe};
 pub use provision::ProvisionRequest;
+
+/// The oldest and the newest version that is supported.
+const OLDEST: (u8, u8) = Pythons::SUPPORTED.oldest();
+const NEWEST: (u8, u8) = Pythons::SUPPORTED.newest();
 
 /// A Python interpreter with the packages of a task, without the repository's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,13 +67,16 @@ pub enum EnvironmentError {
         /// What is wrong.
         reason: String,
     },
-    /// The interpreter is too old.
-    #[error("use interpreter {python}: python {version} is not supported (3.9 or newer is)")]
+    /// The interpreter is none of those that are supported.
+    #[error(
+        "use interpreter {python}: {what} is not supported (CPython {}.{} to {}.{} is)",
+        OLDEST.0, OLDEST.1, NEWEST.0, NEWEST.1
+    )]
     Unsupported {
         /// Its path.
         python: PathBuf,
-        /// Its version.
-        version: String,
+        /// Its version, implementation or kind of build.
+        what: String,
     },
     /// The interpreter has no pytest.
     #[error(
@@ -86,11 +97,13 @@ pub enum EnvironmentError {
         /// The versions that there are.
         found: String,
     },
-    /// The lock file names nothing.
-    #[error("read lock {path}: it has no requirement")]
+    /// The lock file cannot be used.
+    #[error("read lock {path}: {reason}")]
     Lock {
         /// The file.
         path: PathBuf,
+        /// What is wrong.
+        reason: String,
     },
     /// Something cannot be installed.
     #[error("install {what}: {reason}; the end of the log:\n{log}")]
@@ -146,7 +159,7 @@ impl Environment {
     /// changed; packages in the user's own site directory are no part of it.
     ///
     /// # Errors
-    /// When the interpreter is missing, is no Python 3.9 or newer, or cannot be started.
+    /// When the interpreter is missing, is none that is supported, or cannot be started.
     pub fn of_interpreter(
         python: &Path,
         root: &Path,
@@ -157,10 +170,8 @@ impl Environment {
         })?;
         let python = interpreter::behind_shim(&python, root).unwrap_or(python);
         let probe = probe(&python, sandbox)?;
-        let (major, minor, micro) = probe.version;
-        if (major, minor) < (3, 9) {
-            let version = format!("{major}.{minor}.{micro}");
-            return Err(EnvironmentError::Unsupported { python, version });
+        if let Some(what) = probe.unsupported() {
+            return Err(EnvironmentError::Unsupported { python, what });
         }
         Ok(Environment {
             readable: readable(&python, &probe, root),
@@ -183,6 +194,16 @@ impl Environment {
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Environment, EnvironmentError> {
         provision::provision(request, cache, sandbox, progress)
+    }
+
+    /// The versions that a repository allows, where this one is none of them: it may run nevertheless.
+    pub fn unmet_requirement(&self, root: &Path) -> Option<String> {
+        let required = metadata::read_metadata(root).requires_python?;
+        let (major, minor, micro) = self.version;
+        let version = Version::new([major, minor, micro].map(u64::from));
+        // A specifier that makes no sense restricts nothing.
+        let allowed = VersionSpecifiers::from_str(&required).ok()?.contains(&version);
+        (!allowed).then_some(required)
     }
 
     /// Fails where a command that needs pytest cannot run.

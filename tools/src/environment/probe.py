@@ -57,6 +57,7 @@ print(json.dumps({
     "packages": sysconfig.get_paths()["purelib"],
     "libraries": sysconfig.get_config_var("LIBDIR") or "",
     "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
+    "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
     "pytest": version_of("pytest"),
     "markers": {
         "implementation_name": sys.implementation.name,

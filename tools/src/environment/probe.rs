@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use graph::Pythons;
 use serde::Deserialize;
 
 use super::EnvironmentError;
@@ -29,9 +30,28 @@ pub(crate) struct Probe {
     pub(crate) libraries: PathBuf,
     /// How its compiled modules end, such as `.cpython-311-x86_64-linux-gnu.so`.
     pub(crate) extension_suffix: String,
+    /// Whether it is a build without the global interpreter lock.
+    pub(crate) free_threaded: bool,
     pub(crate) pytest: Option<String>,
     /// The environment of PEP 508 markers.
     pub(crate) markers: BTreeMap<String, String>,
+}
+
+impl Probe {
+    /// The words for an interpreter that is none of those that are supported: another implementation, a version outside
+    /// of the range, or a free-threaded build, in which `sys.monitoring` misses events.
+    pub(crate) fn unsupported(&self) -> Option<String> {
+        let (major, minor, micro) = self.version;
+        let implementation = self.markers.get("implementation_name").map_or("", String::as_str);
+        if !Pythons::SUPPORTED.has((major, minor)) {
+            Some(format!("python {major}.{minor}.{micro}"))
+        } else if !matches!(implementation, "" | "cpython") {
+            Some(implementation.to_owned())
+        } else {
+            self.free_threaded
+                .then(|| format!("a free-threaded build of python {major}.{minor}.{micro}"))
+        }
+    }
 }
 
 /// Runs the interpreter at `python` in isolated mode.

@@ -23,7 +23,8 @@ use pep508_rs::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Environment, EnvironmentError, find_interpreters, layout,
+    Environment, EnvironmentError, NEWEST, OLDEST, find_interpreters, layout,
+    lock::{LockFile, is_requirement},
     metadata::{self, Metadata},
     probe::{Probe, link_chain, probe},
     requirements::requirements,
@@ -56,8 +57,9 @@ pub struct ProvisionRequest<'a> {
     pub rebuild: bool,
 }
 
-/// The newest version of Python that is chosen without being asked for.
-const NEWEST: (u8, u8) = (3, 13);
+/// The newest version of Python that is chosen where an older one serves as well: packages take a year to come with
+/// wheels for the one after it.
+const SETTLED: (u8, u8) = (3, 14);
 const NO_INDEX: &str = "PIP_NO_INDEX";
 const FORMAT: u32 = 2;
 const RECORD: &str = "environment.json";
@@ -77,7 +79,7 @@ pub(super) fn provision(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Environment, EnvironmentError> {
     let repository = request.repository;
-    let lock = request.lock.map(read_lock).transpose()?;
+    let lock = request.lock.map(LockFile::read).transpose()?;
     let metadata = metadata::read_metadata(&repository.root);
     let python = request.python.map(|(major, minor)| format!("{major}.{minor}"));
     let python = python.unwrap_or_default();
@@ -87,8 +89,9 @@ pub(super) fn provision(
     let version = metadata.version.clone().unwrap_or_default();
     let entry = match &lock {
         Some(lock) => {
-            let parts = [lock, &python, &requires_python, &name, &version, &extensions];
-            key(&name, &parts.map(String::as_str))
+            let parts = [&python, &requires_python, &name, &version, &extensions];
+            let parts = parts.map(String::as_str);
+            key(&name, &[&[lock.text()][..], &parts].concat())
         }
         None => key(&name, &["resolved", &repository.fingerprint, &python]),
     };
@@ -106,7 +109,7 @@ pub(super) fn provision(
             into,
             scratch: scratch.path(),
         };
-        provisioning.make(lock.as_deref())
+        provisioning.make(lock.as_ref())
     };
     if request.rebuild {
         cache.remove(CacheKind::Environment, &entry)?;
@@ -147,7 +150,7 @@ enum Installer {
 }
 
 impl Provisioning<'_> {
-    fn make(&self, lock: Option<&str>) -> Result<(), EnvironmentError> {
+    fn make(&self, lock: Option<&LockFile>) -> Result<(), EnvironmentError> {
         let (base, base_probe) = self.choose_interpreter()?;
         // A version manager's shim calls what the sandbox does not show; uv itself is no script.
         let uv = self.request.host.find("uv").filter(|uv| !super::is_script(uv));
@@ -178,8 +181,11 @@ impl Provisioning<'_> {
         };
         let metadata = built.as_ref().unwrap_or(self.metadata);
         let wanted = match lock {
-            Some(lock) => lock.to_owned(),
-            None => self.resolve(metadata, &base, &base_probe)?.join("\n"),
+            Some(lock) => lock.requirements(&markers(&base, &base_probe)?),
+            None => {
+                let markers = markers(&base, &base_probe)?;
+                requirements(&self.request.repository.root, metadata, &markers).join("\n")
+            }
         };
         self.install(&installer, &python, &base, &wanted, lock.is_some())?;
         let kept = self.remove_own_package(&installer, &python, &base)?;
@@ -208,9 +214,10 @@ impl Provisioning<'_> {
         let mut known: Vec<(PathBuf, Probe)> = find_interpreters(self.request.host)
             .into_iter()
             .filter_map(|python| Some((python.clone(), probe(&python, self.sandbox).ok()?)))
-            .filter(|(_, probe)| (probe.version.0, probe.version.1) >= (3, 9))
+            .filter(|(_, probe)| probe.unsupported().is_none())
             .collect();
-        known.sort_by_key(|(_, probe)| std::cmp::Reverse(probe.version));
+        let is_settled = |probe: &Probe| (probe.version.0, probe.version.1) <= SETTLED;
+        known.sort_by_key(|(_, probe)| std::cmp::Reverse((is_settled(probe), probe.version)));
         let seen: Vec<String> =
             known.iter().map(|(_, probe)| version_text(probe.version)).collect();
         let fits = |probe: &Probe| {
@@ -219,8 +226,7 @@ impl Provisioning<'_> {
                 Some(wanted) => wanted == (major, minor),
                 None => {
                     let version = Version::new([u64::from(major), minor.into(), micro.into()]);
-                    let allowed = required.as_ref().is_none_or(|spec| spec.contains(&version));
-                    (major, minor) <= NEWEST && allowed
+                    required.as_ref().is_none_or(|spec| spec.contains(&version))
                 }
             };
             let extensions: Vec<&str> = self.extensions.split(' ').collect();
@@ -233,7 +239,9 @@ impl Provisioning<'_> {
                 (None, Some(required)) => {
                     format!("python {required}, at most {}.{}", NEWEST.0, NEWEST.1)
                 }
-                (None, None) => format!("python 3.9 to {}.{}", NEWEST.0, NEWEST.1),
+                (None, None) => {
+                    format!("python {}.{} to {}.{}", OLDEST.0, OLDEST.1, NEWEST.0, NEWEST.1)
+                }
             };
             if !self.extensions.is_empty() {
                 wanted += &format!(", for compiled modules {}", self.extensions);
@@ -241,22 +249,6 @@ impl Provisioning<'_> {
             let found = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
             EnvironmentError::NoInterpreter { wanted, found }
         })
-    }
-
-    /// The requirements of the repository and its tests.
-    fn resolve(
-        &self,
-        metadata: &Metadata,
-        base: &Path,
-        base_probe: &Probe,
-    ) -> Result<Vec<String>, EnvironmentError> {
-        let markers = serde_json::to_value(&base_probe.markers)
-            .and_then(serde_json::from_value::<MarkerEnvironment>);
-        let markers = markers.map_err(|error| EnvironmentError::Interpreter {
-            python: base.to_path_buf(),
-            reason: error.to_string(),
-        })?;
-        Ok(requirements(&self.request.repository.root, metadata, &markers))
     }
 
     /// Lets the repository's own build say what it needs; it works on a copy.
@@ -547,17 +539,14 @@ fn usable_record(content: &Path) -> Option<Environment> {
     whole.then_some(record.environment)
 }
 
-fn read_lock(path: &Path) -> Result<String, EnvironmentError> {
-    let text = fs::read_to_string(path).map_err(at(path))?;
-    if !text.lines().any(is_requirement) {
-        return Err(EnvironmentError::Lock { path: path.to_path_buf() });
-    }
-    Ok(text)
-}
-
-fn is_requirement(line: &str) -> bool {
-    let line = line.trim();
-    line.starts_with(|char: char| char.is_ascii_alphanumeric())
+/// The environment of PEP 508 markers of an interpreter.
+fn markers(python: &Path, probe: &Probe) -> Result<MarkerEnvironment, EnvironmentError> {
+    let markers =
+        serde_json::to_value(&probe.markers).and_then(serde_json::from_value::<MarkerEnvironment>);
+    markers.map_err(|error| EnvironmentError::Interpreter {
+        python: python.to_path_buf(),
+        reason: error.to_string(),
+    })
 }
 
 fn version_text((major, minor, micro): (u8, u8, u8)) -> String {
@@ -568,7 +557,7 @@ fn strings(args: &[&str]) -> Vec<OsString> {
     args.iter().map(OsString::from).collect()
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> EnvironmentError {
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> EnvironmentError {
     let path = path.to_path_buf();
     move |source| EnvironmentError::Io { path, source }
 }

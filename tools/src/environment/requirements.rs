@@ -144,12 +144,12 @@ pub(super) fn parsed(line: &str) -> Option<Requirement<VerbatimUrl>> {
     (is_whole(name) && extras.all(is_whole)).then(|| Requirement::from_str(line).ok()).flatten()
 }
 
-fn is_for_tests(name: &str) -> bool {
+pub(super) fn is_for_tests(name: &str) -> bool {
     let name = name.to_lowercase().replace(['_', '.'], "-");
     name.split('-').any(|word| matches!(word, "test" | "tests" | "testing" | "unittest" | "pytest"))
 }
 
-fn is_for_development(name: &str) -> bool {
+pub(super) fn is_for_development(name: &str) -> bool {
     let name = name.to_lowercase().replace(['_', '.'], "-");
     name.split('-').any(|word| matches!(word, "dev" | "devel" | "develop" | "development"))
 }

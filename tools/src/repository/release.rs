@@ -7,6 +7,7 @@ use std::{
     str::FromStr,
 };
 
+use graph::Pythons;
 use pep508_rs::pep440_rs::Version;
 use serde::{Deserialize, Serialize};
 
@@ -182,7 +183,7 @@ impl<'a> Listing<'a> {
         let pythons = match options.python {
             Some(python) => vec![python],
             None if compiled => usable_pythons(options),
-            None => vec![(3, 13)],
+            None => vec![Pythons::SUPPORTED.newest()],
         };
         let fitting = |python: &(u8, u8)| wheels.iter().find(|(kind, _)| kind.fits(*python));
         let wheel = pythons.iter().find_map(fitting).map(|(_, file)| *file);

@@ -76,6 +76,11 @@ pub fn advise<E>(
         mend::made_of(case, attempt, &mut next.adjustments);
         mend::made_for(case, attempt, &mut next.adjustments);
     }
+    // One file has one set of future imports: what shows of annotations may be of the other kind.
+    if next == *request && attempt.plan.mixed {
+        next.adjustments.apart = true;
+        return Ok(Some(next));
+    }
     // What was left out for being thought of no effect comes back before anything that is found by a run of its
     // own or a guess at a time.
     let careful = request.adjustments.impure && request.adjustments.side_effects;

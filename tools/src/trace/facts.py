@@ -34,6 +34,7 @@ _TYPE_MODULE = type.__dict__["__module__"].__get__
 _TYPE_MRO = type.__dict__["__mro__"].__get__
 _TYPE_ABSTRACT = type.__dict__["__abstractmethods__"].__get__
 _CO_OPTIMIZED = 1
+_CO_NESTED = 16
 _EXTENDED_ARG, _IMPORT_NAME = opmap["EXTENDED_ARG"], opmap["IMPORT_NAME"]
 _RESUME = opmap.get("RESUME")
 _STDLIB = os.path.dirname(os.__file__) + "/"

@@ -118,6 +118,7 @@ struct FileLog {
     ends: BTreeMap<u32, u64>,
     branches: BTreeSet<(u32, u32)>,
     unwatched: BTreeSet<(u32, u32)>,
+    evaluated: BTreeSet<(u32, u32)>,
 }
 
 impl Log {
@@ -223,6 +224,12 @@ impl FileLog {
                     *clock = at.max(*clock);
                 }
             }
+            'a' => {
+                for place in rest.split(' ') {
+                    let (line, column) = place.split_once(':')?;
+                    self.evaluated.insert((line.parse().ok()?, column.parse().ok()?));
+                }
+            }
             'N' => {
                 let (phase, name) = pair()?;
                 let phase = if phase == 0 { Phase::Import } else { Phase::Test };
@@ -274,6 +281,7 @@ impl FileLog {
             branches: self.branches.into_iter().collect(),
             raised: Vec::new(),
             ended: Vec::new(),
+            evaluated: self.evaluated.into_iter().collect(),
         }
     }
 }
@@ -331,6 +339,7 @@ impl Merged {
             known.test_lines.extend(file.test_lines);
             known.branches.extend(file.branches);
             known.unwatched.extend(file.unwatched);
+            known.evaluated.extend(file.evaluated);
             known.threaded.extend(file.threaded);
             for (function, order) in file.orders {
                 known.orders.entry(function).or_insert(self.entered + order);

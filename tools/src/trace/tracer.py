@@ -10,6 +10,7 @@ The log is text, a record a line, its first byte the kind:
     l file line            a line in the import phase; L in the test phase
     c file line name       a function in the import phase; C in the test phase
     t file line name       a function that is first entered outside the main thread
+    a file line:column ... what ran of an annotation, a bound or an alias that is evaluated on demand
     m file clock line      first start of a module-level line
     e file line:clock ...  last ends of the module-level lines of one module execution
     N file phase name      module code began, under this __name__
@@ -305,8 +306,11 @@ class Tracer:
 
     def function(self, file, code):
         name = code.co_name
-        # Class bodies are not optimised; annotations are functions of their own from 3.14 on.
-        if code.co_flags & _CO_OPTIMIZED and name[:1] != "<" and name != "__annotate__":
+        # Class bodies are not optimised.
+        if code.co_flags & _CO_OPTIMIZED and name[:1] != "<":
+            if _is_on_demand(code):
+                self.on_demand(file, code)
+                return
             key = (code.co_firstlineno, name)
             if key not in file.functions:
                 file.functions.add(key)
@@ -316,6 +320,15 @@ class Tracer:
                 self.log.write(b"%s%d %d %s\n" % (kind, *place))
                 if _get_ident() != self.main:
                     self.log.write(b"t%d %d %s\n" % place)
+
+    def on_demand(self, file, code):
+        key = (code.co_firstlineno, code.co_code)
+        if key not in file.functions:
+            file.functions.add(key)
+            places = {(line, column) for line, _, column, _ in code.co_positions() if line and column is not None}
+            text = " ".join(["%d:%d" % place for place in sorted(places)])
+            if text:
+                self.log.write(b"a%d %s\n" % (file.number, text.encode("ascii")))
 
     # Code that comes from no file.
 
@@ -481,6 +494,22 @@ class Tracer:
 
     def resume(self):
         pass
+
+
+def _is_on_demand(code):
+    """Whether the compiler made a function of what is evaluated on demand.
+
+    Its parameter has a name that no source can give from 3.14 on, but for annotations: their function, which may be
+    written by hand as well, raises `NotImplementedError` without looking the name up. Below 3.14 that of a type
+    parameter is nested, and not called after the function around it."""
+    names = code.co_varnames
+    if names[:1] == (".format",):
+        return True
+    if code.co_name == "__annotate__" and names == ("format",) and code.co_posonlyargcount == 1:
+        loads = (one for one in dis.get_instructions(code) if one.opname == "LOAD_COMMON_CONSTANT")
+        return any(one.argrepr == "NotImplementedError" for one in loads)
+    nested = code.co_flags & _CO_NESTED and not names and sys.version_info >= (3, 12)
+    return bool(nested and code.co_qualname == code.co_name)
 
 
 def _seen_hooks(add):

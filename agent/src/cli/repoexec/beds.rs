@@ -9,7 +9,7 @@ use super::super::{
     Exit, Failure, OrExit,
     progress::Progress,
     surroundings::Surroundings,
-    target::{environment, of_environment},
+    target::{Wanted, environment, of_environment},
 };
 
 /// Opened repositories.
@@ -82,8 +82,8 @@ impl Beds {
         }
         progress.say(&format!("open {repository}"));
         let opened = around.repository(repository, &*self.sandbox, progress)?;
-        let release = repository.starts_with("pypi:");
-        let environment = environment(&opened, release, python, around, &*self.sandbox, progress)?;
+        let wanted = Wanted { python, ..Wanted::of_settings(around, repository) };
+        let environment = environment(&opened, wanted, around, &*self.sandbox, progress)?;
         environment.require_pytest().map_err(of_environment)?;
         self.opened.insert(repository.to_owned(), (opened, environment));
         Ok(())

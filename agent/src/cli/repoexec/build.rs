@@ -197,7 +197,7 @@ impl Build {
         };
         progress.say(&format!("{named}: extract functions"));
         let options = ExtractionOptions {
-            build: BuildOptions { walk: walking(around), threads: 0 },
+            build: BuildOptions { walk: walking(around), ..BuildOptions::default() },
             depth: self.depth,
             ..ExtractionOptions::default()
         };

@@ -25,7 +25,6 @@ use slots::{NO_WATCH, Slots};
 use crate::{
     facts::{ArgumentKind, Container, Facts, Form, Key, Kind, Name, Op, ParameterKind, Slot},
     module::Found,
-    scope::is_builtin,
 };
 
 /// Constants that a slot may hold.

@@ -12,7 +12,7 @@ impl Solver<'_> {
             Some(&known) => known,
             None => {
                 let text = self.linked.symbols.text(name);
-                let object = is_builtin(text).then(|| {
+                let object = self.linked.program.pythons.has_builtin(text).then(|| {
                     let id = self.foreign.root(&format!("builtins.{text}"));
                     self.object(Object::Outside(id))
                 });

@@ -42,8 +42,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     continue;
                 }
                 Some(target) => thing_of(target),
-                None if scope::is_builtin(&reference.name) => {
+                None if program.is_builtin(&reference.name) => {
                     Thing::Builtin(reference.name.clone())
+                }
+                None if reference.on_demand && is_missing(selection, unit.module, reference) => {
+                    Thing::Missing(unit.module, reference.name.clone())
                 }
                 None => {
                     unwritten(&mut book, selection, (id, reference), namespaces);
@@ -64,6 +67,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     late: true,
                     pinned: false,
                     through: None,
+                    shown: None,
                 });
                 book.augmented.push((id, reference.name.clone(), thing));
                 continue;
@@ -75,6 +79,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 late,
                 pinned,
                 through: None,
+                shown: reference.shown,
             });
             if let Some(Target::Module(module)) = target {
                 chain(
@@ -144,6 +149,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             late: true,
             pinned: true,
             through: Some(module.clone()),
+            shown: None,
         });
     }
     // Whoever finds one by its name, or asks for its place, may ask for no name of it.
@@ -191,9 +197,19 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             late: true,
             pinned: false,
             through: None,
+            shown: None,
         });
     }
     book
+}
+
+/// Returns true if what evaluates a reference on demand finds nothing: no statement of its module binds the name, no star
+/// brings it, and the module did not hold it at the end.
+fn is_missing(selection: &Selection<'_>, module: ModuleId, reference: &Reference) -> bool {
+    let program = &selection.program;
+    let home = program.modules.get(module);
+    let held = program.trace.modules.get(&home.name);
+    held.is_some_and(|held| !held.names.contains_key(reference.name.as_str()))
 }
 
 /// A name that the code of a module puts there while it runs: where that module is an object of its own, nothing else
@@ -246,6 +262,7 @@ fn chain(
                 // What a text says stays.
                 pinned: pinned || range.is_none(),
                 through: Some(current.clone()),
+                shown: None,
             });
         }
         match target {
@@ -334,6 +351,7 @@ fn inner(
             late: true,
             pinned: pinned && !stays,
             through: None,
+            shown: None,
         });
         book.inner.push(Inner { module, start, local, wanted, thing, stays });
     }

@@ -57,7 +57,7 @@ impl Naming {
         };
         let takes = |name: &String| {
             let owner = owners.get(&Name::new(name));
-            owner.is_some_and(|owner| *owner != star) || scope::is_builtin(name)
+            owner.is_some_and(|owner| *owner != star) || program.is_builtin(name)
         };
         names.iter().any(is_contested) || brought.any(takes)
     }

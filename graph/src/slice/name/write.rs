@@ -42,7 +42,8 @@ impl Namer<'_, '_> {
             | Thing::Gist
             | Thing::Builtin(_)
             | Thing::Namespace(_)
-            | Thing::External(..) => {}
+            | Thing::External(..)
+            | Thing::Missing(..) => {}
         }
     }
 
@@ -58,6 +59,7 @@ impl Namer<'_, '_> {
                 let reason = format!("`{name}` stands for something else in between");
                 match &winner {
                     Thing::Builtin(_) => self.glue(*moment, Glue::Delete(name.to_string()), reason),
+                    Thing::Missing(..) => {}
                     Thing::Gist => {
                         let targets = vec![GlueTarget::Name(name.to_string())];
                         self.glue(*moment, Glue::GistModule(targets), reason)

@@ -29,7 +29,7 @@ impl Search<'_, '_> {
         let Some(target) = program.target(id, &reference.name, reference.late) else {
             // A name that only an external star import can bring.
             let stars = program.resolver.bindings(module, &reference.name).is_none()
-                && !scope::is_builtin(&reference.name);
+                && !self.program().is_builtin(&reference.name);
             let from = program.imported_from(module, &reference.name);
             if stars {
                 self.external_stars(module, &reference.name);
@@ -73,6 +73,17 @@ impl Search<'_, '_> {
                     self.refer_unwritten(home, &own);
                 }
                 self.require(home, &own, Reason::Referenced(place, reference.name.to_string()));
+            }
+        }
+    }
+
+    /// Keeps what the annotations of a module come from: those of the statements of its top level.
+    fn module_annotations(&mut self, module: &str) {
+        let Some(home) = self.program().modules.find(module) else { return };
+        for unit in self.program().units_of(home).to_vec() {
+            if self.program().get(unit).stmt.is_ann_assign_stmt() {
+                let reason = Reason::Demanded(module.to_owned(), "__annotations__".to_owned());
+                self.keep(unit, reason);
             }
         }
     }
@@ -181,6 +192,10 @@ impl Search<'_, '_> {
                 Some(Target::Builtin(_)) => return,
                 None if attribute == "__dict__" => {
                     self.listed(&current);
+                    return;
+                }
+                None if matches!(attribute.as_str(), "__annotations__" | "__annotate__") => {
+                    self.module_annotations(&current);
                     return;
                 }
                 None if is_place(attribute) => {

@@ -21,6 +21,8 @@ impl Search<'_, '_> {
                         chain: Vec::new(),
                         usage: Usage::Load,
                         late,
+                        on_demand: false,
+                        shown: None,
                         class_local: false,
                         dead: false,
                         listed: false,
