@@ -19,6 +19,8 @@ pub const VERSIONS: &[(u8, &str)] = &[
     (11, "pytest==8.4.2"),
     (12, "pytest==8.4.2"),
     (13, "pytest==9.0.1"),
+    (14, "pytest==9.0.1"),
+    (15, "pytest==9.2.0"),
 ];
 
 /// The environment of Python 3.`minor`, or `None` with a printed reason.
@@ -28,11 +30,15 @@ pub fn environment(minor: u8) -> Option<Environment> {
     known.entry(minor).or_insert_with(|| make(minor)).clone()
 }
 
-/// The interpreter of Python 3.`minor` itself.
+/// The interpreter of Python 3.`minor` itself: on the path, among pyenv's, or where `.ci/get-pythons` put it, which
+/// `GISTIFY_TEST_PYTHONS` names.
 pub fn interpreter(minor: u8) -> Option<PathBuf> {
     let name = format!("python3.{minor}");
     let path = env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<PathBuf> = env::split_paths(&path).collect();
+    places.extend(
+        env::var_os("GISTIFY_TEST_PYTHONS").map(|brought| PathBuf::from(brought).join("bin")),
+    );
     let pyenv = env::var_os("PYENV_ROOT")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".pyenv")));
@@ -68,8 +74,20 @@ fn make(minor: u8) -> Option<Environment> {
     if !ready.exists() {
         let _ = fs::remove_dir_all(&directory);
         let python = directory.join("bin/python");
-        let made = run(&base, &["-m", "venv", directory.to_str().unwrap()])
-            && run(&python, &["-m", "pip", "install", "-q", "--disable-pip-version-check", pytest]);
+        let uv = base.with_file_name("uv");
+        let (base_text, directory_text) = (base.to_str().unwrap(), directory.to_str().unwrap());
+        // What was brought beside it makes environments without the wheels of pip.
+        let made = if uv.exists() {
+            let python = python.to_str().unwrap();
+            run(&uv, &["venv", "-q", "--python", base_text, directory_text])
+                && run(&uv, &["pip", "install", "-q", "--python", python, pytest])
+        } else {
+            run(&base, &["-m", "venv", directory_text])
+                && run(
+                    &python,
+                    &["-m", "pip", "install", "-q", "--disable-pip-version-check", pytest],
+                )
+        };
         if !made {
             eprintln!("skipped: no environment with {pytest} for python3.{minor} (no network?)");
             return None;
