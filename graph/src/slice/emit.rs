@@ -460,12 +460,16 @@ fn special_names(
     }
 }
 
-/// The empty parentheses of `importlib.resources.files()`, which asks for the files of the module that calls it.
+/// The empty parentheses of `importlib.resources.files()`, which asks for the files of the module that calls it from 3.12
+/// on. Before, the call raises a `TypeError` and stays as it is.
 pub(super) fn asks_for_files(
     program: &Program<'_>,
     unit: UnitId,
     reference: &Reference,
 ) -> Option<TextRange> {
+    if program.trace.pythons().newest() < (3, 12) {
+        return None;
+    }
     let Target::External(module, attribute) =
         program.target(unit, &reference.name, reference.late)?
     else {
