@@ -6,18 +6,19 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, OpenOptions, TryLockError},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
-use tools::{Command, Environment, Interrupt, Limits, Place, Repository, Sandbox, Workspace};
+use tempfile::TempDir;
+use tools::{Command, Environment, Interrupt, Limits, Lock, Place, Repository, Sandbox, Workspace};
 
 use crate::{
     baseline::Baseline,
@@ -67,8 +68,11 @@ pub struct BenchSpec<'a> {
     pub workers: usize,
     /// Where results go.
     pub directory: &'a Path,
-    /// Where they are noted.
-    pub index: &'a Index,
+    /// The index of the results, where this bench has its directory to itself. Without it other processes may work on
+    /// the same jobs, and a result that is there stays.
+    pub index: Option<&'a Index>,
+    /// The time after which no job begins that will not end before it.
+    pub until: Option<Instant>,
     /// Where references are kept by content.
     pub references: &'a Path,
     /// Where working directories are made.
@@ -196,6 +200,7 @@ pub fn bench(spec: &BenchSpec<'_>) -> Result<usize, BenchError> {
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
     let failure: Mutex<Option<BenchError>> = Mutex::new(None);
+    let took: Mutex<Vec<f64>> = Mutex::default();
     let shared = Shared::default();
     let stopped = || spec.interrupt.is_triggered() || spec.drain.is_triggered();
     let work = |worker: usize| {
@@ -206,17 +211,36 @@ pub fn bench(spec: &BenchSpec<'_>) -> Result<usize, BenchError> {
                 return;
             }
             let (task, solver) = (&spec.tasks[job.task], spec.solvers[job.solver].name());
-            (spec.progress)(BenchEvent::Started { task, solver, worker });
-            let place = place(task, solver, job.repetition);
-            let Some(result) = one(spec, *job, &place, &shared) else { return };
-            let row = Row::of(&result, &place);
-            let written = store::write(&spec.directory.join(&place).join(RESULT), &result);
-            let noted =
-                written.map_err(BenchError::from).and_then(|()| Ok(spec.index.add(&row)?));
-            if let Err(error) = noted {
-                *lock(&failure) = Some(error);
+            if spec.until.is_some_and(|until| Instant::now() + typical(&took) > until) {
                 return;
             }
+            let place = place(task, solver, job.repetition);
+            // Another process was faster.
+            if spec.index.is_none() && spec.directory.join(&place).join(RESULT).exists() {
+                done.fetch_add(1, Ordering::SeqCst);
+                continue;
+            }
+            (spec.progress)(BenchEvent::Started { task, solver, worker });
+            let made = Staged::make(spec.directory, &place, worker).map_err(BenchError::from);
+            let noted = made.and_then(|staged| {
+                let Some(result) = one(spec, *job, &place, staged.path(), &shared) else {
+                    return Ok(None);
+                };
+                let row = Row::of(&result, &place);
+                store::write(&staged.path().join(RESULT), &result)?;
+                staged.publish(spec.index.is_some())?;
+                spec.index.map_or(Ok(()), |index| index.add(&row))?;
+                Ok(Some(row))
+            });
+            let row = match noted {
+                Ok(Some(row)) => row,
+                Ok(None) => return,
+                Err(error) => {
+                    *lock(&failure) = Some(error);
+                    return;
+                }
+            };
+            lock(&took).push(row.seconds);
             let done = done.fetch_add(1, Ordering::SeqCst) + 1;
             let total = spec.jobs.len();
             (spec.progress)(BenchEvent::Finished { row: &row, worker, done, total });
@@ -260,8 +284,22 @@ struct Shared {
     measuring: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
 }
 
-/// One attempt from its supply to its scores; nothing when the user interrupted it.
-fn one(spec: &BenchSpec<'_>, job: Job, place: &Path, shared: &Shared) -> Option<TaskResult> {
+/// Returns the median of the times that jobs took.
+fn typical(took: &Mutex<Vec<f64>>) -> Duration {
+    let mut took = lock(took).clone();
+    took.sort_by(f64::total_cmp);
+    Duration::from_secs_f64(took.get(took.len() / 2).copied().unwrap_or(0.0))
+}
+
+/// One attempt from its supply to its scores; nothing when the user interrupted it. Its record is written to `record`,
+/// and will be at `place`.
+fn one(
+    spec: &BenchSpec<'_>,
+    job: Job,
+    place: &Path,
+    record: &Path,
+    shared: &Shared,
+) -> Option<TaskResult> {
     let began = Instant::now();
     let task = &spec.tasks[job.task];
     let mut result = TaskResult {
@@ -275,7 +313,7 @@ fn one(spec: &BenchSpec<'_>, job: Job, place: &Path, shared: &Shared) -> Option<
         expected: None,
         seconds: 0.0,
     };
-    match attempt_and_judge(spec, job, place, shared, &mut result) {
+    match attempt_and_judge(spec, job, (place, record), shared, &mut result) {
         Ok(outcome) => {
             if let TaskOutcome::Judged(evaluation) = &outcome {
                 let known = task.expected != Counts::default();
@@ -312,7 +350,7 @@ impl<E: Into<EvalError>> From<E> for Stop {
 fn attempt_and_judge(
     spec: &BenchSpec<'_>,
     job: Job,
-    place: &Path,
+    (place, record): (&Path, &Path),
     shared: &Shared,
     result: &mut TaskResult,
 ) -> Result<TaskOutcome, Stop> {
@@ -329,13 +367,6 @@ fn attempt_and_judge(
         repository = mutated.map_err(|error| Stop::Failed(error.to_string()))?;
         repository.label = format!("{label}, changed");
     }
-    let record = spec.directory.join(place);
-    let failed = |source: io::Error| StoreError::Write { path: record.clone(), source };
-    // A run that was killed may have left a part of its record.
-    if record.exists() {
-        fs::remove_dir_all(&record).map_err(failed)?;
-    }
-    fs::create_dir_all(&record).map_err(failed)?;
     let original = ReferenceSpec {
         sandbox: spec.sandbox,
         repository: &repository,
@@ -374,15 +405,15 @@ fn attempt_and_judge(
         command: &command,
         place: spec.place,
         limits: spec.limits,
-        record: &record,
+        record,
         scratch: spec.scratch,
         interrupt: spec.interrupt,
     });
     if spec.interrupt.is_triggered() {
         return Err(Stop::Interrupted);
     }
-    let trajectory = attempt.trajectory.map(|path| match path.strip_prefix(spec.directory) {
-        Ok(inside) => inside.to_path_buf(),
+    let trajectory = attempt.trajectory.map(|path| match path.strip_prefix(record) {
+        Ok(inside) => place.join(inside),
         Err(_) => path,
     });
     result.attempt = Some(AttemptRecord {
@@ -421,7 +452,7 @@ fn attempt_and_judge(
         let sources = Sources::keep(spec.directory, text, map, &codebase)?;
         store::write(&record.join(SOURCES), &sources)?;
     }
-    let shown = record.with_file_name(TOUCHED);
+    let shown = spec.directory.join(place).with_file_name(TOUCHED);
     if !shown.exists() {
         let mut touched = measured.touched;
         touched.relate(&codebase, &measured.roots);
@@ -431,6 +462,25 @@ fn attempt_and_judge(
     evaluation.reference.cached = measured.cached;
     evaluation.reference.took += measured.took;
     Ok(TaskOutcome::Judged(Box::new(evaluation)))
+}
+
+/// Waits until no other process measures the same original: what it measured is then in the cache. The lock of a process
+/// that dies is free. Where the file system has no locks, each process measures.
+fn wait_to_measure(spec: &BenchSpec<'_>, key: &str) -> Result<Option<Lock>, Stop> {
+    let path = spec.references.join(format!("{key}.lock"));
+    let opened = fs::create_dir_all(spec.references)
+        .and_then(|()| OpenOptions::new().create(true).truncate(false).write(true).open(&path));
+    let Ok(file) = opened else { return Ok(None) };
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(Lock::new(file))),
+            Err(TryLockError::WouldBlock) if spec.interrupt.is_triggered() => {
+                return Err(Stop::Interrupted);
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(20)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
 }
 
 /// What is known of a task before anybody attempts it.
@@ -455,8 +505,10 @@ fn measure(
     original: &ReferenceSpec<'_>,
     shared: &Shared,
 ) -> Result<Measured, Stop> {
-    let measuring = Arc::clone(lock(&shared.measuring).entry(key(original)).or_default());
+    let key = key(original);
+    let measuring = Arc::clone(lock(&shared.measuring).entry(key.clone()).or_default());
     let _alone = lock(&measuring);
+    let _alone_among_processes = wait_to_measure(spec, &key)?;
     let began = Instant::now();
     let reference = Reference::measure_in(original, &shared.codebases)?;
     let standing = match reference.quarantine {
@@ -471,9 +523,54 @@ fn measure(
     Ok(Measured { standing, touched, roots, cached, took })
 }
 
-/// Where everything of an attempt is kept, relative to the run's directory: readable, and unique even for
-/// names that only differ in what a file name cannot hold.
-fn place(task: &Task, solver: &str, repetition: u32) -> PathBuf {
+/// An attempt's directory while it is written, beside its place. It is renamed when it is whole, and removed when it is
+/// not.
+struct Staged {
+    written: TempDir,
+    place: PathBuf,
+}
+
+impl Staged {
+    /// Makes the directory. Its name has the machine, so that what a lost one left can be told.
+    fn make(directory: &Path, place: &Path, worker: usize) -> Result<Self, StoreError> {
+        let place = directory.join(place);
+        let parent = place.parent().unwrap_or(directory).to_path_buf();
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let prefix = format!(".{}.{}.{worker}.", plain(host.trim()), std::process::id());
+        let made = fs::create_dir_all(&parent).and_then(|()| {
+            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            tempfile::Builder::new().prefix(&prefix).permissions(readable).tempdir_in(&parent)
+        });
+        let written = made.map_err(|source| StoreError::Write { path: parent, source })?;
+        Ok(Self { written, place })
+    }
+
+    fn path(&self) -> &Path {
+        self.written.path()
+    }
+
+    /// Puts the directory in its place. A result that is there stays, unless it `replaces` it.
+    fn publish(self, replaces: bool) -> Result<(), StoreError> {
+        let place = self.place;
+        let failed = |source| StoreError::Write { path: place.clone(), source };
+        if replaces && place.exists() {
+            fs::remove_dir_all(&place).map_err(failed)?;
+        }
+        match fs::rename(self.written.path(), &place) {
+            Ok(()) => {
+                let _ = self.written.keep();
+                Ok(())
+            }
+            // Another process made the same attempt. Its own is dropped.
+            Err(_) if place.join(RESULT).exists() => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// Returns the directory of an attempt, relative to the run's: readable, and unique even for names that only differ in
+/// what a file name cannot hold.
+pub(crate) fn place(task: &Task, solver: &str, repetition: u32) -> PathBuf {
     let suite = if task.suite.is_empty() { "none".to_owned() } else { plain(&task.suite) };
     let mut name = plain(solver);
     if name != solver {

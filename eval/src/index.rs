@@ -199,7 +199,11 @@ pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
     for _ in 0..3 {
         let below = |place: &PathBuf| {
             let entries = fs::read_dir(directory.join(place)).into_iter().flatten().flatten();
-            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            // A name with a dot in front is that of an attempt that is being written.
+            let inner = entries.filter(|entry| {
+                entry.file_type().is_ok_and(|kind| kind.is_dir())
+                    && !entry.file_name().as_encoded_bytes().starts_with(b".")
+            });
             inner.map(|entry| place.join(entry.file_name())).collect::<Vec<_>>()
         };
         found = found.iter().flat_map(below).collect();

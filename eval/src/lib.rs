@@ -47,6 +47,7 @@ mod supply;
 mod task;
 mod tokens;
 mod touched;
+mod unit;
 mod unpacked;
 mod verify;
 
@@ -106,4 +107,8 @@ pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};
 pub use touched::{Touched, TouchedModule};
+pub use unit::{
+    BenchUnit, Share, UnitError, join_results, missing, planned_tasks, remove_unfinished, share_of,
+    units, write_units,
+};
 pub use verify::{ForeignLine, Grounded, Linked, Verification};

@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
 };
@@ -76,6 +76,7 @@ pub struct Hold {
 
 const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
+const FINISH_LOCK: &str = ".finish.lock";
 /// Settings that change nothing about a result.
 const FREE: [&str; 6] = [
     "bench.workers",
@@ -124,9 +125,38 @@ impl Plan {
     /// # Errors
     /// The directory cannot be locked or written to.
     pub fn begin(&self, directory: &Path) -> Result<Hold, ResumeError> {
-        let hold = hold(directory)?;
+        let hold = hold(directory, LOCK)?;
         write(&directory.join(PLAN), self)?;
         Ok(hold)
+    }
+
+    /// Joins those who work on units of a directory: until this is dropped nobody has the directory alone.
+    ///
+    /// # Errors
+    /// Somebody has it alone, or the lock cannot be had.
+    pub fn attend(directory: &Path) -> Result<Hold, ResumeError> {
+        let path = directory.join(LOCK);
+        let failed = |source| ResumeError::Lock { path: path.clone(), source };
+        let file = open_lock(&path).map_err(failed)?;
+        match file.try_lock_shared() {
+            // A file system of a cluster may have no locks: results are whole all the same.
+            Ok(()) => Ok(Hold { _lock: Lock::new(file) }),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(Hold { _lock: Lock::new(file) })
+            }
+            Err(TryLockError::WouldBlock) => {
+                Err(ResumeError::Busy { path: directory.to_path_buf() })
+            }
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
+    /// Takes the index and the summary of a directory, in which others may be at work.
+    ///
+    /// # Errors
+    /// Somebody else is finishing it, or the lock cannot be had.
+    pub fn finish(directory: &Path) -> Result<Hold, ResumeError> {
+        hold(directory, FINISH_LOCK)
     }
 
     /// Takes a directory in which the same was begun.
@@ -136,7 +166,7 @@ impl Plan {
     pub fn resume(&self, directory: &Path) -> Result<Hold, ResumeError> {
         // The plan comes first: nothing is made in a directory that is none of ours.
         let begun = Plan::read(directory)?;
-        let hold = hold(directory)?;
+        let hold = hold(directory, LOCK)?;
         let differences = begun.differences(self);
         match differences.is_empty() {
             true => Ok(hold),
@@ -144,7 +174,7 @@ impl Plan {
         }
     }
 
-    fn differences(&self, now: &Plan) -> Vec<String> {
+    pub(crate) fn differences(&self, now: &Plan) -> Vec<String> {
         let mut found = Vec::new();
         if self.solvers != now.solvers {
             let (was, is) = (self.solvers.join(", "), now.solvers.join(", "));
@@ -229,11 +259,14 @@ pub fn remaining(
     jobs
 }
 
-fn hold(directory: &Path) -> Result<Hold, ResumeError> {
-    let path = directory.join(LOCK);
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+fn hold(directory: &Path, name: &str) -> Result<Hold, ResumeError> {
+    let path = directory.join(name);
     let failed = |source| ResumeError::Lock { path: path.clone(), source };
-    let lock =
-        OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+    let lock = open_lock(&path).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => Ok(Hold { _lock: Lock::new(lock) }),
         Err(TryLockError::WouldBlock) => Err(ResumeError::Busy { path: directory.to_path_buf() }),

@@ -5,13 +5,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 use ::eval::{
-    BenchSpec, CachedSupply, Category, Format, Index, Known, Plan, Retry, Solver, Supplied, Task,
-    bench, remaining, summarize,
+    BenchSpec, CachedSupply, Category, Format, Index, Job, Known, Plan, Retry, Solver, Supplied,
+    Task, bench, remaining, remove_unfinished, summarize,
 };
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tools::{Repository, Sandbox};
 
@@ -27,8 +28,86 @@ use super::{
     surroundings::Surroundings,
     tables::Style,
     target::{Wanted, environment, version},
+    units::{Finish, PlanCommand, Work},
 };
 use crate::{external::External, model::Provider, record::RunDirectory, writer::Writer};
+
+/// A bench, whole or one of its three parts.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct BenchCommand {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    whole: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Write the plan of a bench for workers on many machines, and start nothing.
+    Plan(PlanCommand),
+    /// Make attempts of a planned bench: a share of its units.
+    Work(Work),
+    /// Join the results of workers, write index and summary, and print the tables.
+    Finish(Finish),
+}
+
+impl BenchCommand {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        match &self.part {
+            None => self.whole.flags(),
+            Some(Part::Plan(plan)) => plan.bench.flags(),
+            Some(Part::Work(_) | Part::Finish(_)) => Flags::default(),
+        }
+    }
+
+    pub fn act(self, around: &mut Surroundings) -> Result<Exit, Failure> {
+        match self.part {
+            None => self.whole.act(around),
+            Some(Part::Plan(plan)) => plan.act(around),
+            Some(Part::Work(work)) => work.act(around),
+            Some(Part::Finish(finish)) => finish.act(around),
+        }
+    }
+}
+
+/// What a bench does, before it has a directory.
+pub struct Prepared {
+    /// Tasks and locks.
+    pub suites: Suites,
+    /// The plan.
+    pub plan: Plan,
+    sandbox: Arc<dyn Sandbox>,
+    writers: Vec<Writer>,
+    externals: Vec<External>,
+}
+
+impl Prepared {
+    fn solvers(&self) -> Vec<&dyn Solver> {
+        all_solvers(&self.writers, &self.externals)
+    }
+}
+
+/// Jobs of a bench on this machine.
+pub struct Jobs<'a> {
+    /// All tasks of the bench.
+    pub tasks: &'a [Task],
+    /// All solvers of the bench.
+    pub solvers: &'a [&'a dyn Solver],
+    /// The jobs.
+    pub jobs: &'a [Job],
+    /// The run's directory.
+    pub directory: &'a Path,
+    /// The directory of reference runs.
+    pub references: &'a Path,
+    /// The index, where no other process is at work in the directory.
+    pub index: Option<&'a Index>,
+    /// The time after which no job begins that will not end before it.
+    pub until: Option<Instant>,
+    /// Finds a lock or a script by its name in a suite.
+    pub file: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
+}
 
 #[derive(Debug, Args)]
 pub struct Bench {
@@ -121,97 +200,48 @@ impl Bench {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let settings = &around.settings;
-        let sandbox = around.sandbox()?;
-        let writers = self.writers(around, &sandbox)?;
-        let externals = self.externals(around, &sandbox, &writers)?;
-        // Where there are external programs, models are behind them alone.
-        let writers = if externals.is_empty() { writers } else { Vec::new() };
-        let solvers: Vec<&dyn Solver> = writers
-            .iter()
-            .map(|one| one as &dyn Solver)
-            .chain(externals.iter().map(|one| one as &dyn Solver))
-            .collect();
+        let prepared = self.prepare(around)?;
+        let Prepared { suites, plan, .. } = &prepared;
+        let solvers = prepared.solvers();
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
-        let mut suites = Suites::read(&self.suites, &settings.bench.suites)?;
-        bar::known(&self.at_least, &suites.tasks)?;
-        self.select(&mut suites);
-        if suites.tasks.is_empty() {
-            return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
-        }
-        // Whatever is wrong with the command line is said before there is a directory.
-        let python = self.version(around)?;
-        let mut settings_of_plan = resolved(&writers, &externals)?;
-        settings_of_plan["inputs"] = inputs(&writers, &suites.tasks, around)?;
-        let plan = Plan::new(&names, self.repeat, settings_of_plan, &suites.tasks);
         let record = match &self.resume {
             Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
-            None => record(self.run_dir.as_deref(), around)?,
+            None => self.fresh_record(around)?,
         };
         let _hold = match &self.resume {
             Some(_) => plan.resume(record.path()).or_exit(Exit::Input)?,
             None => plan.begin(record.path()).or_exit(Exit::Infrastructure)?,
         };
-        let (index, unread) = Index::open(record.path()).or_exit(Exit::Infrastructure)?;
+        let directory = record.path();
+        remove_unfinished(directory).or_exit(Exit::Infrastructure)?;
+        let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;
         for error in unread {
             eprintln!("gistify: {} (it is made again)", printable(&error.to_string()));
         }
         let before = index.rows().or_exit(Exit::Infrastructure)?;
         let open = remaining(&suites.tasks, &names, self.repeat, &before, &self.retry);
         drop(before);
-        let (directory, scratch) = (record.path(), around.scratch()?);
         let locks = directory.join("locks");
         fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;
         record.write_json("settings.json", settings).or_exit(Exit::Infrastructure)?;
         let board = Board::new(around.talk, settings.bench.workers, open.len());
-        let progress = board.progress();
-        let supply = CachedSupply {
-            cache: around.store()?,
-            sandbox: &*sandbox,
-            host: &around.host,
-            interrupt: &around.interrupt,
-            python,
-            files: &|name| suites.file(name, &locks),
-            elsewhere: &|task| {
-                let lock = |name: &str| suites.file(name, &locks);
-                elsewhere(task, &lock, around, &*sandbox, progress)
+        let made = run_jobs(
+            around,
+            &*prepared.sandbox,
+            &board,
+            &Jobs {
+                tasks: &suites.tasks,
+                solvers: &solvers,
+                jobs: &open,
+                directory,
+                references: &around.references(),
+                index: Some(&index),
+                until: None,
+                file: &|name| suites.file(name, &locks),
             },
-            progress: &|sign| progress.sign(sign),
-            known: Known::default(),
-        };
-        let made = bench(&BenchSpec {
-            tasks: &suites.tasks,
-            solvers: &solvers,
-            jobs: &open,
-            supply: &supply,
-            sandbox: &*sandbox,
-            limits: settings.command.limits(),
-            reference_runs: settings.reference.runs,
-            mutants: settings.bench.mutants,
-            variables: &Default::default(),
-            place: settings.gist.place,
-            workers: settings.bench.workers,
-            directory,
-            index: &index,
-            references: &around.references(),
-            scratch: &scratch,
-            drain: &around.drain,
-            interrupt: &around.interrupt,
-            progress: &|event| {
-                // Without its plan a bench cannot be resumed: what has begun ends, and nothing more begins.
-                if !Plan::is_in(directory) {
-                    around.drain.trigger();
-                }
-                board.tell(event);
-            },
-        });
+        );
         board.clear();
-        // Whatever went on in memory, there is nothing left to look at or to resume.
-        if !Plan::is_in(directory) {
-            let message =
-                format!("{}: the run directory was removed or emptied", directory.display());
-            return Err(Failure::new(Exit::Infrastructure, message));
-        }
-        let left = open.len() - made.or_exit(Exit::Infrastructure)?;
+        let left = open.len() - made?;
         let results = index.rows().or_exit(Exit::Infrastructure)?;
         let summary = summarize(&results, &names);
         record
@@ -226,7 +256,7 @@ impl Bench {
                 print!("{}", format.write(&checked));
             }
         }
-        progress.say(&format!("record {}", directory.display()));
+        board.progress().say(&format!("record {}", directory.display()));
         board.clear();
         if left > 0 {
             let all = suites.tasks.len() * solvers.len() * self.repeat as usize;
@@ -234,6 +264,34 @@ impl Bench {
             return Err(Failure::new(Exit::Interrupted, message));
         }
         Ok(bar::exit(&results, &self.at_least, self.required))
+    }
+
+    /// Reads the suites and makes the solvers, and the plan. Whatever is wrong with the command line is said here, before
+    /// there is a directory.
+    pub fn prepare(&self, around: &Surroundings) -> Result<Prepared, Failure> {
+        let sandbox = around.sandbox()?;
+        let writers = self.writers(around, &sandbox)?;
+        let externals = self.externals(around, &sandbox, &writers)?;
+        // Where there are external programs, models are behind them alone.
+        let writers = if externals.is_empty() { writers } else { Vec::new() };
+        let mut suites = Suites::read(&self.suites, &around.settings.bench.suites)?;
+        bar::known(&self.at_least, &suites.tasks)?;
+        self.select(&mut suites);
+        if suites.tasks.is_empty() {
+            return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
+        }
+        version_of(around)?;
+        let solvers = all_solvers(&writers, &externals);
+        let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
+        let mut settings = resolved(&writers, &externals)?;
+        settings["inputs"] = inputs(&writers, &suites.tasks, around)?;
+        let plan = Plan::new(&names, self.repeat, settings, &suites.tasks);
+        Ok(Prepared { suites, plan, sandbox, writers, externals })
+    }
+
+    /// Makes the run's directory.
+    pub fn fresh_record(&self, around: &Surroundings) -> Result<RunDirectory, Failure> {
+        record(self.run_dir.as_deref(), around)
     }
 
     /// Every external program with every model.
@@ -319,17 +377,81 @@ impl Bench {
             });
         }
     }
+}
 
-    fn version(&self, around: &Surroundings) -> Result<Option<(u8, u8)>, Failure> {
-        match around.settings.environment.python.as_str() {
-            "" => Ok(None),
-            text => version(text).map(Some).ok_or_else(|| {
-                let message = format!(
-                    "--python, environment.python: {text} is no version (for example 3.13)"
-                );
-                Failure::new(Exit::Usage, message)
-            }),
-        }
+/// Runs jobs on this machine, and returns how many have a result.
+pub fn run_jobs(
+    around: &Surroundings,
+    sandbox: &dyn Sandbox,
+    board: &Board,
+    jobs: &Jobs<'_>,
+) -> Result<usize, Failure> {
+    let settings = &around.settings;
+    let progress = board.progress();
+    let supply = CachedSupply {
+        cache: around.store()?,
+        sandbox,
+        host: &around.host,
+        interrupt: &around.interrupt,
+        python: version_of(around)?,
+        files: jobs.file,
+        elsewhere: &|task| {
+            elsewhere(task, &|name: &str| (jobs.file)(name), around, sandbox, progress)
+        },
+        progress: &|sign| progress.sign(sign),
+        known: Known::default(),
+    };
+    let made = bench(&BenchSpec {
+        tasks: jobs.tasks,
+        solvers: jobs.solvers,
+        jobs: jobs.jobs,
+        supply: &supply,
+        sandbox,
+        limits: settings.command.limits(),
+        reference_runs: settings.reference.runs,
+        mutants: settings.bench.mutants,
+        variables: &Default::default(),
+        place: settings.gist.place,
+        workers: settings.bench.workers,
+        directory: jobs.directory,
+        index: jobs.index,
+        until: jobs.until,
+        references: jobs.references,
+        scratch: &around.scratch()?,
+        drain: &around.drain,
+        interrupt: &around.interrupt,
+        progress: &|event| {
+            // Without its plan a bench cannot go on: what has begun ends, and nothing more begins.
+            if !Plan::is_in(jobs.directory) {
+                around.drain.trigger();
+            }
+            board.tell(event);
+        },
+    });
+    board.clear();
+    // Whatever went on in memory, there is nothing left to look at.
+    if !Plan::is_in(jobs.directory) {
+        let message =
+            format!("{}: the run directory was removed or emptied", jobs.directory.display());
+        return Err(Failure::new(Exit::Infrastructure, message));
+    }
+    made.or_exit(Exit::Infrastructure)
+}
+
+fn all_solvers<'a>(writers: &'a [Writer], externals: &'a [External]) -> Vec<&'a dyn Solver> {
+    let writers = writers.iter().map(|one| one as &dyn Solver);
+    writers.chain(externals.iter().map(|one| one as &dyn Solver)).collect()
+}
+
+/// Returns the version of Python that the settings give all tasks.
+fn version_of(around: &Surroundings) -> Result<Option<(u8, u8)>, Failure> {
+    match around.settings.environment.python.as_str() {
+        "" => Ok(None),
+        text => version(text).map(Some).ok_or_else(|| {
+            let message =
+                format!("--python, environment.python: {text} is no version (for example 3.13)");
+            Failure::new(Exit::Usage, message)
+        }),
     }
 }
 
@@ -349,14 +471,17 @@ fn resolved(writers: &[Writer], externals: &[External]) -> Result<Value, Failure
     let named = writers.iter().map(|writer| Ok((writer.name().to_owned(), of(writer)?)));
     let others = externals.iter().map(|external| {
         let (words, settings) = (external.words(), of(external.writer())?);
-        Ok((external.name().to_owned(), json!({ "command": words, "settings": settings })))
+        Ok((
+            external.name().to_owned(),
+            json!({ "command": words, "reads": external.reads(), "settings": settings }),
+        ))
     });
     Ok(Value::Object(named.chain(others).collect::<Result<_, Failure>>()?))
 }
 
 /// What results depend on besides settings: the prompts, the program of a model, its address, and the directories that
 /// tasks are of. A bench that goes on has to have the same.
-fn inputs(writers: &[Writer], tasks: &[Task], around: &Surroundings) -> Result<Value, Failure> {
+pub fn inputs(writers: &[Writer], tasks: &[Task], around: &Surroundings) -> Result<Value, Failure> {
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_owned();
     let mut found = serde_json::Map::new();
     for writer in writers {
@@ -422,7 +547,8 @@ fn slice(text: &str) -> Result<(usize, usize), String> {
     if from < to { Ok((from, to)) } else { Err("it has no task in it".to_owned()) }
 }
 
-fn shard(text: &str) -> Result<(usize, usize), String> {
+/// Reads `I/N`.
+pub fn shard(text: &str) -> Result<(usize, usize), String> {
     let parts =
         text.split_once('/').and_then(|(own, of)| Some((own.parse().ok()?, of.parse().ok()?)));
     let parts = parts.filter(|(own, of): &(usize, usize)| (1..=*of).contains(own));

@@ -18,19 +18,22 @@ pub enum Exit {
     Environment = 4,
     /// The machine failed: sandbox, disk, or a defect of this program.
     Infrastructure = 5,
+    /// A worker of a bench stopped before its units had results: the same command goes on.
+    Again = 75,
     /// The user stopped it.
     Interrupted = 130,
 }
 
 impl Exit {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Success,
         Self::NotFaithful,
         Self::Usage,
         Self::Input,
         Self::Environment,
         Self::Infrastructure,
+        Self::Again,
         Self::Interrupted,
     ];
 
@@ -48,6 +51,7 @@ impl Exit {
             Self::Input => "unusable repository, command or gist, or the output exists",
             Self::Environment => "interpreter or packages not to be had",
             Self::Infrastructure => "sandbox, disk or program failure",
+            Self::Again => "units of a bench have no result yet; run it again",
             Self::Interrupted => "interrupted",
         }
     }

@@ -50,6 +50,7 @@ mod surroundings;
 mod tables;
 mod target;
 mod trace;
+mod units;
 mod verdict;
 mod writing;
 
@@ -133,7 +134,7 @@ enum Action {
     /// Find texts, definitions or syntax.
     Search(ask::Search),
     /// Run suites of tasks and print the tables.
-    Bench(bench::Bench),
+    Bench(bench::BenchCommand),
     /// Print the tables of a bench.
     Tables(tables::Tables),
     /// Write the pages of a bench, which open without a network.
@@ -257,7 +258,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Search(asked) => asked.source.flags(),
         _ => Flags::default(),
     };
-    let around = surroundings::Surroundings::of_process(&cli.global, flags)?;
+    let mut around = surroundings::Surroundings::of_process(&cli.global, flags)?;
     let mut wishes = vec![around.interrupt.clone()];
     if matches!(cli.action, Action::Bench(_)) {
         wishes.insert(0, around.drain.clone());
@@ -268,7 +269,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Repro(repro) => repro.act(&around),
         Action::Bisect(bisect) => bisect.act(&around),
         Action::Oracle(oracle) => oracle.act(),
-        Action::Bench(bench) => bench.act(&around),
+        Action::Bench(bench) => bench.act(&mut around),
         Action::Tables(tables) => tables.act(&around),
         Action::Report(report) => report.act(&around),
         Action::View(view) => view.act(&around),

@@ -145,6 +145,11 @@ impl Surroundings {
         config.settings().or_exit(Exit::Usage)
     }
 
+    /// Returns an environment variable that is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
     /// What models need of the surroundings.
     pub fn access(&self) -> Access {
         let credentials = self.credentials.clone();

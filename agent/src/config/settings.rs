@@ -322,6 +322,18 @@ pub struct BenchSettings {
 }
 
 impl Settings {
+    /// Divides the caps that all workers share by their number: no worker knows of what others spend.
+    pub fn divide_caps(&mut self, workers: usize) {
+        let (model, of) = (&mut self.model, workers.max(1) as u64);
+        // A cap of 0 is none, and one that is divided stays a cap.
+        let part = |cap: u64| if cap == 0 { 0 } else { (cap / of).max(1) };
+        let rate = part(u64::from(model.requests_per_minute));
+        model.requests_per_minute = u32::try_from(rate).unwrap_or(u32::MAX);
+        model.total_steps = part(model.total_steps);
+        model.total_tokens = part(model.total_tokens);
+        model.total_cost /= of as f64;
+    }
+
     /// The first value that its type allows and its meaning does not: key and reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         let Self { model, session, command, reference, bench, graph, .. } = self;

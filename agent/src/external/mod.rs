@@ -47,6 +47,11 @@ impl External {
         &self.words
     }
 
+    /// The directories that it may read besides, for a plan.
+    pub fn reads(&self) -> &[PathBuf] {
+        &self.readable
+    }
+
     fn try_attempt(&self, context: &TaskContext<'_>) -> Result<Attempt, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
         let session = self.writer.session(context).map_err(|error| text(&error))?;

@@ -23,7 +23,7 @@ print(json.dumps({"calls": [calls[step]], "usage": {"input": 100, "output": 20}}
 "#;
 
 /// A suite with so many tasks, all of one test.
-fn suite(user: &User, name: &str, python: &str, tasks: usize) {
+pub fn suite(user: &User, name: &str, python: &str, tasks: usize) {
     let task = |at: usize| {
         format!(
             "[[task]]\nid = 'task {at}'\ntest = 't'\ncommand = \

@@ -33,6 +33,7 @@ mod scaffolds;
 #[allow(dead_code, reason = "some of what it does is for other tests")]
 mod server;
 mod sharing;
+mod units;
 mod versions;
 mod whole;
 
