@@ -1,9 +1,10 @@
-//! What a bench costs besides its tasks: the time of tasks of a suite in a bench beside that of the same
-//! tasks run one by one, by hand; and its memory after few and after many tasks.
+//! Measures the overhead of a bench: the time of a suite's tasks in a bench beside that of the same
+//! tasks executed one by one by hand; and its memory after few and after many tasks.
 //!
-//! `benching [--python PYTHON] [--many M] [--tasks N] [SUITE]`: M tasks of a small repository made here, for
-//! which PYTHON has pytest, and the first N tasks of SUITE, one of configs/suites, whose packages come from
-//! the cache. Prints one line for each figure and its bound, and fails where one is above it.
+//! `benching [--python PYTHON] [--many M] [--tasks N] [SUITE]`: M tasks of a small repository made
+//! here, for which PYTHON has pytest, and the first N tasks of SUITE, one of configs/suites, whose
+//! packages come from the cache. Prints one line for each figure and its bound, and fails if a
+//! figure exceeds it.
 
 use std::{
     fs,

@@ -1,10 +1,12 @@
-//! What the agent itself costs, beside what it cannot do without: the start of the program beside that of
-//! one that does nothing, the way to the first request beside reading the cached graph, and CPU and
-//! memory of the loop with a model and a tool that take none.
+//! Measures the overhead of the agent itself, beside its unavoidable costs.
 //!
-//! `figures [--python PYTHON] [DIRECTORY]`, where DIRECTORY is a large repository. It is copied and given a
-//! test; nothing of it is run before the first request.
-//! Prints one line for each figure and its bound, and fails where one is above it.
+//! - the start of the program, beside the start of a program that does nothing
+//! - the time to the first request, beside reading the cached graph
+//! - CPU and memory of the loop, with a model and a tool that take none
+//!
+//! `figures [--python PYTHON] [DIRECTORY]`, where DIRECTORY is a large repository. It is copied and
+//! gets a test; none of its code is executed before the first request. Prints one line for each
+//! figure and its bound, and fails if a figure exceeds it.
 
 use std::{
     fs,

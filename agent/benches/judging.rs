@@ -1,9 +1,10 @@
-//! What judging costs: CPU time of a mutant, and wall-clock time of scoring beside the plain run of the command, part
-//! by part, with references and environments in the cache.
+//! Measures the cost of judging: CPU time of a mutant, and wall-clock time of scoring beside the
+//! plain run of the command, part by part, with references and environments in the cache.
 //!
-//! `judging [--tasks N] [--mutants N] [--former PROGRAM] SUITE...`: the first N tasks of suites of configs/suites, by
-//! the offline model. PROGRAM is an earlier build of gistify, which does the same tasks in the same run.
-//! Prints one line for each figure and its bound, and fails where one is above it.
+//! `judging [--tasks N] [--mutants N] [--former PROGRAM] SUITE...`: the first N tasks of suites of
+//! configs/suites, by the offline model. PROGRAM is an earlier build of gistify, which does the
+//! same tasks in the same run. Prints one line for each figure and its bound, and fails if a figure
+//! exceeds it.
 
 use std::{
     fs,

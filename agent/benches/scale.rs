@@ -1,9 +1,10 @@
-//! What writing a gist costs where much runs: packages of many modules and tests of many calls, by the clock
-//! beside the plain run of the same test, beside one of half the size, and in memory. The runs that judge it are
-//! waited for, but no part of that time: a bench has them in a column of their own.
+//! Measures the cost of writing a gist for much executed code: packages of many modules and tests
+//! of many calls. Compares time and memory with the plain run of the same test and with a package
+//! of half the size. Waits for the runs that judge the gist without counting their time: a bench
+//! has a separate column for them.
 //!
-//! `scale [--python PYTHON] [--calls N] [--modules N]`, where PYTHON has pytest.
-//! Prints one line for each figure and its bound, and fails where one is above it.
+//! `scale [--python PYTHON] [--calls N] [--modules N]`, where PYTHON has pytest. Prints one line
+//! for each figure and its bound, and fails if a figure exceeds it.
 
 use std::{
     fmt::Write,
@@ -19,9 +20,10 @@ use figure::{figure, ratio};
 
 /// Modules of the package whose test makes many calls.
 const FEW: usize = 20;
-/// What twice the size may cost, in times: linear, and a tenth for what these machines do besides.
+/// The largest factor that twice the size may cost: linear, and a tenth for the noise of these
+/// machines.
 const LINEAR: f64 = 2.2;
-/// What writing a gist may cost, in times the plain run.
+/// The largest cost of writing a gist, as a multiple of the plain run.
 const PLAIN: f64 = 10.0;
 /// Memory of the largest process, in MB.
 const MEMORY: f64 = 500.0;
@@ -89,8 +91,8 @@ fn times(python: &str, (modules, calls): (usize, usize)) -> [Duration; 2] {
     [plain, Duration::from_secs_f64(seconds)]
 }
 
-/// A package whose modules import each other as a tree, each with what is called and what is not, and a test
-/// that goes round all of them.
+/// Writes a package whose modules import each other as a tree, each with called and uncalled
+/// functions, and a test that calls all of them.
 fn write(source: &Path, modules: usize, rounds: usize) {
     let package = source.join("large");
     fs::create_dir_all(&package).expect("a directory");

@@ -1,9 +1,8 @@
-//! The loop: ask the model, carry out what it calls, show it the replies, until one of the ways to
-//! end. Start reading here.
+//! The loop: calls the model, executes its tool calls, shows it the replies, until one of the ends.
+//! Start reading here.
 //!
 //! It knows no provider, no particular tool and no score. Every sentence that it adds comes from
-//! `prompts/`, every bound from the settings, and every message is on disk before the next is asked
-//! for.
+//! `prompts/`, every limit from the settings, and every message is on disk before the next request.
 
 use std::time::Instant;
 
@@ -24,23 +23,23 @@ use crate::{
 
 /// A model at work on one task.
 pub struct Agent<'a> {
-    /// Who decides.
+    /// The model that decides.
     pub model: &'a mut dyn Model,
-    /// What it may do.
+    /// The tools that it may call.
     pub toolset: &'a Toolset,
-    /// What it does it to.
+    /// The session on which the tools act.
     pub session: &'a mut Session,
-    /// What it is told.
+    /// The prompts.
     pub prompts: &'a Prompts,
-    /// How it is told.
+    /// The settings of the writer.
     pub writer: &'a WriterSettings,
-    /// What it sees of it.
+    /// The messages that the model sees.
     pub context: Context,
     /// When it has to stop.
     pub limits: &'a SessionLimits,
-    /// What all sessions together took.
+    /// The account of all sessions together.
     pub spent: &'a Spent,
-    /// What is left of it.
+    /// The record of the session.
     pub trajectory: Trajectory,
 }
 
@@ -59,7 +58,7 @@ impl Agent<'_> {
     }
 }
 
-/// What the loop keeps between steps.
+/// The state of the loop between steps.
 struct Conversation<'a> {
     agent: Agent<'a>,
     tools: Vec<ToolSpec>,
@@ -67,7 +66,7 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Says what the rules and the task are.
+    /// Adds the opening messages: the rules and the task.
     async fn open(&mut self) -> Step {
         let Agent { prompts, toolset, session, writer, limits, context, .. } = &mut self.agent;
         let tools: Result<_, _> = toolset.iter().map(|tool| prompts.describe(tool)).collect();

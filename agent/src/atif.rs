@@ -1,7 +1,8 @@
-//! Trajectories in the Agent Trajectory Interchange Format, version 1.8, for programs that are not ours.
+//! Converts trajectories to the Agent Trajectory Interchange Format, version 1.8, for other
+//! programs.
 //!
-//! An answer, its calls and their replies are one step there. Nothing is left out; what the format has
-//! no place for is in `extra`.
+//! An answer, its calls and their replies are one step there. Nothing is omitted; facts without a
+//! field in the format are in `extra`.
 
 use serde_json::{Map, Value, json};
 

@@ -10,7 +10,7 @@ use graph::count_tokens;
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it comes from.
+    /// The path of the file.
     pub path: String,
     /// Its first line, 1-based.
     pub line: usize,

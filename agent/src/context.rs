@@ -1,8 +1,8 @@
-//! The conversation as the model sees it, kept within bounds by rule (RepoMaster, section 3.3.3).
+//! The conversation as the model sees it, kept within limits by rule (RepoMaster, section 3.3.3).
 //!
-//! What is shown once stays as it is: the conversation of one step begins with that of the step before,
-//! so that a provider's cache hits. Only a condensation changes what was shown; it happens when the
-//! window is full, by a fixed rule, and is recorded.
+//! Shown text stays unchanged: the conversation of one step begins with that of the step before, so
+//! that a provider's cache hits. Only a condensation changes shown text. It happens when the window
+//! is full, by a fixed rule, and is recorded.
 
 use graph::count_tokens;
 use serde::{Deserialize, Serialize};
@@ -82,17 +82,17 @@ impl Context {
         self.brief = Some(brief);
     }
 
-    /// Whether long replies are cut down to what matters.
+    /// Returns true if long replies are reduced to their relevant parts.
     pub fn selects(&self) -> bool {
         self.settings.turn_tokens > 0
     }
 
-    /// How its texts are ordered.
+    /// Returns the ranking of texts.
     pub fn ranking(&mut self) -> &mut Ranking {
         &mut self.ranking
     }
 
-    /// What the model sees.
+    /// Returns the messages that the model sees.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -145,10 +145,11 @@ impl Context {
         Ok(shown)
     }
 
-    /// Cuts old replies down where the window would be exceeded; nothing where it is not.
+    /// Condenses old replies if the window would be exceeded; returns `None` otherwise. The result
+    /// has the new size, which may still be too large.
     ///
     /// # Errors
-    /// The prompt that stands for a reply is wrong. Whether the result fits, it says.
+    /// The prompt that replaces a reply is wrong.
     pub fn condense(
         &mut self,
         tools: &[ToolSpec],
@@ -207,10 +208,10 @@ impl Context {
         Ok(Some(Condensed { replies, before, after: self.tokens(tools) }))
     }
 
-    /// Cuts the last reply of a tool down to a word that it is gone; nothing where there is none.
+    /// Replaces the last reply of a tool by a note; returns `None` without one.
     ///
     /// # Errors
-    /// The prompt that stands for it is wrong.
+    /// The prompt that replaces it is wrong.
     pub fn retract(
         &mut self,
         tool: &str,
@@ -231,10 +232,10 @@ impl Context {
         Ok(Some(Condensed { replies, before, after: self.tokens(tools) }))
     }
 
-    /// Whether the window holds a conversation of this size.
+    /// Checks that a conversation of this size fits the window.
     ///
     /// # Errors
-    /// How large both are, where it does not.
+    /// The sizes of both, if it does not.
     pub fn check(&self, condensed: &Condensed) -> Result<(), String> {
         let (tokens, window) = (condensed.after, self.settings.window_tokens);
         match tokens <= window {

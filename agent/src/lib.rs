@@ -1,7 +1,7 @@
 //! The agent: the loop that drives the tools, its models, its settings and the command line.
 //!
-//! `agent.rs` is the loop and the page to read first. Whoever writes a gist is a [`Model`]; the offline
-//! one, which needs no network, drives the same loop and the same tools as any other.
+//! `agent.rs` is the loop and the page to read first. Every writer of a gist is a [`Model`]; the
+//! offline one, which needs no network, drives the same loop and the same tools as any other.
 //!
 //! ```
 //! use gistify::{Config, Prompts};

@@ -15,10 +15,10 @@ use crate::{
 /// The session goes on, or it ended.
 pub type Step = Result<(), Outcome>;
 
-/// Whether another step may begin.
+/// Checks that another step may begin.
 ///
 /// # Errors
-/// The outcome, where a bound is reached.
+/// The outcome, if a limit is reached.
 pub fn check(
     limits: &SessionLimits,
     trajectory: &Trajectory,
@@ -55,10 +55,10 @@ pub fn count_down(
     }
 }
 
-/// Whether the user and the clock let the session go on.
+/// Checks that the user and the clock allow the session to continue.
 ///
 /// # Errors
-/// The outcome, where they do not.
+/// The outcome, if they do not.
 pub fn check_time(session: &Session) -> Step {
     if session.interrupt.is_triggered() {
         Err(Outcome::Interrupted)

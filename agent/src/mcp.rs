@@ -1,7 +1,7 @@
-//! The Model Context Protocol: what a session's tools can do, for a client that is not ours.
+//! Serves a session's tools over the Model Context Protocol, for other clients.
 //!
-//! Calls are handed to whoever owns the session, one at a time and in order; this module only speaks
-//! the protocol. The HTTP server answers hosts of this machine alone.
+//! Calls are passed to the owner of the session, one at a time and in order; this module only
+//! implements the protocol. The HTTP server answers hosts of this machine alone.
 
 use std::{io, net::SocketAddr, sync::Arc, sync::mpsc::Sender};
 
@@ -29,7 +29,7 @@ pub struct Job {
     pub tool: String,
     /// Its arguments.
     pub arguments: Value,
-    /// Where the reply goes: what the client reads, or why the call was refused.
+    /// The channel for the reply: the text for the client, or the reason of a refusal.
     pub reply: oneshot::Sender<Result<String, String>>,
 }
 

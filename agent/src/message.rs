@@ -1,4 +1,4 @@
-//! The one form in which a conversation is kept, whoever the model is.
+//! The one format in which a conversation is stored, for every model.
 //!
 //! Providers translate to and from it; nothing here belongs to one of them.
 
@@ -15,15 +15,15 @@ use crate::hidden::escaped;
 pub enum Message {
     /// The rules of the whole session.
     System {
-        /// What it says.
+        /// The text.
         content: String,
     },
-    /// The task, and what the loop has to say between calls.
+    /// The task, and the loop's messages between calls.
     User {
-        /// What it says.
+        /// The text.
         content: String,
     },
-    /// What the model answered.
+    /// The answer of the model.
     Assistant(Answer),
     /// The reply to one call.
     Tool(ToolReply),
@@ -48,22 +48,22 @@ impl Message {
 /// One answer of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What it says besides its calls.
+    /// The text beside its calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// What it calls, in order.
+    /// The calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// What it thought, where the provider tells.
+    /// The reasoning, if the provider reveals it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// What the provider wants to see again as it gave it, such as signed reasoning.
+    /// The data that the provider expects back unchanged, such as signed reasoning.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub opaque: Value,
     /// Why the answer cannot be used as it is; then nothing that it calls is carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// What it took.
+    /// The tokens used.
     #[serde(default)]
     pub usage: Usage,
     /// Its price in US dollars, where the price of its tokens is known.
@@ -89,9 +89,9 @@ pub struct ToolReply {
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// What the model reads.
+    /// The text for the model.
     pub content: String,
-    /// Whether the tool refused.
+    /// True if the tool refused the call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
     /// Seconds that the tool took.

@@ -1,6 +1,7 @@
-//! The first two messages of a session: the rules, and the task with what is told of the repository.
+//! Builds the first two messages of a session: the rules, and the task with a description of the
+//! repository.
 //!
-//! What is told is a setting, and so is its size; every sentence is a prompt.
+//! The kind of description is a setting, and so is its size; every sentence is a prompt.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub enum OpeningError {
     /// The command could not be traced.
     #[error("trace the command: {0}")]
     Trace(#[from] ToolError),
-    /// What is shown is ranked by a model, and it gives no answer.
+    /// A model that ranks the repository gave no answer.
     #[error("rank the repository: {0}")]
     Ranking(#[from] ModelError),
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ModelError;
 
-/// How a session ended; each session has exactly one.
+/// The end of a session; each session has exactly one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
@@ -20,7 +20,7 @@ pub enum Outcome {
     TimeLimit,
     /// The conversation does not fit the model's window, however much is condensed.
     ContextLimit {
-        /// How large both are, as far as that is known.
+        /// The sizes of both, as far as known.
         #[serde(default)]
         message: String,
     },
@@ -33,7 +33,7 @@ pub enum Outcome {
     },
     /// The provider's quota is used up: the session can be taken up again later.
     Paused {
-        /// What the provider said.
+        /// The message of the provider.
         message: String,
     },
     /// A tool or the record failed, or the program did.
@@ -46,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a limit ended the session.
+    /// Returns true if a limit ended the session.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,

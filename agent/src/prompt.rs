@@ -49,7 +49,7 @@ pub enum PromptError {
     Template {
         /// The template.
         name: String,
-        /// What is wrong, and where.
+        /// The reason, and its place.
         reason: String,
     },
 }

@@ -1,13 +1,13 @@
-//! Which texts are most like a question: by their words, or by what they mean.
+//! Ranks texts by their similarity to a question: by their words, or by their meaning.
 //!
-//! It only orders; what is shown of the order is for others.
+//! It only orders; the callers select.
 
 use crate::{
     chunks::ranked,
     model::{Embeddings, ModelError},
 };
 
-/// How texts are compared with a question.
+/// The measure of similarity between a text and a question.
 pub enum Ranking {
     /// By words that they share (BM25).
     Words,

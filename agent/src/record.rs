@@ -1,7 +1,7 @@
-//! The directory that a run leaves behind: its trajectory, trace, gist, source map and scores.
+//! The directory of a run's record: its trajectory, trace, gist, source map and scores.
 //!
-//! It owns names and places, and that a file is there whole or not at all; what stands in the files is
-//! owned by whoever wrote their formats.
+//! It owns names and places, and that a file is complete or absent. Each file's writer owns its
+//! format.
 
 use std::{
     fs, io,
@@ -23,7 +23,7 @@ pub enum RecordError {
     /// The file system refused.
     #[error("write {path}: {source}")]
     Write {
-        /// What was to be written.
+        /// The path that was to be written.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -37,10 +37,10 @@ pub enum RecordError {
 }
 
 impl RunDirectory {
-    /// Makes a directory of a new name below `parent`: the time, and what tells it from others.
+    /// Creates a directory of a new name below `parent`: the time, and a unique suffix.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn create_in(parent: &Path) -> Result<Self, RecordError> {
         fs::create_dir_all(parent).map_err(refused(parent))?;
         let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ-").to_string();

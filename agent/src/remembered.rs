@@ -1,13 +1,13 @@
-//! Texts that follow from a repository and the settings alone, kept from one session to the next.
+//! Caches texts that depend only on a repository and the settings, from one session to the next.
 //!
-//! What cannot be read, or is not whole, is made again; what cannot be kept is made every time. A key
-//! names all that a text follows from, this program's version included.
+//! An unreadable or incomplete text is made again; a text that cannot be stored is made every time.
+//! A key names all inputs of a text, this program's version included.
 
 use std::{fs, path::Path};
 
 use crate::record::replace;
 
-/// The text of a key: what is kept in the directory, or else what is made now and kept there.
+/// Returns the text of a key: the stored one, or a new one, which is then stored.
 pub fn remembered(directory: &Path, key: &str, make: impl FnOnce() -> String) -> String {
     let key = format!("{}\n{key}", env!("CARGO_PKG_VERSION"));
     let path = directory.join(format!("{}.opening", blake3::hash(key.as_bytes()).to_hex()));

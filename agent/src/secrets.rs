@@ -12,7 +12,7 @@ use regex::Regex;
 pub struct Secret {
     /// The line, counted from 1.
     pub line: usize,
-    /// What it looks like.
+    /// The kind of secret that it resembles.
     pub kind: String,
     /// The first characters of it, for a message: never all.
     pub shown: String,
@@ -24,7 +24,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// What is known of the user's own secrets.
+/// The known secrets of the user.
 #[derive(Debug, Clone, Default)]
 pub struct OwnSecrets {
     /// Values by the name of their variable or of the key in a `.env` file.

@@ -1,8 +1,8 @@
-//! The record of a session: one JSON line for each thing that happened, written as it happens.
+//! The record of a session: one JSON line for each event, written when it happens.
 //!
-//! Lines are only ever appended, each is flushed before the loop goes on, and the last one is the
-//! outcome, also after a panic. A file without one belongs to a process that was killed; a torn last
-//! line is what such a process leaves, and readers pass over it. The record decides nothing.
+//! Lines are only ever appended, each is flushed before the loop continues, and the last one is the
+//! outcome, also after a panic. A file without one belongs to a process that was killed. Readers
+//! skip a torn last line, which such a process may leave. The record decides nothing.
 
 use std::{
     collections::BTreeMap,
@@ -39,13 +39,13 @@ pub enum Record {
         /// The message.
         message: Message,
     },
-    /// What the model sees was cut down.
+    /// The conversation was condensed.
     Condensed {
         /// The step after which.
         step: usize,
         /// Seconds since the start.
         seconds: f64,
-        /// What was cut.
+        /// The condensation.
         #[serde(flatten)]
         condensed: Condensed,
     },
@@ -53,7 +53,7 @@ pub enum Record {
     End(End),
 }
 
-/// What a session began with.
+/// The beginning of a session's record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Format version, [`TRAJECTORY_VERSION`].
@@ -76,10 +76,10 @@ pub struct Start {
     pub settings: Value,
 }
 
-/// How a session ended and what it took.
+/// The end of a session, and its costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Answers of the model.
     pub steps: usize,
@@ -120,7 +120,7 @@ pub enum TrajectoryError {
         path: PathBuf,
         /// 1-based.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }

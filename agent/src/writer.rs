@@ -1,6 +1,6 @@
-//! A writer of gists: the loop with a model, tools and prompts, as the settings say.
+//! A writer of gists: the loop with a model, tools and prompts, from the settings.
 //!
-//! It puts the parts together and runs them once for each session, whether for one user or for the
+//! It combines the parts and runs them once for each session, whether for one user or for the
 //! bench. It judges nothing.
 
 use std::{
@@ -39,7 +39,7 @@ pub struct Writer {
     host: Option<Host>,
 }
 
-/// Where a session's record goes in the directory that is given for it.
+/// The name of a session's record in its directory.
 pub const TRAJECTORY: &str = "trajectory.jsonl";
 
 /// Why a writer cannot work.
@@ -107,7 +107,7 @@ impl Writer {
         &self.prompts
     }
 
-    /// What all its sessions took so far.
+    /// Returns the account of all its sessions so far.
     pub fn spent(&self) -> Arc<crate::model::Spent> {
         self.models.spent()
     }
@@ -128,10 +128,10 @@ impl Writer {
         &self.settings
     }
 
-    /// A session on a task, with nothing found out yet.
+    /// Returns a session on a task, without any findings.
     ///
     /// # Errors
-    /// There is no place for its directories.
+    /// Its directories cannot be created.
     pub fn session(&self, context: &TaskContext<'_>) -> Result<Session, WorkspaceError> {
         let (graphs, host) = (self.graphs.clone(), self.host.clone());
         session(context, &self.settings, Arc::clone(&self.sandbox), graphs, host)
@@ -175,10 +175,10 @@ impl Writer {
         Ok(end)
     }
 
-    /// What a model would see first: the messages, and its tools.
+    /// Returns the first request to a model: the messages, and its tools.
     ///
     /// # Errors
-    /// A prompt is wrong, or the command cannot be traced where the scaffold shows what it touches.
+    /// A prompt is wrong, or the scaffold shows a trace and the command cannot be traced.
     pub fn first(
         &self,
         session: &mut Session,
@@ -196,7 +196,7 @@ impl Writer {
         Ok((messages, tools))
     }
 
-    /// What its tools give it.
+    /// Returns the abilities that its tools give the writer.
     pub fn abilities(&self) -> eval::Writer {
         let tools = self.settings.writer.all_tools();
         let trace = tools.iter().any(|tool| tool == "trace");
@@ -213,7 +213,7 @@ impl Writer {
         eval::Writer { trace: trace || files, execute }
     }
 
-    /// What a session cost.
+    /// Returns the cost of a session.
     pub fn effort(&self, end: &End, session: &Session) -> Effort {
         let toolset = Toolset::named(&self.settings.writer.all_tools()).ok();
         let mut calls = BTreeMap::new();
@@ -236,8 +236,8 @@ impl Writer {
         }
     }
 
-    /// Whether an end says nothing about the gist: the machine failed, or whoever provides the model, or
-    /// what all sessions may take was used up by the others.
+    /// Returns true if an end does not count against the gist. Then the machine or the provider
+    /// failed, or other sessions reached the common limits.
     pub fn is_infrastructure(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Fatal { .. } | Outcome::Paused { .. } => true,
@@ -268,7 +268,7 @@ impl Writer {
         })
     }
 
-    /// How the record of a session begins.
+    /// Returns the beginning of a session's record.
     pub fn start(&self, session: &Session, model: &dyn Model) -> Start {
         let (major, minor, micro) = session.environment.version;
         let versions = BTreeMap::from([
@@ -308,7 +308,7 @@ impl Solver for Writer {
     }
 }
 
-/// Where the lines of a gist come from, where the slicer wrote it as it stands.
+/// Returns the origins of a gist's lines, if the slicer wrote it and nobody changed it.
 pub fn source_map(session: &Session) -> Option<SourceMap> {
     let Findings { plan: Some(_), gist: Some(gist), .. } = &session.findings else { return None };
     Some(SourceMap::of(gist))

@@ -1,5 +1,5 @@
-//! What the repository promises about itself: its layout, the size of its files, where prompts live,
-//! and that no code knows a suite's package by name.
+//! Tests the promises of the repository about itself: its layout, the size of its files, the place
+//! of prompts, and that no code contains the name of a suite's package.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// What has to be there, and what may be.
+/// The entries that must exist, and those that may.
 const TOP: [&str; 10] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -170,7 +170,7 @@ fn production(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap_or_default()
 }
 
-/// What stands between quotes in a line of code.
+/// Returns the text between quotes in a line of code.
 fn literals(line: &str) -> impl Iterator<Item = &str> {
     let comment = ["//", "#"].iter().any(|sign| line.trim_start().starts_with(sign));
     let code = if comment { "" } else { line };

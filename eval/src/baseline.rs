@@ -1,7 +1,8 @@
-//! Whether a task can tell anything: it has to accept the original and to reject an empty gist.
+//! Checks that a task can tell a good gist from a bad one: it has to accept the original and to
+//! reject an empty gist.
 //!
-//! Both are run as gists are, after the reference and before any candidate; what comes out is kept beside
-//! the reference. A task that fails here is unfit: it is scored for nobody.
+//! Both are executed like gists, after the reference and before any candidate; the results are
+//! stored beside the reference. A task that fails here is unfit and is scored for no solver.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::{
     store::{self, Record},
 };
 
-/// What the two say.
+/// The verdicts on both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     /// The verdict on another run of the original.

@@ -1,8 +1,8 @@
-//! Tasks times solvers times repetitions: every attempt is judged and recorded as it finishes.
+//! Runs tasks times solvers times repetitions: every attempt is judged and recorded as it finishes.
 //!
-//! What fails outside of a gist is an infrastructure failure of its attempt, counted apart; one attempt
-//! never stops the others. What the original does is measured once for all solvers, before any of them
-//! begins. Nothing is kept in memory of what is on disk. How results are shown is for `report`.
+//! A failure outside of a gist is an infrastructure failure of its attempt and is counted
+//! separately; one attempt never stops the others. The original is measured once for all solvers,
+//! before any of them begins. Nothing on disk is also kept in memory. `report` shows the results.
 
 use std::{
     collections::BTreeMap,
@@ -42,17 +42,17 @@ const TOUCHED: &str = "touched.json";
 /// Name of where a gist's lines stand in the original, in an attempt's directory.
 const SOURCES: &str = "sources.json";
 
-/// What is benched, and how.
+/// The inputs of a bench.
 pub struct BenchSpec<'a> {
     /// The tasks.
     pub tasks: &'a [Task],
-    /// Who writes the gists.
+    /// The writers of the gists.
     pub solvers: &'a [&'a dyn Solver],
-    /// What is to be done, in the order in which it starts.
+    /// The jobs, in the order in which they start.
     pub jobs: &'a [Job],
-    /// Where repositories and environments come from.
+    /// The source of repositories and environments.
     pub supply: &'a dyn Supply,
-    /// What starts all runs.
+    /// The sandbox of all runs.
     pub sandbox: &'a dyn Sandbox,
     /// Bounds on each run of a command.
     pub limits: Limits,
@@ -62,26 +62,26 @@ pub struct BenchSpec<'a> {
     pub mutants: u32,
     /// Environment variables of each run.
     pub variables: &'a BTreeMap<String, String>,
-    /// Where gists stand.
+    /// The place of gists.
     pub place: Place,
     /// Attempts at a time.
     pub workers: usize,
-    /// Where results go.
+    /// The directory for results.
     pub directory: &'a Path,
     /// The index of the results, where this bench has its directory to itself. Without it other processes may work on
     /// the same jobs, and a result that is there stays.
     pub index: Option<&'a Index>,
     /// The time after which no job begins that will not end before it.
     pub until: Option<Instant>,
-    /// Where references are kept by content.
+    /// The directory in which references are stored by content.
     pub references: &'a Path,
-    /// Where working directories are made.
+    /// The directory for working directories.
     pub scratch: &'a Path,
     /// Set when the user wants nothing more to begin.
     pub drain: &'a Interrupt,
     /// Set when the user wants everything to stop.
     pub interrupt: &'a Interrupt,
-    /// Hears how it goes; called from several threads.
+    /// The receiver of progress events; called from several threads.
     pub progress: &'a (dyn Fn(BenchEvent<'_>) + Sync),
 }
 
@@ -92,7 +92,7 @@ pub struct Job {
     pub task: usize,
     /// Place of its solver.
     pub solver: usize,
-    /// Which of the solver's attempts at the task, from 1.
+    /// The number of the solver's attempt at the task, from 1.
     pub repetition: u32,
 }
 
@@ -109,19 +109,19 @@ pub enum BenchError {
 
 /// Makes a task's repository and environment available.
 pub trait Supply: Sync {
-    /// The repository, unchanged, and what its commands run with.
+    /// Returns the repository, unchanged, and the environment of its commands.
     ///
     /// # Errors
-    /// A message that names what cannot be had.
+    /// A message that names the unavailable part.
     fn supply(&self, task: &Task) -> Result<Supplied, String>;
 }
 
-/// What a task needs to run.
+/// The repository and environment of a task.
 #[derive(Debug, Clone)]
 pub struct Supplied {
     /// The repository.
     pub repository: Repository,
-    /// What its commands run with.
+    /// The interpreter and packages of its commands.
     pub environment: Environment,
     /// The task's script.
     pub script: Option<PathBuf>,
@@ -152,7 +152,7 @@ pub enum BenchEvent<'a> {
     },
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskResult {
     /// The suite.
@@ -161,15 +161,15 @@ pub struct TaskResult {
     pub task: String,
     /// The solver.
     pub solver: String,
-    /// Which of its attempts at the task, from 1.
+    /// The number of its attempt at the task, from 1.
     pub repetition: u32,
-    /// How hard the suite says that the task is.
+    /// The difficulty of the task, from the suite.
     pub difficulty: Difficulty,
-    /// What is kept of the attempt; nothing where none was made.
+    /// The record of the attempt, if one was made.
     pub attempt: Option<AttemptRecord>,
     /// The scores, or why there are none.
     pub outcome: TaskOutcome,
-    /// What the suite's author saw, where the reference saw something else.
+    /// The author's outcomes, if the reference's differ.
     pub expected: Option<Counts>,
     /// Wall-clock seconds of everything.
     pub seconds: f64,
@@ -259,16 +259,16 @@ pub fn bench(spec: &BenchSpec<'_>) -> Result<usize, BenchError> {
     }
 }
 
-/// Reads what became of an attempt from the directory of its record.
+/// Reads the result of an attempt from the directory of its record.
 ///
 /// # Errors
-/// There is nothing that can be read.
+/// There is no readable result.
 pub fn read_result(record: &Path) -> Result<TaskResult, StoreError> {
     store::read(&record.join(RESULT))
 }
 
-/// Reads what is kept for whoever looks at an attempt, where it is there: what the command touches, where
-/// the gist's lines stand in the original, and what its writer says of them.
+/// Reads the facts about an attempt for readers, if present: the touched modules, the origins of
+/// the gist's lines, and the source map of its writer.
 pub fn read_shown(record: &Path) -> (Option<Touched>, Option<Sources>, Option<SourceMap>) {
     let map = fs::read(record.join("source-map.json")).ok();
     let map = map.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -276,7 +276,7 @@ pub fn read_shown(record: &Path) -> (Option<Touched>, Option<Sources>, Option<So
     (touched, store::read(&record.join(SOURCES)).ok(), map)
 }
 
-/// What all workers use.
+/// The state that all workers share.
 #[derive(Default)]
 struct Shared {
     codebases: Codebases,
@@ -483,7 +483,7 @@ fn wait_to_measure(spec: &BenchSpec<'_>, key: &str) -> Result<Option<Lock>, Stop
     }
 }
 
-/// What is known of a task before anybody attempts it.
+/// The facts about a task that are known before any attempt.
 struct Measured {
     standing: Fitness,
     touched: Touched,
@@ -499,7 +499,7 @@ enum Fitness {
     Quarantined,
 }
 
-/// Measures what the original does, and whether the task tells it from nothing.
+/// Measures the original, and checks that the task tells it from an empty gist.
 fn measure(
     spec: &BenchSpec<'_>,
     original: &ReferenceSpec<'_>,

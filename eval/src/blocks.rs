@@ -45,9 +45,9 @@ pub struct Line {
     pub parent: Option<(usize, Suite)>,
     /// Identity of its normalised form.
     pub key: Key,
-    /// What it is.
+    /// The role of the line.
     pub role: Role,
-    /// Whether it counts for the line execution rate.
+    /// The class of the line: it decides if the line counts for the line execution rate.
     pub class: Class,
     /// 1-based physical line on which it starts (for a decorated definition that of `def` or `class`).
     pub first: u32,
@@ -60,7 +60,7 @@ pub struct Line {
     pub range: (usize, usize),
     /// Names that it binds where it stands.
     pub binds: Vec<String>,
-    /// Whether it only gives another name to something: `A = B`, `m = sys.modules[...]`.
+    /// True if the line only gives another name to something: `A = B`, `m = sys.modules[...]`.
     pub alias: bool,
     /// Assignments by `:=` in it.
     pub assignments: u32,
@@ -71,7 +71,7 @@ pub struct Line {
 /// A suite of a statement. That of an `elif` is in the `otherwise` of the clause before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Suite {
-    /// What follows the header.
+    /// The body after the header.
     Body,
     /// The handlers of a `try`.
     Handlers,
@@ -81,7 +81,7 @@ pub enum Suite {
     Finally,
 }
 
-/// What a line is in its statement.
+/// The role of a line in its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -132,7 +132,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Whether a line stands here as well, in the block of the same name.
+    /// Returns true if a block of the same name has an equal line here.
     pub fn has(&self, line: &Line) -> bool {
         self.lines.iter().any(|own| own.block == line.block && own.key == line.key)
     }

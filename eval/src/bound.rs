@@ -1,8 +1,9 @@
-//! Whether a test does the same from another file: the original's own test module, under the gist's name.
+//! Tests if a test depends on its file: it executes the original's own test module under the gist's
+//! name.
 //!
-//! Everything else of the original stays where it is, so a difference is the module's name or path and
-//! nothing that a gist could have done. The module can still be imported by its old name, as a gist is,
-//! but there is no text of that name to read.
+//! Everything else of the original stays in place, so a difference comes from the module's name or
+//! path and not from a gist. The module can still be imported by its old name, as a gist is, but no
+//! source file has that name.
 
 use std::fs;
 
@@ -15,11 +16,11 @@ use crate::{
     scorers::{Difference, fidelity},
 };
 
-/// Runs the command on its own test module as `concise.py` beside it; gives what differs first, or nothing.
-/// A command that does not name one file that exists is not bound to it.
+/// Runs the command on its own test module as `concise.py` beside it; returns the first difference,
+/// or `None`. Also returns `None` for a command that does not name exactly one existing file.
 ///
 /// # Errors
-/// When the run cannot be made, or is interrupted.
+/// The run cannot be made, or is interrupted.
 pub fn bound(
     spec: &ReferenceSpec<'_>,
     reference: &Reference,

@@ -36,7 +36,7 @@ pub struct Codebase {
     index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
     /// Docstrings by block.
     texts: FxHashMap<String, FxHashSet<Key>>,
-    /// What files import, once that was asked for.
+    /// The imports of all files, computed on demand.
     imported: OnceLock<FxHashSet<String>>,
     /// Files that could not be read, with the reason.
     pub skipped: Vec<(String, String)>,
@@ -59,7 +59,7 @@ impl CodeFile {
     }
 }
 
-/// Where a line stands: indices of the file and of its line.
+/// The place of a line: indices of the file and of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
     file: u32,
@@ -140,7 +140,7 @@ impl Codebase {
             .collect()
     }
 
-    /// Whether any file has a block of this name.
+    /// Returns true if any file has a block of this name.
     pub fn has_block(&self, block: &str) -> bool {
         self.index.contains_key(block)
     }

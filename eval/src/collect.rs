@@ -1,9 +1,9 @@
-//! A suite made of a repository: its tests are collected, drawn, run and measured, and those that no gist
-//! could be judged by are dropped with the reason.
+//! Builds a suite from a repository: its tests are collected, drawn, executed and measured. Tests
+//! that cannot judge a gist are dropped with the reason.
 //!
-//! pytest says what is collected, reference runs say what is stable, and an empty gist what needs nothing of the
-//! repository; nothing is told by a test's name. The
-//! draw depends on the seed and the tests' ids alone.
+//! pytest collects the tests. Reference runs decide which are stable, and an empty gist which need
+//! nothing of the repository; the name of a test decides nothing. The draw depends on the seed and
+//! the tests' ids alone.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -20,7 +20,7 @@ use crate::{
     task::{Counts, Difficulty},
 };
 
-/// What is collected, and how.
+/// The inputs of a collection.
 pub struct CollectSpec<'a> {
     /// The repository and how it is run; its command is not looked at.
     pub original: ReferenceSpec<'a>,
@@ -28,11 +28,11 @@ pub struct CollectSpec<'a> {
     pub paths: &'a [String],
     /// Tests wanted.
     pub tests: usize,
-    /// What the draw depends on.
+    /// The seed of the draw.
     pub seed: u64,
     /// Count calls as well, which takes a run more.
     pub calls: bool,
-    /// Hears how it goes.
+    /// The receiver of progress events.
     pub progress: &'a dyn Fn(CollectEvent<'_>),
 }
 
@@ -48,7 +48,7 @@ pub enum CollectEvent<'a> {
     },
     /// A test is a task.
     Kept {
-        /// Which.
+        /// The task.
         task: &'a Drawn,
         /// Tasks so far.
         done: usize,
@@ -57,14 +57,14 @@ pub enum CollectEvent<'a> {
     Dropped(&'a Dropped),
 }
 
-/// What became of a collection.
+/// The result of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collected {
     /// Test functions that pytest found.
     pub tests: usize,
-    /// What can be a task, in the order of the draw.
+    /// The tests that can be tasks, in the order of the draw.
     pub drawn: Vec<Drawn>,
-    /// What cannot, in the order of the draw; files that cannot be collected come first.
+    /// The tests that cannot, in the order of the draw; files that cannot be collected come first.
     pub dropped: Vec<Dropped>,
 }
 
@@ -77,7 +77,7 @@ pub struct Drawn {
     pub command: String,
     /// Outcomes of its cases.
     pub counts: Counts,
-    /// How hard it is.
+    /// The difficulty of the task.
     pub difficulty: Difficulty,
     /// Median wall-clock seconds of the command.
     pub seconds: f64,
@@ -140,7 +140,8 @@ pub fn hardest(drawn: &[Drawn], count: usize) -> Vec<Drawn> {
     hard.into_iter().map(|at| drawn[at].clone()).collect()
 }
 
-/// Where a test stands in the draw of a seed: the SHA-256 of the seed, in decimal, and the test's id.
+/// Returns the position of a test in the draw of a seed: the SHA-256 of the seed, in decimal, and
+/// the test's id.
 fn place(seed: u64, test: &str) -> [u8; 32] {
     Sha256::digest(format!("{seed}{test}")).into()
 }
@@ -241,7 +242,7 @@ fn draw(
     }))
 }
 
-/// What a trace says of a task's difficulty: everything but the calls.
+/// Returns the difficulty of a task from a trace: everything except the calls.
 fn difficulty(reference: &Reference) -> Difficulty {
     let mut found = Difficulty::default();
     for file in &reference.trace.files {
@@ -326,7 +327,7 @@ fn run(
     }
 }
 
-/// Whether pytest would take a file for one of tests, or for their support.
+/// Returns true if a file is a test or test support by pytest's usual names.
 fn is_test(path: &str) -> bool {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     let below = directories.split('/').any(|part| matches!(part, "test" | "tests" | "testing"));

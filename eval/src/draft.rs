@@ -14,15 +14,15 @@ use crate::{
 pub struct Draft<'a> {
     /// Its name: that of its file, without extension.
     pub name: &'a str,
-    /// What the tests are those of.
+    /// The origin of the tests.
     pub origin: &'a Origin,
-    /// What its draw depended on.
+    /// The seed of the draw.
     pub seed: u64,
-    /// What was drawn.
+    /// The drawn tests.
     pub collected: &'a Collected,
 }
 
-/// Where a suite's tests come from.
+/// The origin of a suite's tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A release on a package index, pinned.
@@ -37,7 +37,7 @@ pub enum Origin {
         root: String,
         /// Version of the interpreter: `3.11`.
         python: String,
-        /// What the commands find on `sys.path`, relative to the root.
+        /// The entries of `sys.path` for the commands, relative to the root.
         pythonpath: Vec<String>,
         /// Path of the lock, relative to the suite.
         lock: String,
@@ -101,7 +101,7 @@ impl Draft<'_> {
         Ok(out)
     }
 
-    /// What is common to all tasks; gives what their ids begin with.
+    /// Writes the part that all tasks share; returns the prefix of their ids.
     fn head(&self, out: &mut String) -> String {
         let collected = self.collected;
         let _ = writeln!(
@@ -142,8 +142,8 @@ impl Draft<'_> {
         }
     }
 
-    /// What an environment has installed, as a lock: all distributions but pip and the project itself,
-    /// which is there only where pytest is made of it.
+    /// Returns the distributions of an environment as a lock, without pip and the project itself.
+    /// The project is installed only if pytest depends on it.
     pub fn lock(project: &str, environment: &Environment) -> String {
         let normal = |name: &str| name.to_lowercase().replace(['-', '_', '.'], "-");
         // The environment's own directory alone: what its base interpreter has is not seen from it.

@@ -1,4 +1,4 @@
-//! What can keep an evaluation from being made. A gist that fails is no error.
+//! The errors that prevent an evaluation. A gist that fails is no error.
 
 use tools::{CandidateError, CommandError, ExecuteError, Unusable, WarmError, WorkspaceError};
 
@@ -21,7 +21,7 @@ pub enum EvalError {
     CannotStart {
         /// The command.
         command: String,
-        /// What is missing.
+        /// The missing program.
         why: String,
     },
     /// A completion problem does not fit its repository, or has no tests.
@@ -29,7 +29,7 @@ pub enum EvalError {
     Problem {
         /// The problem's id.
         problem: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The user stopped everything.

@@ -1,7 +1,7 @@
-//! One gist judged: the whole protocol, from its text to its scores.
+//! Judges one gist: the whole protocol, from its text to its scores.
 //!
-//! The text is measured as it was written; what is run for the verdict has the original test in it. The
-//! reference comes first, so that nothing about a candidate can bend what it is compared with.
+//! The text is measured as it was written; the text that is executed for the verdict contains the
+//! original test. The reference is measured first, so that no candidate can influence it.
 
 mod runs;
 
@@ -32,22 +32,22 @@ use crate::{
     verify::{Verification, VerifySpec, verify},
 };
 
-/// What is judged, and on what.
+/// The inputs of an evaluation.
 #[derive(Clone, Copy)]
 pub struct EvaluateSpec<'a> {
     /// The original, and how it is run.
     pub original: ReferenceSpec<'a>,
     /// Name of the task in records.
     pub task: &'a str,
-    /// Where the gist stands.
+    /// The place of the gist.
     pub place: Place,
     /// The gist.
     pub submission: &'a Submission,
-    /// Where its lines come from, as its writer says.
+    /// The origins of its lines, as its writer claims.
     pub source_map: Option<&'a SourceMap>,
-    /// What the writer had.
+    /// The abilities of the writer.
     pub writer: Writer,
-    /// What writing it cost.
+    /// The cost of writing it.
     pub effort: Option<&'a Effort>,
     /// Mutants that the original is run with, and a faithful gist with those that are noticed; 0 for none.
     pub mutants: u32,
@@ -55,7 +55,7 @@ pub struct EvaluateSpec<'a> {
     pub codebases: Option<&'a Codebases>,
 }
 
-/// What the writer of a gist could use.
+/// The abilities of a gist's writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writer {
     /// A trace of the command.
@@ -73,7 +73,7 @@ pub struct Evaluation {
     pub repository: String,
     /// The command.
     pub command: String,
-    /// Where the gist stood.
+    /// The place of the gist.
     pub place: Place,
     /// Version of the interpreter.
     pub python: String,
@@ -87,12 +87,12 @@ pub struct Evaluation {
     pub cause: Option<Cause>,
     /// Observations that decide nothing.
     pub notes: Vec<Note>,
-    /// What it does away from the repository, where that was tried.
+    /// The behaviour away from the repository, if that was tried.
     #[serde(default)]
     pub alone: Option<Alone>,
-    /// What writing it cost.
+    /// The cost of writing it.
     pub effort: Option<Effort>,
-    /// What the writer had.
+    /// The abilities of the writer.
     pub writer: Writer,
     /// The reference that it was compared with.
     pub reference: ReferenceSummary,
@@ -105,7 +105,7 @@ pub struct Evaluation {
 pub struct Note {
     /// 1-based line of the gist; 0 for the whole.
     pub line: u32,
-    /// What was seen.
+    /// The evidence.
     pub evidence: String,
 }
 
@@ -144,7 +144,7 @@ impl Evaluation {
     }
 }
 
-/// What is said of a reference beside a score.
+/// The summary of a reference beside a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceSummary {
     /// Outcomes.
@@ -155,7 +155,7 @@ pub struct ReferenceSummary {
     pub cpu_seconds: f64,
     /// Untraced runs.
     pub runs: u32,
-    /// Whether it was measured before.
+    /// True if it was measured before.
     pub cached: bool,
     /// Wall-clock seconds that measuring or reading it took.
     pub took: f64,

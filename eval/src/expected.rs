@@ -1,7 +1,8 @@
-//! What several runs of the original agree on: all that a faithful gist has to do.
+//! Computes the behaviour that several runs of the original share: a faithful gist has to show all
+//! of it.
 //!
-//! What varies is masked, a case whose outcome varies is set aside, and a task without a stable case is
-//! quarantined; candidates have no part in it.
+//! Varying text is masked, a test with a varying outcome is ignored, and a task without a stable
+//! test is quarantined. Candidates have no influence on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +11,12 @@ use tools::{Pattern, Status};
 
 use crate::observation::{Failure, Observation, Phase};
 
-/// What a faithful run does.
+/// The behaviour of a faithful run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
-    /// How the process ends; nothing where that varies.
+    /// The end of the process, unless it varies.
     pub status: Option<Status>,
-    /// Whether the recorder sees its end.
+    /// True if the recorder observes its end.
     pub complete: bool,
     /// Collected node ids, sorted.
     pub collected: Vec<String>,
@@ -27,7 +28,7 @@ pub struct Expected {
     pub unstable: BTreeMap<String, String>,
     /// Standard output and error, for commands other than pytest's.
     pub streams: Option<(Pattern, Pattern)>,
-    /// What a command other than pytest's raises.
+    /// The exception of a command other than pytest's.
     pub raised: Option<ExpectedFailure>,
 }
 
@@ -40,7 +41,7 @@ pub struct ExpectedPhase {
     pub outcome: String,
     /// Reason of an expected failure.
     pub wasxfail: Option<String>,
-    /// What is raised.
+    /// The exception.
     pub raised: Option<ExpectedFailure>,
     /// Captured standard output.
     pub stdout: Pattern,
@@ -51,7 +52,7 @@ pub struct ExpectedPhase {
 }
 
 impl ExpectedPhase {
-    /// Whether something that it writes varies between runs of the original.
+    /// Returns true if any of its texts varies between runs of the original.
     pub(crate) fn varies(&self) -> bool {
         ![&self.stdout, &self.stderr, &self.log].into_iter().all(Pattern::is_exact)
     }
@@ -66,7 +67,7 @@ pub struct ExpectedFailure {
     pub module: String,
     /// Its message.
     pub message: Pattern,
-    /// Whether it is raised in a file whose assertions pytest explains.
+    /// True if it is raised in a file whose assertions pytest explains.
     pub explained: bool,
 }
 
@@ -82,7 +83,7 @@ pub enum Quarantine {
     OverTime,
 }
 
-/// What all runs agree on.
+/// Returns the behaviour on which all runs agree, and the reason for a quarantine.
 pub(crate) fn expect(runs: &[Observation]) -> (Expected, Option<Quarantine>) {
     let first = &runs[0];
     let mut unstable: BTreeMap<String, String> = BTreeMap::new();

@@ -31,7 +31,7 @@ pub enum GistError {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the path.
         kind: &'static str,
     },
     /// It is empty.
@@ -55,7 +55,7 @@ pub enum GistError {
     NotUtf8 {
         /// The path.
         path: PathBuf,
-        /// Where.
+        /// The offset of the first invalid byte.
         at: usize,
     },
     /// It cannot be read.

@@ -1,7 +1,7 @@
-//! The index of a run's directory: one row a result, in SQLite, for whoever reads while a bench writes.
+//! The index of a run's directory: one row a result, in SQLite, for readers while a bench writes.
 //!
-//! The result files are the truth. The index is made good from them whenever it is opened, and made anew
-//! where it is damaged or of another version; losing it loses nothing.
+//! The result files are authoritative. The index is updated from them whenever it is opened, and
+//! rebuilt if it is damaged or of another version. No data is lost with it.
 
 use std::{
     collections::BTreeMap,
@@ -69,7 +69,8 @@ impl Index {
         Ok((index, unread))
     }
 
-    /// Takes up what was written since, and forgets what is gone. Results that cannot be read are given.
+    /// Adds results written since the last refresh, and removes vanished ones. Returns the errors
+    /// of unreadable results.
     ///
     /// # Errors
     /// SQLite refuses.
@@ -212,7 +213,7 @@ pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What changes when a file is written anew.
+/// Returns a stamp that changes when a file is replaced or rewritten.
 fn stamp(path: &Path) -> Option<i64> {
     let known = fs::metadata(path).ok()?;
     let time = known.mtime().wrapping_mul(1_000_000_000).wrapping_add(known.mtime_nsec());

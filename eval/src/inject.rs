@@ -1,8 +1,9 @@
-//! The original test function put in place of the gist's (Gistify, arXiv 2510.26790, section 2.2), so
-//! that no test can be weakened.
+//! Replaces the gist's test function by the original one (Gistify, arXiv 2510.26790, section 2.2),
+//! so that no test can be weakened.
 //!
-//! Text is exchanged by byte ranges: decorators, signature and body of the original, its internal imports
-//! made `pass` because a gist has nothing to import them from, or what they failed at. Nothing here runs or scores.
+//! Replaces text by byte ranges: decorators, signature and body of the original. Internal imports
+//! become `pass`, since a gist cannot import them, or the import at which they failed. Nothing here
+//! is executed or scored.
 
 use graph::FailedImport;
 use ruff_python_ast::{

@@ -1,6 +1,6 @@
 //! The identity of a normalised line: a hash of its syntax tree.
 //!
-//! It hashes what it is given; what belongs to a line is for `blocks` to say.
+//! It hashes its input; `blocks` decides which parts belong to a line.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,4 +1,4 @@
-//! Tasks, the reference run, scorers and the bench: how a gist is judged.
+//! Judges gists: tasks, the reference run, scorers and the bench.
 //!
 //! ```
 //! use gistify_eval::{Codebase, Outline, SourceMap, existence};
@@ -9,8 +9,8 @@
 //! assert_eq!((score.existing, score.lines), (2, 4));
 //! ```
 //!
-//! [`evaluate`] is the whole protocol for one gist, [`bench`] that for suites of tasks. Nothing here talks
-//! to a model or shows a [`Solver`] what it will be judged by.
+//! [`evaluate`] is the whole protocol for one gist, [`bench`] that for suites of tasks. Nothing
+//! here talks to a model, or shows the measures to a [`Solver`].
 
 mod baseline;
 mod bench;

@@ -1,13 +1,13 @@
-//! Changes of simple statements: what can be changed in one, and the text with the change.
+//! Mutates simple statements: lists the possible changes, and writes the text with a change.
 //!
-//! A change is an [`Operator`] and the number of the place that it applies to, counted over the statement's syntax
-//! tree. Statements with equal trees have the same changes, however they are laid out, so that the mutant of an
-//! original's line is found again in a gist. No change adds or removes a physical line.
+//! A change is an [`Operator`] and the number of its place, counted over the statement's syntax
+//! tree. Statements with equal trees have the same changes in any layout, so that the mutant of an
+//! original's line can be applied to a gist. No change adds or removes a physical line.
 //!
 //! ```text
 //! value = rate(kind, 2) if x < y else "low"
-//!         drop the last argument: rate(kind)      flip: x >= y
-//!         constants: 2 + 1, "low" + "x"           drop the statement: if 0: value = ...
+//! drop the last argument: rate(kind)      flip: x >= y
+//! constants: 2 + 1, "low" + "x"           drop the statement: if 0: value = ...
 //! ```
 
 use ruff_python_ast::{
@@ -303,7 +303,7 @@ fn is_placeholder(value: &Expr) -> bool {
     value.is_string_literal_expr() || value.is_ellipsis_literal_expr()
 }
 
-/// Returns true if nothing else stands on the lines of a statement, but for a comment.
+/// Returns true if the lines of a statement contain no other code; a comment is allowed.
 fn is_alone(stmt: &Stmt, text: &str, index: &LineIndex) -> bool {
     let from = index.line_start(index.line_index(stmt.start()), text);
     let to = index.line_end(index.line_index(stmt.end()), text);

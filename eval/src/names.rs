@@ -1,6 +1,6 @@
-//! What names a statement binds, and whether it only gives something another name.
+//! Lists the names that a statement binds, and detects statements that only create an alias.
 //!
-//! Purely by syntax: what a name stands for is not asked.
+//! Works on syntax only: it resolves no name.
 
 use ruff_python_ast::{Expr, Stmt};
 

@@ -1,6 +1,6 @@
-//! What a run did, normalised.
+//! The normalised behaviour of a run.
 //!
-//! What several reference runs expect of a candidate is for `expected` to say; nothing is run here.
+//! `expected` derives the requirements for a candidate from several runs; nothing is executed here.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use tools::{Execution, Normalizer, Raised, Status};
 /// One run, normalised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// How the process ended.
+    /// The end of the process.
     pub status: Status,
-    /// Whether the recorder saw the run to its end.
+    /// True if the recorder observed the run to its end.
     pub complete: bool,
     /// Collected node ids, sorted.
     pub collected: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Observation {
     pub cases: BTreeMap<String, Vec<Phase>>,
     /// The process's own streams, for commands other than pytest's.
     pub streams: Option<(String, String)>,
-    /// What a command other than pytest's raised at its top level.
+    /// The exception that a command other than pytest's raised at its top level.
     pub raised: Option<Failure>,
 }
 
@@ -35,7 +35,7 @@ pub struct Phase {
     pub outcome: String,
     /// Reason of an expected failure.
     pub wasxfail: Option<String>,
-    /// What was raised.
+    /// The exception.
     pub raised: Option<Failure>,
     /// Captured standard output.
     pub stdout: String,
@@ -54,7 +54,7 @@ pub struct Failure {
     pub module: String,
     /// Its message.
     pub message: String,
-    /// Whether it was raised in a file whose assertions pytest explains.
+    /// True if it was raised in a file whose assertions pytest explains.
     pub explained: bool,
 }
 

@@ -1,8 +1,9 @@
-//! The reference: what a command does on the original, measured before any candidate is seen.
+//! The reference: the behaviour of a command on the original, measured before any candidate is
+//! executed.
 //!
-//! The command runs several times on fresh copies, under different hash seeds; what varies is masked or
-//! quarantined. Results are kept by content, so that a second scoring costs no run. Outcomes come from
-//! untraced runs alone; the traced one tells which lines are executed and which files are modules.
+//! The command runs several times on fresh copies, under different hash seeds; varying parts are
+//! masked or quarantined. Results are stored by content, so that a second scoring costs no run.
+//! Outcomes come from untraced runs alone; the traced run shows the executed lines and the modules.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,14 +31,14 @@ use crate::{
 
 /// The first hash seeds of the untraced runs; the traced one has the first of all.
 const SEEDS: [u32; 3] = [0, 1, 4_242];
-/// How a reference is made.
+/// The inputs of a reference.
 #[derive(Clone, Copy)]
 pub struct ReferenceSpec<'a> {
-    /// What starts the runs.
+    /// The sandbox of the runs.
     pub sandbox: &'a dyn Sandbox,
     /// The original.
     pub repository: &'a Repository,
-    /// What the command runs with.
+    /// The interpreter and packages of the command.
     pub environment: &'a Environment,
     /// The command.
     pub command: &'a Command,
@@ -47,16 +48,16 @@ pub struct ReferenceSpec<'a> {
     pub runs: u32,
     /// Environment variables of each run.
     pub variables: &'a BTreeMap<String, String>,
-    /// Where the runs happen.
+    /// The workspace of the runs.
     pub workspace: &'a Workspace,
-    /// Where references are kept by content; nothing to keep none.
+    /// The directory in which references are stored by content, if any.
     pub cache: Option<&'a Path>,
 }
 
-/// What a command does on the original.
+/// The behaviour of a command on the original.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
-    /// What a faithful run does.
+    /// The behaviour of a faithful run.
     pub expected: Expected,
     /// Tests that were collected, without parameters: path, then classes and function.
     pub tests: Vec<(String, Vec<String>)>,
@@ -74,11 +75,11 @@ pub struct Reference {
     pub executed: Extent,
     /// Lines and tokens of the repository.
     pub repository: Extent,
-    /// What the traced run touched.
+    /// The trace of the traced run.
     pub trace: Trace,
     /// The imports of functions and classes that failed in it.
     pub failed: Vec<FailedImport>,
-    /// Whether this came from the cache.
+    /// True if this came from the cache.
     #[serde(skip)]
     pub cached: bool,
 }
@@ -88,10 +89,10 @@ impl Record for Reference {
 }
 
 impl Reference {
-    /// Measures a command, or reads what was measured.
+    /// Measures a command, or reads an earlier measurement.
     ///
     /// # Errors
-    /// When the command is no valid task (it collects nothing, cannot start or does not end), or when
+    /// The command is no valid task (it collects nothing, cannot start or does not end), or
     /// something besides the command fails.
     pub fn measure(spec: &ReferenceSpec<'_>) -> Result<Self, EvalError> {
         Self::measure_in(spec, &Codebases::default())
@@ -115,16 +116,16 @@ impl Reference {
         Ok(reference)
     }
 
-    /// Which files of the original are modules, and which data.
+    /// Splits the files of the original into modules and data.
     ///
     /// # Errors
-    /// When the original cannot be listed.
+    /// The original cannot be listed.
     pub fn internal(&self, original: &Path, command: &Command) -> Result<Internal, EvalError> {
         Ok(Internal::of(&self.trace, original, command)?)
     }
 }
 
-/// What a run of the original shows.
+/// Returns the observation of a run of the original.
 fn observe(
     (directory, scratch, run): (&Path, &Path, &Execution),
     internal: &Internal,
@@ -219,7 +220,7 @@ fn run_spec<'a>(
     }
 }
 
-/// Refuses what is no task: a run that does not end, was killed, or collected nothing.
+/// Rejects a run that does not end, was killed, or collected nothing: the command is no task.
 fn check(
     spec: &ReferenceSpec<'_>,
     directory: &Path,
@@ -303,7 +304,7 @@ fn seeds(runs: u32) -> impl Iterator<Item = u32> {
     SEEDS.into_iter().map(Some).chain(more).flatten().take(runs.max(1) as usize)
 }
 
-/// What a reference depends on.
+/// Returns the key of a reference: a hash of all its inputs.
 pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {

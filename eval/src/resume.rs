@@ -1,6 +1,6 @@
-//! A bench that goes on after it was stopped: what it set out to do, who works on it, and what is left.
+//! Resumes a bench after it was stopped: its plan, its lock, and its remaining jobs.
 //!
-//! It owns the plan of a run's directory and the lock on it; results are the bench's own.
+//! It owns the plan of a run's directory and the lock on it; the bench owns the results.
 
 use std::{
     collections::BTreeSet,
@@ -21,10 +21,10 @@ use crate::{
     task::Task,
 };
 
-/// What a bench sets out to do.
+/// The plan of a bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Who writes the gists.
+    /// The writers of the gists.
     pub solvers: Vec<String>,
     /// Attempts of each at each task.
     pub repetitions: u32,
@@ -159,10 +159,10 @@ impl Plan {
         hold(directory, FINISH_LOCK)
     }
 
-    /// Takes a directory in which the same was begun.
+    /// Locks a directory in which the same plan was begun.
     ///
     /// # Errors
-    /// Nothing was begun there, something else was, or somebody is at work in it.
+    /// The directory has no plan or another one, or another process is using it.
     pub fn resume(&self, directory: &Path) -> Result<Hold, ResumeError> {
         // The plan comes first: nothing is made in a directory that is none of ours.
         let begun = Plan::read(directory)?;
@@ -207,20 +207,20 @@ impl Plan {
 /// Results that are made again when a bench goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Those that are no verdict on a gist, since something else failed.
+    /// Attempts without a verdict on a gist, since something else failed.
     Infrastructure,
-    /// Those of tasks that cannot tell the original from nothing.
+    /// Attempts at tasks that cannot tell the original from an empty gist.
     Unfit,
-    /// Those of tasks that their reference runs set aside.
+    /// Attempts at tasks that their reference runs quarantined.
     Quarantined,
-    /// Those in which the solver met a limit.
+    /// Attempts in which the solver reached a limit.
     Limit,
-    /// Those that are not faithful for this reason.
+    /// Attempts that are not faithful for this reason.
     Category(Category),
 }
 
 impl Retry {
-    /// Whether a result is one of those.
+    /// Returns true if a result belongs to this class.
     pub fn takes(self, row: &Row) -> bool {
         match self {
             Retry::Infrastructure => row.standing == Standing::Infrastructure,
@@ -291,7 +291,7 @@ fn compare(key: &str, was: &Value, is: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a key is this one, or that of one solver among several.
+/// Returns true if a key equals `free`, or is a solver's entry of that key.
 fn is_of(key: &str, free: &str) -> bool {
     key.strip_suffix(free).is_some_and(|solver| solver.is_empty() || solver.ends_with('.'))
 }

@@ -1,6 +1,6 @@
-//! A result in short: what tables and indexes need of it, and nothing that grows with a gist.
+//! A short result: the fields for tables and indexes, and nothing that grows with a gist.
 //!
-//! Rows are made from results and can be made again; they judge nothing.
+//! Rows are derived from results and can be rebuilt; they judge nothing.
 
 use std::{
     collections::BTreeMap,
@@ -24,25 +24,25 @@ pub struct Row {
     pub task: String,
     /// The solver.
     pub solver: String,
-    /// Which of its attempts, from 1.
+    /// The number of its attempt, from 1.
     pub repetition: u32,
-    /// Where everything of it is, relative to the run's directory.
+    /// The directory of the attempt, relative to the run's directory.
     pub place: PathBuf,
-    /// Whether it counts, and why not.
+    /// The standing: it counts, or the reason why it does not.
     pub standing: Standing,
-    /// What was seen where something is the matter, on one line.
+    /// The evidence of a failure, on one line.
     pub evidence: String,
     /// Why it is not faithful.
     pub category: Option<Category>,
-    /// What the suite's author saw otherwise.
+    /// The author's outcomes, if they differ.
     pub unexpected: Option<String>,
-    /// What the writer could use.
+    /// The abilities of the writer.
     pub writer: Writer,
     /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
     pub scores: BTreeMap<String, f64>,
-    /// What writing cost.
+    /// The cost of writing.
     pub effort: Option<Effort>,
-    /// Whether what the original does was measured before.
+    /// True if the reference was measured before.
     pub reference_cached: bool,
     /// Median wall-clock seconds of the plain command.
     pub reference_seconds: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Row {
     pub seconds: f64,
 }
 
-/// Whether an attempt counts.
+/// The standing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -64,7 +64,7 @@ pub enum Standing {
     Scored,
     /// Its task is set aside by the reference runs.
     Quarantined,
-    /// Its task cannot tell the original from nothing.
+    /// Its task cannot tell the original from an empty gist.
     Unfit,
     /// Something besides the gist failed.
     Infrastructure,
@@ -152,7 +152,7 @@ impl Row {
         self.standing == Standing::Scored && self.value::<Verified>() == Some(1.0)
     }
 
-    /// What is the matter, in two or three words; nothing where all is well.
+    /// Returns the failure in two or three words; `None` for a success.
     pub fn what(&self) -> Option<String> {
         match (self.standing, self.category) {
             (Standing::Scored, None) => {

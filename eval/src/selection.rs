@@ -1,6 +1,7 @@
-//! Which test functions a command runs: found in the sources of the original, by what was collected.
+//! Finds the test functions that a command executes, in the sources of the original, from the
+//! collected ids.
 //!
-//! Nothing here runs, and no gist is looked at.
+//! Nothing here executes code, and no gist is read.
 
 use tools::{Command, Internal, TestId};
 

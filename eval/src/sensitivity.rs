@@ -1,9 +1,11 @@
-//! Sensitivity: the original and a gist with the same mutants, each run by fork of one process.
+//! Measures sensitivity: executes the original and a gist with the same mutants, each by forking
+//! one process.
 //!
-//! A mutant changes one simple statement in a function of the package that the tests executed. The mutants of an
-//! original are drawn by seed, function by function, and run once for all solvers; those whose run is not the
-//! original's are *noticed*. A gist is given the same change in the matching line, and notices it or not. Runs without
-//! a change are among them: where one differs, neither side says anything.
+//! A mutant changes one simple statement in a function of the package that the tests executed. The
+//! mutants of an original are drawn by seed, function by function, and executed once for all
+//! solvers. A mutant is *noticed* if its run differs from the original's. A gist gets the same
+//! change in the matching line, and notices it or not. Some runs have no change: if one of them
+//! differs, neither side counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -79,15 +81,15 @@ pub struct Mutant {
 pub struct SensitivityRuns {
     /// Mutants that were drawn.
     pub drawn: u64,
-    /// Those that the original's tests notice.
+    /// The mutants that the original's tests detect.
     pub noticed: u64,
-    /// Those of these that the gist notices, too.
+    /// The mutants among these that the gist detects too.
     pub noticed_too: u64,
     /// Every mutant that the gist does not notice.
     pub missed: Vec<MissedMutant>,
     /// Runs of the gist without a change.
     pub controls: u64,
-    /// Those of them that were not the original's: the gist depends on chance.
+    /// The controls among them that differ from the original: the gist depends on chance.
     pub unstable_controls: u64,
     /// The reason why nothing could be run.
     pub failed: Option<String>,
@@ -394,7 +396,7 @@ struct Wanted<'a> {
     change: &'a Change,
 }
 
-/// What a run with a change shows.
+/// The verdict on a run with a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// It is the original's.
@@ -407,7 +409,7 @@ enum Verdict {
     Unreached,
 }
 
-/// What all runs show.
+/// The results of all runs.
 #[derive(Debug, Default)]
 struct Ran {
     /// One for each change; none where nothing could be run.
@@ -430,7 +432,7 @@ struct Bed<'a> {
     lay_out: &'a dyn Fn(&Path) -> Result<(), EvalError>,
 }
 
-/// What makes the runs.
+/// The way in which runs are made.
 enum Runner {
     /// Forks of one process.
     Warm(Box<Warm>),

@@ -1,6 +1,7 @@
-//! Who writes gists, as the bench sees it: a task in, an attempt out.
+//! The writers of gists, as the bench sees them: a task in, an attempt out.
 //!
-//! A solver is shown the repository and the command, never the reference or what it will be judged by.
+//! A solver receives the repository and the command, never the reference or the measures of its
+//! result.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ pub trait Solver: Sync {
     /// Its name in tables: a scaffold and its model.
     fn name(&self) -> &str;
 
-    /// Works on one task to its end. What goes wrong is part of the attempt.
+    /// Works on one task to its end. A failure is part of the attempt.
     fn attempt(&self, context: &TaskContext<'_>) -> Attempt;
 }
 
@@ -25,50 +26,50 @@ pub struct TaskContext<'a> {
     pub task: &'a Task,
     /// The repository, not to be written.
     pub repository: &'a Repository,
-    /// What the command runs with.
+    /// The interpreter and packages of the command.
     pub environment: &'a Environment,
     /// The command.
     pub command: &'a Command,
-    /// Where the gist will stand.
+    /// The place of the gist.
     pub place: Place,
     /// Bounds on each run of the command.
     pub limits: Limits,
     /// An existing directory for what is left of the attempt, such as its trajectory.
     pub record: &'a Path,
-    /// Where working directories may be made.
+    /// The directory for working directories.
     pub scratch: &'a Path,
     /// Set when the user wants everything to stop.
     pub interrupt: &'a Interrupt,
 }
 
-/// What a solver made of a task.
+/// The result of a solver for a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
     /// The gist, or why there is none.
     pub gist: Result<String, String>,
-    /// Where its lines come from, where the solver knows.
+    /// The origins of its lines, if the solver knows them.
     pub source_map: Option<SourceMap>,
-    /// How it ended, in words.
+    /// The end of the attempt, in words.
     pub outcome: String,
-    /// Whether it ended for a reason that says nothing of the solver: its gist is not scored then.
+    /// True if it ended for a reason outside the solver's control: its gist is not scored then.
     pub infrastructure: bool,
     /// The record of its steps.
     pub trajectory: Option<PathBuf>,
-    /// What it cost.
+    /// The cost of the attempt.
     pub effort: Effort,
-    /// What the solver could use.
+    /// The abilities of the solver.
     pub writer: Writer,
 }
 
-/// What is kept of an attempt beside its gist.
+/// The record of an attempt beside its gist.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRecord {
-    /// How it ended, in words.
+    /// The end of the attempt, in words.
     pub outcome: String,
     /// The record of its steps, relative to the run's directory where it lies in it.
     pub trajectory: Option<PathBuf>,
-    /// What it cost.
+    /// The cost of the attempt.
     pub effort: Effort,
-    /// What the solver could use.
+    /// The abilities of the solver.
     pub writer: Writer,
 }

@@ -1,7 +1,7 @@
-//! Where each line of a gist comes from, as its writer says.
+//! The origin of each line of a gist, as its writer claims.
 //!
-//! The map is a claim: scorers use it to choose among places that fit, and to tell glue from invention,
-//! never to make a line exist.
+//! Scorers use this claim to choose among places that match, and to distinguish glue from
+//! invention. They never use it to count a line as existing.
 
 use graph::{Gist, GistLine, Origin, Place};
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ impl SourceMap {
         Self { lines: gist.lines.clone() }
     }
 
-    /// Whether the writer calls a 1-based line glue.
+    /// Returns true if the writer calls a 1-based line glue.
     pub fn is_glue(&self, line: u32) -> bool {
         matches!(self.entry(line), Some(GistLine { origin: Origin::Glue(_), .. }))
     }
 
-    /// Where the writer says that a 1-based line comes from.
+    /// Returns the origin that the writer claims for a 1-based line.
     pub fn origin(&self, line: u32) -> Option<&Place> {
         match &self.entry(line)?.origin {
             Origin::Source(place) => Some(place),

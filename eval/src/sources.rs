@@ -1,7 +1,6 @@
-//! Where the lines of a gist stand in the original, and the whole files they stand in, kept for whoever
-//! looks at results.
+//! Stores the origins of a gist's lines and the whole source files, for readers of the results.
 //!
-//! Files are kept once for all attempts of a bench, by their contents. No score depends on it.
+//! Files are stored once for all attempts of a bench, by their contents. No score depends on them.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -18,11 +17,10 @@ use crate::{
     store::{self, Record, StoreError},
 };
 
-/// Where the lines of a gist stand in the original.
+/// The origins of a gist's lines in the original.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sources {
-    /// Path and line of each physical line of the gist: as its writer says, or where the writer says
-    /// nothing, as the scorers find it.
+    /// Path and line of each physical line of the gist: from its writer, or else from the scorers.
     pub lines: Vec<Option<(String, u32)>>,
     /// The files of those places: path, and the key of the text.
     pub files: BTreeMap<String, String>,

@@ -1,7 +1,7 @@
-//! Means with intervals, and comparisons of pairs: what can be said of a sample of tasks.
+//! Means with intervals, and paired comparisons, for a sample of tasks.
 //!
-//! Everything is a function of its numbers alone: resampling draws from a generator of a fixed seed, so
-//! that the same results give the same bytes. It knows nothing of tasks or gists.
+//! Every result depends on its numbers alone: resampling draws from a generator with a fixed seed,
+//! so that the same results give the same bytes. It knows nothing of tasks or gists.
 
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ pub fn permuted(x: &[f64], y: &[f64]) -> Option<f64> {
     Some((as_much.count() + 1) as f64 / (RESAMPLES + 1) as f64)
 }
 
-/// How often differences with random signs sum up to as much as these do.
+/// Returns the share of random sign flips whose sum is at least as large as that of `differences`.
 fn sign_flips(differences: &[f64]) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     if moved.is_empty() {

@@ -26,7 +26,7 @@ pub enum StoreError {
     NoBench {
         /// The directory.
         path: PathBuf,
-        /// What is missing.
+        /// The missing file.
         name: &'static str,
     },
     /// The file cannot be written.

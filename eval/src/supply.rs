@@ -19,7 +19,7 @@ use crate::{
 
 /// Supplies tasks through a cache; several threads may share it.
 pub struct CachedSupply<'a> {
-    /// Where downloads and environments are kept.
+    /// The cache of downloads and environments.
     pub cache: &'a Cache,
     /// Runs interpreters and installers.
     pub sandbox: &'a dyn Sandbox,
@@ -33,13 +33,13 @@ pub struct CachedSupply<'a> {
     pub files: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
     /// Supplies what is no release: a directory or a revision, and the user's interpreter.
     pub elsewhere: &'a (dyn Fn(&Task) -> Result<Supplied, String> + Sync),
-    /// Hears how it goes.
+    /// The receiver of progress messages.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// What was supplied; start with an empty one.
+    /// The repositories supplied so far; start with an empty one.
     pub known: Known,
 }
 
-/// What a supply has made available.
+/// The repositories and environments that a supply has made available.
 #[derive(Debug, Default)]
 pub struct Known(Mutex<BTreeMap<String, Supplied>>);
 

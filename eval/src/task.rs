@@ -1,7 +1,8 @@
-//! Tasks and the suites that name them, read from TOML.
+//! Tasks and the suites that list them, read from TOML.
 //!
-//! A task says what is run and on what; where its repository and environment come from is for the
-//! caller. Reading is strict: an unknown key is an error, so that a misspelt one is never ignored.
+//! A task names its command and its repository; the caller provides the repository and its
+//! environment. Reading is strict: an unknown key is an error, so that a misspelt one is never
+//! ignored.
 
 mod file;
 #[cfg(test)]
@@ -32,7 +33,8 @@ pub struct Task {
     pub id: String,
     /// The suite's name; empty for a task that comes from the command line.
     pub suite: String,
-    /// What is opened in place of a release: a directory, absolute, or a git repository at a revision.
+    /// The repository that replaces a release: a directory, absolute, or a git repository at a
+    /// revision.
     pub source: Option<String>,
     /// The package, as its index names it.
     pub repo: String,
@@ -58,7 +60,7 @@ pub struct Task {
     pub command: String,
     /// Outcomes over all cases of the test, as the suite's author saw them.
     pub expected: Counts,
-    /// How hard the author measured it to be.
+    /// The difficulty that the author measured.
     pub difficulty: Difficulty,
     /// Seconds that the command took when the suite was made.
     pub seconds: f64,
@@ -110,7 +112,7 @@ pub struct Mutation {
     pub file: String,
     /// Text that stands in it exactly once.
     pub old: String,
-    /// What replaces it.
+    /// The text that replaces it.
     pub new: String,
 }
 
@@ -158,7 +160,7 @@ pub enum TaskError {
         task: String,
         /// The key.
         key: &'static str,
-        /// What it says.
+        /// The value.
         value: String,
         /// Why that is wrong.
         problem: &'static str,
@@ -182,7 +184,7 @@ pub enum TaskError {
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// How often.
+        /// The number of occurrences.
         found: usize,
     },
 }

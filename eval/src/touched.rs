@@ -1,7 +1,7 @@
-//! What is kept of an original for whoever looks at results: the modules that the command touches and how
-//! they import each other.
+//! Stores facts about an original for readers of the results: the modules that the command touches,
+//! and their imports of each other.
 //!
-//! No score depends on it.
+//! No score depends on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::{codebase::Codebase, store::Record};
 /// The modules that a command touches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
-    /// Those that run, by path; where they are many, those that run from the first test on.
+    /// The executed modules, by path; if there are many, those that the tests executed.
     pub modules: Vec<TouchedModule>,
     /// Imports between them: places in `modules`, from and to.
     pub imports: Vec<(usize, usize)>,
-    /// How many more run.
+    /// The number of further executed modules.
     pub left_out: usize,
 }
 

@@ -1,5 +1,5 @@
-//! A gist with one statement a line, for its traced run: a trace tells lines, and what is packed on one line
-//! cannot be told apart.
+//! Writes one statement a line in a gist, for its traced run: a trace reports lines, and cannot
+//! distinguish the statements of one line.
 //!
 //! ```text
 //! if rare: a(); b()
@@ -9,11 +9,12 @@
 //!
 //! ```text
 //! if rare:
-//!     a()
-//!     b()
+//! a()
+//! b()
 //! ```
 //!
-//! Nothing but the space between statements changes. A text that packs nothing, or is no Python, stays.
+//! Nothing but the space between statements changes. A text without shared lines, or one that does
+//! not parse, is unchanged.
 
 use std::borrow::Cow;
 
@@ -70,7 +71,7 @@ impl<'a> Gaps<'a> {
         &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{c}']).len()]
     }
 
-    /// Returns true if what stands between two statements puts them on one line.
+    /// Returns true if the text between two statements puts them on one line.
     fn shares_line(&self, between: TextRange) -> bool {
         let between = &self.text[between];
         between.contains(';') && (!between.contains('\n') || between.contains('\\'))

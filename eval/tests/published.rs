@@ -1,6 +1,7 @@
-//! What the authors of RepoExec published, computed again from their raw data: Phi-2's completions and the released
-//! functions. The data are no part of this repository; `eval/tests/repoexec/fetch-published DIR` brings them, and
-//! `GISTIFY_TEST_REPOEXEC=DIR` names them to this test.
+//! Recomputes the published figures of RepoExec from its authors' raw data: Phi-2's completions and
+//! the released functions. The data are not part of this repository:
+//! `eval/tests/repoexec/fetch-published DIR` downloads them, and `GISTIFY_TEST_REPOEXEC=DIR` names
+//! them to this test.
 
 use std::{collections::HashMap, env, fs, path::Path};
 

@@ -1,8 +1,10 @@
-//! Call edges beside those that really happen: the tests of a repository run, and each call site that
-//! was executed is compared with what is certain here, with what is possible here, and with what jedi infers.
+//! Compares predicted call edges with real ones.
 //!
-//! `calls --python PEERS DIRECTORY...`, where PEERS is an interpreter with what peers.txt lists. Sites in
-//! tests are left out: they call by name, which is easy.
+//! It executes the tests of a repository. It compares each executed call site with the certain
+//! edges, with the possible edges, and with jedi's inference.
+//!
+//! `calls --python PEERS DIRECTORY...`, where PEERS is an interpreter with the packages of
+//! peers.txt. Call sites in tests are left out: they call by name, which is easy.
 use std::{
     collections::BTreeMap,
     io::Write,
@@ -28,14 +30,16 @@ struct Answers {
     answers: Vec<Vec<(String, u32)>>,
 }
 
-/// What a site really called, whether that is named there, and what jedi thinks.
+/// The real callees of a call site, each with true if the site names it, and the callees that jedi
+/// guesses.
 #[derive(Default)]
 struct Seen {
     real: Vec<(EntityId, bool)>,
     guessed: Vec<EntityId>,
 }
 
-/// Edges found, of those found the right ones, and those that are named at their site.
+/// The number of predicted edges, of the right ones among them, and of real edges whose site names
+/// the callee.
 #[derive(Default)]
 struct Score {
     predicted: usize,

@@ -1,14 +1,18 @@
-//! CPU time and memory of the graphs beside a bare parse and walk of the same files, and beside other tools.
+//! Measures CPU time and memory of the graphs, beside a bare parse and walk of the same files and
+//! beside other tools.
 //!
-//! `graphs DIRECTORY...` runs itself once for each measurement, so that each has a process of its own.
-//! With `--python PEERS`, an interpreter with what peers.txt lists, it also runs `ruff analyze graph`, whose
-//! edges it looks for among its own, and networkx's PageRank once per module, as the paper has it. Each run
-//! stands between two of the parse, whose mean it is compared with, since a machine's speed may change from
-//! second to second; the median of these ratios is told, beside the least CPU time and memory of all runs.
-//! A process's start is part of each.
+//! `graphs DIRECTORY...` starts itself once for each measurement, so that each has its own process.
+//! With `--python PEERS`, an interpreter with the packages of peers.txt, it also executes two other
+//! tools. It looks for the edges of `ruff analyze graph` among its own, and times networkx's
+//! PageRank once per module, as in the paper.
 //!
-//! `graphs hostile` does the same for sources and files that are made to take long; 2 s each is the aim.
-//! `graphs again` times a cached second run after one of 10,000 files was touched, and after one was edited.
+//! Each run is compared with the mean of the parses before and after it, since a machine's speed
+//! may change from second to second. It prints the median of these ratios, and the least CPU time
+//! and memory of all runs. The start of a process is part of each.
+//!
+//! `graphs hostile` does the same for sources and files that are made to take long; 2 s each is the
+//! aim. `graphs again` times a cached second run after one of 10,000 files was touched, and after
+//! one was edited.
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -131,7 +135,7 @@ fn plant(root: &Path) {
     }
 }
 
-/// Builds through the cache beside a repository and tells what had to be done.
+/// Builds through a cache beside a repository, and returns a line about the work done.
 fn cached(root: &str) -> String {
     let cache = GraphCache::new(format!("{root}.cache"));
     let (graph, report, kept) = cache.build(Path::new(root), &BuildOptions::default());
@@ -185,7 +189,7 @@ fn again() {
     });
 }
 
-/// What is looked at with tree-sitter in a file: its outline, and a query.
+/// Runs tree-sitter over a file: its outline, and one query.
 fn look(root: &Path) {
     let text = fs::read_to_string(root.join("m.py")).expect("read the source");
     let items = outline(&text).len();

@@ -1,5 +1,7 @@
-//! What a module from outside asks of a repository's modules when it is loaded: one that builds on the repository,
-//! and that its tests load.
+//! Lists the internal modules that an external module imports when it is loaded.
+//!
+//! Such an external module builds on the repository, and the repository's tests load it (a plugin,
+//! for example).
 
 use ruff_python_ast::Stmt;
 
@@ -9,8 +11,8 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// What a file imports at its top level of modules that are internal: each with the name that it wants of it, or
-/// none where it wants the module. What it imports by dots is its own.
+/// Returns the internal modules that a file imports at its top level, with the imported name or
+/// `None` for the module itself. Relative imports are ignored: they refer to the external package.
 pub fn asked(
     source: Source,
     is_internal: &(dyn Fn(&str) -> bool + Sync),

@@ -1,4 +1,4 @@
-//! Makes the finished graph out of all files' facts and what the analysis of their values found.
+//! Assembles the finished graph from the facts of all files and the solution of the value flow.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -241,8 +241,8 @@ fn call_site(
     }
 }
 
-/// Whether a callee is a method that is there to be overridden, and others of the same site do so: then
-/// it is what annotations promise, not what runs.
+/// Returns true if `callee` is an abstract method that another callee of the same site overrides.
+/// The annotation promises the abstract method, but the override is executed.
 fn is_written_below(
     linked: &Linked<'_>,
     solution: &Solution,

@@ -1,9 +1,9 @@
-//! Graphs kept on disk: what did not change is neither read nor parsed nor analysed again.
+//! Stores graphs on disk: unchanged files are neither read nor parsed nor analysed again.
 //!
-//! One file per repository, replaced in one step, so that concurrent users see a whole one, older or
-//! newer. It holds, by path, the size, time and content hash of each file with its facts, and the graph
-//! made of them. A file is read again when its size or time changed, parsed again when its content did,
-//! and only a change of meaning (not of lines and comments) makes the analysis run again.
+//! A cache has one file per repository. It is replaced in one step, so that concurrent users read a
+//! complete one, older or newer. It holds, by path, the size, time and content hash of each file
+//! with its facts, and the graph. A file is read again when its size or time changed, and parsed
+//! again when its content changed. The analysis is repeated only if facts other than lines changed.
 
 mod reuse;
 #[cfg(test)]
@@ -37,7 +37,7 @@ pub struct GraphCache {
     directory: PathBuf,
 }
 
-/// What a cached build had to do.
+/// The work that a cached build had to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
     /// Files of the repository.
@@ -46,7 +46,7 @@ pub struct CacheReport {
     pub read: usize,
     /// Files that were parsed.
     pub parsed: usize,
-    /// Whether values were followed again.
+    /// True if the value flow was solved again.
     pub analysed: bool,
 }
 
@@ -56,7 +56,7 @@ pub enum CacheError {
     /// The directory or a file in it cannot be written.
     #[error("write {path}: {source} (the cache can be removed at any time)")]
     Write {
-        /// What was to be written.
+        /// The path that was to be written.
         path: PathBuf,
         /// Why it was not.
         source: std::io::Error,
@@ -82,7 +82,7 @@ struct Entry {
     size: u64,
     modified: i128,
     hash: [u8; 32],
-    /// Where the facts stand in the facts part; empty for a file without any.
+    /// The byte range of the facts in the facts part; empty for a file without facts.
     facts: Span64,
     skipped: Option<crate::walk::SkipReason>,
 }
@@ -93,7 +93,7 @@ struct Span64 {
     end: u64,
 }
 
-/// What a cache file holds: lengths, then head, graph and facts.
+/// The contents of a cache file: lengths, then head, graph and facts.
 struct Kept {
     head: Head,
     bytes: Vec<u8>,

@@ -1,8 +1,9 @@
-//! What a model is told of a repository before it starts, within a budget of tokens: RepoMaster's four
-//! blocks (3.2.3), the modules by directory, or a map of the definitions around a focus.
+//! The description of a repository that a model receives before it starts, within a budget of
+//! tokens. It holds RepoMaster's four blocks (3.2.3), the modules by directory, or a map of the
+//! definitions around a focus.
 //!
-//! Never over the budget; what was left out is said. The sentences around the blocks are prompts and
-//! live elsewhere.
+//! The text never exceeds the budget and names what was omitted. The sentences around the blocks
+//! are prompts and live elsewhere.
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -16,7 +17,7 @@ use crate::{
     tree::{Level, Texts, TreeNode, module_tree, signature},
 };
 
-/// How a context is made.
+/// The options for building a context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextOptions {
@@ -41,7 +42,7 @@ pub struct Context {
     pub text: String,
     /// Tokens of the text.
     pub tokens: usize,
-    /// What was left out, one phrase each.
+    /// The parts that were omitted, one phrase each.
     pub omitted: Vec<String>,
 }
 

@@ -12,8 +12,8 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// The names that texts in the annotations of a file say: `Item` of `items: list["Item"]`. What is no expression
-/// says none; the values of a `Literal` and what an `Annotated` adds to a type are no types.
+/// Returns the names in string annotations of a file: `Item` in `items: list["Item"]`. Ignores
+/// strings that are no expression, the values of a `Literal` and the metadata of an `Annotated`.
 pub fn deferred(source: Source) -> BTreeSet<String> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);

@@ -1,4 +1,5 @@
-//! What doctest looks at in a module: itself, its functions and classes, and theirs in turn.
+//! Lists the objects in which doctest searches for examples: the module, its functions and classes,
+//! and their members.
 
 use ruff_python_ast::Stmt;
 
@@ -8,10 +9,10 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// What a module's own docstring is called among its names.
+/// The entry for a module's own docstring in [`Documented::names`].
 pub const DOCSTRING: &str = "__doc__";
 
-/// What an example of a docstring begins with.
+/// The prompt with which an example in a docstring begins.
 const PROMPT: &str = ">>>";
 
 /// An object that has, or may have, a docstring.

@@ -8,10 +8,11 @@
 //! assert!(Glue::parse_text("make_shapes = make()").is_none());
 //! ```
 //!
-//! The slicer writes glue by [`Glue::render`], the judge recognises it by [`Glue::parse`]; nothing else knows the text of
-//! a form. None holds behaviour of the package: a form gives names to what other lines define. Why a form is needed at
-//! one place is for the slicer to say; if a form may stand there is for the judge to decide.
-//! [`Spelling`] has the expressions that replace others inside a line of the repository.
+//! The slicer writes glue by [`Glue::render`], and the judge recognises it by [`Glue::parse`];
+//! nothing else knows the text of a form. No form contains behaviour of the package: a form names
+//! objects that other lines define. The slicer decides that a form is needed at a place; the judge
+//! decides that it is allowed there. [`Spelling`] has the expressions that replace others inside a
+//! line of the repository.
 
 mod data_file;
 mod guard;
@@ -29,9 +30,10 @@ pub use spelling::{FilePath, Spelling, undo_spellings};
 /// original.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Glue {
-    /// Imports of modules from outside the repository: the lines below need them (`sys`, `types`), something that was
-    /// left out had loaded them, or the import inside a function failed in the original and fails here at what it
-    /// asked for.
+    /// Imports of external modules.
+    ///
+    /// The lines below need them (`sys`, `types`), or a dropped statement had loaded them. Or an
+    /// import inside a function failed in the original at this import, and fails here likewise.
     ///
     /// ```python
     /// import sys
@@ -48,7 +50,7 @@ pub enum Glue {
     ImportFrom {
         /// The module.
         module: String,
-        /// What is imported.
+        /// The imported modules or names.
         names: Vec<Imported>,
     },
     /// The gist takes the place of modules of the repository, under the names that code uses (`pkg.mod.name`) or that it
@@ -98,7 +100,8 @@ pub enum Glue {
         /// The module that it stands for.
         module: String,
     },
-    /// What such an object has: names of the gist, hooks of conftests, an outer fixture of the same name.
+    /// The attributes of such an object: names of the gist, hooks of conftests, an outer fixture of
+    /// the same name.
     ///
     /// ```python
     /// vars(shapes).update(make=make, colors=sys.modules.get(__name__))
@@ -189,7 +192,7 @@ pub enum Glue {
     EntryPoint {
         /// The name of the script.
         script: String,
-        /// What it calls.
+        /// The function that the entry point calls.
         function: String,
     },
     /// The `DeprecationWarning`s of a script hidden: Python shows them, and hides those of modules, of which the gist of a

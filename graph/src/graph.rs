@@ -1,8 +1,8 @@
-//! The repository as graphs: its modules and definitions as a tree, what imports what, what calls
-//! what, and where each definition is used.
+//! The graphs of a repository: the tree of modules and definitions, the imports, the calls, and the
+//! uses of each definition.
 //!
-//! Owns the finished data and its construction from facts. Ranking, queries and rendering read it and
-//! live elsewhere. A graph never changes: a changed repository gives another one.
+//! Owns the finished data and its construction from facts. Ranking, queries and rendering read it
+//! and live elsewhere. A graph never changes: a changed repository gives another one.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub struct ModuleNode {
 /// A module, class, function or lambda.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
-    /// What it is.
+    /// The kind of the entity.
     pub kind: Kind,
     /// Its own name; a module's is its dotted name.
     pub name: String,
@@ -89,13 +89,13 @@ pub struct ModuleEdge {
     pub to: FileId,
     /// Coupling: uses of the imported names, at least one per import.
     pub weight: u32,
-    /// Where the import stands; the earliest to run, where there are several.
+    /// The place of the import; the earliest to be executed if there are several.
     pub place: ImportPlace,
     /// Line of the first such import.
     pub line: u32,
 }
 
-/// How sure a call edge is.
+/// The certainty of a call edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
@@ -108,9 +108,9 @@ pub enum Tier {
 /// One call edge between definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallEdge {
-    /// Who calls; a module or class for code outside functions.
+    /// The caller; a module or class for code outside functions.
     pub caller: EntityId,
-    /// What is called; a class where making it runs no code of the repository.
+    /// The callee; a class if instantiating it executes no code of the repository.
     pub callee: EntityId,
     /// Number of call sites.
     pub weight: u32,
@@ -135,19 +135,20 @@ pub enum Unresolved {
 /// A call site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSite {
-    /// Who calls.
+    /// The caller.
     pub caller: EntityId,
     /// Line of the callee's name.
     pub line: u32,
     /// Last name of the called expression, as written; empty where there is none.
     pub name: CompactString,
-    /// Whether it is written as `value.name(...)`.
+    /// True if the call is written as `value.name(...)`.
     pub attribute: bool,
-    /// Whether the call is written at all: iteration, `with`, `raise` and properties call unwritten.
+    /// True if the source has a call expression. Iteration, `with`, `raise` and properties call
+    /// without one.
     pub written: bool,
-    /// What it calls for certain.
+    /// The certain callees.
     pub callees: SmallVec<[EntityId; 4]>,
-    /// Why it calls nothing for certain, or what else it may call.
+    /// The reason why the site has no certain callee, or may have others.
     pub unresolved: Option<Unresolved>,
     /// Attributes that what is called may have been read from, and that were not followed.
     pub behind: Vec<String>,
@@ -156,7 +157,7 @@ pub struct CallSite {
 /// A use of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Use {
-    /// What is used.
+    /// The entity that is used.
     pub target: EntityId,
     /// In which module.
     pub module: FileId,
@@ -185,18 +186,18 @@ pub struct Graph {
     pub uses: Vec<Use>,
     /// Classes and what they derive from, nearest first.
     pub bases: Vec<(EntityId, EntityId)>,
-    /// Whether values were followed to the end; if not, some certain calls are missing, which is what
-    /// happens where too much flows everywhere.
+    /// True if the value flow reached its fixpoint. If false, some certain calls are missing: too
+    /// many values flow into too many names.
     pub complete: bool,
     /// Files that were left out or read only in part.
     pub skipped: Vec<Skipped>,
 }
 
-/// How a graph is built.
+/// The options for building a graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BuildOptions {
-    /// Which files count.
+    /// The selection of the files.
     pub walk: WalkOptions,
     /// Threads that read and parse; 0 takes as many as there are processors.
     pub threads: usize,
@@ -207,7 +208,7 @@ pub struct BuildOptions {
 impl Graph {
     /// Reads a repository and builds its graphs.
     ///
-    /// Nothing here fails: what cannot be read or parsed is in [`Graph::skipped`] and
+    /// Never fails: unreadable files are in [`Graph::skipped`], syntax errors in
     /// [`ModuleNode::errors`].
     pub fn build(root: &Path, options: &BuildOptions) -> Self {
         let Loaded { paths, facts, projects, skipped } = load::load(root, options);
@@ -274,15 +275,16 @@ impl Graph {
         (first..end).map(EntityId).filter(move |&id| id != of && self.entity(id).parent == of)
     }
 
-    /// Whether a definition stands directly in a class.
+    /// Returns true if a definition is a function directly in a class.
     pub fn is_method(&self, id: EntityId) -> bool {
         let entity = self.entity(id);
         entity.kind == Kind::Function && self.entity(entity.parent).kind == Kind::Class
     }
 
-    /// What else a call site may reach: definitions of the same name, certain callees excluded.
+    /// Returns the possible callees of a site: definitions of the same name, without the certain
+    /// callees.
     ///
-    /// Made on demand, since a common method name fits thousands of sites.
+    /// They are computed on demand, since a common method name fits thousands of sites.
     pub fn possible(&self, site: &CallSite, names: &NameIndex) -> Vec<EntityId> {
         let conclusive = matches!(site.unresolved, Some(Unresolved::Outside(_)));
         if conclusive {
@@ -306,7 +308,8 @@ impl Graph {
         site.behind.iter().flat_map(move |name| self.fitting(name, true, names))
     }
 
-    /// What runs if a name means a definition that has it; a bare name does not reach a method.
+    /// Returns the functions that are executed if `name` refers to any definition of that name. A
+    /// class gives its constructors. A bare name never reaches a method.
     fn fitting<'s>(
         &'s self,
         name: &str,

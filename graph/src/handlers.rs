@@ -1,4 +1,4 @@
-//! Which handlers are there for an error that is raised on a line.
+//! Finds the exception handlers around a line.
 
 use ruff_python_ast::{
     ExceptHandler, Stmt,
@@ -11,9 +11,9 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// The lines on which the handlers begin to do something that a `try` around a 1-based line has, from the outermost
-/// on. A line of a handler itself is not what that handler is for, nor is one in the body of a function that is
-/// defined there, which runs elsewhere.
+/// Returns the first lines of the handlers of every `try` around a 1-based line, the outermost
+/// first. A line inside a handler is not covered by it. A `try` around a function definition does
+/// not cover the function's body, which is executed elsewhere.
 pub fn handlers(source: Source, line: u32) -> Vec<u32> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(source);

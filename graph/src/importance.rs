@@ -1,8 +1,8 @@
-//! How much each module and class matters: RepoMaster's six features and its class score
-//! (arXiv 2505.21577, 3.2.2 and appendix F).
+//! Ranks modules and classes by importance: RepoMaster's six features and its class score (arXiv
+//! 2505.21577, 3.2.2 and appendix F).
 //!
-//! Dependency and Complexity follow the paper's formulas; Usage, Semantic, Doc and Git, which it
-//! describes without formulas, are bounded to [0, 1] here and documented on [`Features`].
+//! Dependency and Complexity follow the paper's formulas. The paper describes Usage, Semantic, Doc
+//! and Git without formulas; here they are bounded to [0, 1] and documented on [`Features`].
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -75,14 +75,14 @@ pub struct Features {
     pub git: f64,
 }
 
-/// What version control says of the files; made outside this crate.
+/// The version control history of the files; collected outside this crate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
     /// By relative path: number of commits, and the time of the last in seconds since the epoch.
     pub commits: FxHashMap<String, (u32, i64)>,
 }
 
-/// Where a ranking looks from. Empty: from everywhere.
+/// The starting points of a ranking. An empty focus ranks from everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Focus {
@@ -93,7 +93,8 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// Whether it fits any module; a ranking is as without it otherwise.
+    /// Returns true if the focus matches any module. Otherwise the ranking equals one without a
+    /// focus.
     pub fn fits(&self, graph: &Graph) -> bool {
         focused(graph, self).is_some()
     }
@@ -102,18 +103,18 @@ impl Focus {
 /// A module with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedModule {
-    /// Which.
+    /// The module.
     pub id: FileId,
     /// I(m), in [0, 10]; with a focus, the share of attention times ten, plus I(m) / 100.
     pub score: f64,
-    /// What it is made of.
+    /// The features behind the score.
     pub features: Features,
 }
 
 /// A class with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedClass {
-    /// Which.
+    /// The class.
     pub id: EntityId,
     /// J(c) = score of its module + share of methods + share of calls to them.
     pub score: f64,
@@ -128,15 +129,15 @@ pub struct Ranking {
     pub classes: Vec<RankedClass>,
 }
 
-/// What a ranking is made from beside the graph.
+/// The options of a ranking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RankOptions {
     /// Weight of each feature.
     pub weights: Weights,
-    /// How PageRank iterates.
+    /// The PageRank iteration.
     pub page_rank: PageRank,
-    /// Where to look from.
+    /// The starting points.
     pub focus: Focus,
 }
 

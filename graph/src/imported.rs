@@ -1,4 +1,4 @@
-//! What the imports at the top of a file bind.
+//! Lists the names that the imports at the top of a file bind.
 
 use std::collections::BTreeSet;
 

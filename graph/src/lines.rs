@@ -63,12 +63,12 @@ impl LineGraph {
         made
     }
 
-    /// What a line defines.
+    /// Returns the entities that a line defines.
     pub fn defined_at(&self, line: LineId) -> &[EntityId] {
         self.defines.get(&line).map_or(&[], Vec::as_slice)
     }
 
-    /// What a line uses.
+    /// Returns the entities that a line uses.
     pub fn used_at(&self, line: LineId) -> &[EntityId] {
         self.uses.get(&line).map_or(&[], Vec::as_slice)
     }
@@ -78,7 +78,7 @@ impl LineGraph {
         self.defines.keys().chain(self.uses.keys()).collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether there are none.
+    /// Returns true if no line defines or uses anything.
     pub fn is_empty(&self) -> bool {
         self.defines.is_empty() && self.uses.is_empty()
     }

@@ -13,7 +13,7 @@ use crate::{
     walk::{FoundFile, SkipReason, Skipped, read, walk},
 };
 
-/// What was read of a repository.
+/// The files of a repository, read and reduced to facts.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub paths: Vec<String>,
@@ -149,8 +149,8 @@ fn line_of(before: &str) -> u32 {
     u32::try_from(ends + 1).unwrap_or(u32::MAX)
 }
 
-/// Whether more brackets are open at once than can be parsed in sensible memory. Brackets in strings
-/// count too; files that trip over that are data.
+/// Returns true if more brackets are open at once than can be parsed in reasonable memory. Brackets
+/// in string literals count too; a file that exceeds the limit through them is data.
 fn nests_too_deep(bytes: &[u8]) -> bool {
     let mut open = 0usize;
     let mut run = 0usize;

@@ -1,8 +1,8 @@
-//! Modules by name: which file is which module, and what an import statement names.
+//! Maps module names to files, and import statements to module names.
 //!
-//! A module is internal when the repository defines it. A run tells the names of its modules
-//! ([`Modules`]); without one they follow from paths (`Layout`). Nothing here looks inside a module;
-//! names are for `resolve`.
+//! A module is internal if the repository defines it. [`Modules`] has the module names of a run;
+//! without a run `Layout` derives them from paths. Nothing here reads the code of a module;
+//! `resolve` handles the names in it.
 
 mod layout;
 
@@ -21,7 +21,7 @@ pub struct ModuleId(pub u32);
 pub struct Module {
     /// Dotted name.
     pub name: String,
-    /// Whether its file is an `__init__.py`.
+    /// True if the file is an `__init__.py`.
     pub is_package: bool,
     /// Its text and tree.
     pub syntax: Syntax,
@@ -77,7 +77,7 @@ impl Modules {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no module.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -97,7 +97,7 @@ impl Modules {
         self.iter().find(|(_, module)| module.path() == path)
     }
 
-    /// Whether the repository defines a module or package of this dotted name.
+    /// Returns true if the repository defines a module or package of this dotted name.
     pub fn is_internal(&self, name: &str) -> bool {
         self.names.contains(name)
     }

@@ -49,25 +49,25 @@ pub struct Capture {
     pub bytes: Range<usize>,
 }
 
-/// What a query captured in a text.
+/// The captures of a query in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captures {
-    /// How many captures there are; as many as were seen, where it is not complete.
+    /// The number of captures; a lower bound if the query is not complete.
     pub count: usize,
-    /// Whether the query came to its end.
+    /// True if the query ran to its end.
     pub complete: bool,
     /// The first of them.
     pub first: Vec<Capture>,
 }
 
-/// Where a text stops being Python.
+/// The place at which a text stops being Python.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyntaxProblem {
     /// Line, 1-based.
     pub line: u32,
     /// Column in bytes, 1-based.
     pub column: u32,
-    /// What is wrong there.
+    /// The error message.
     pub message: String,
 }
 
@@ -79,7 +79,7 @@ pub enum OutlineError {
         "parse query: {message} at line {line}, column {column} (see the tree-sitter-python node types)"
     )]
     Query {
-        /// What is wrong.
+        /// The error message.
         message: String,
         /// Line of the query, 1-based.
         line: usize,

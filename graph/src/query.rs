@@ -1,7 +1,6 @@
-//! Questions to a graph: what a name denotes, who calls it, what it needs, how two things connect.
+//! Queries of a graph: the definitions of a name, callers and callees, dependencies, paths.
 //!
-//! Answers are data, sorted and complete; cutting them for a reader is the business of whoever shows
-//! them.
+//! Answers are data, sorted and complete; the callers limit them for a reader.
 
 mod calls;
 
@@ -17,7 +16,7 @@ use calls::Doubts;
 
 pub use calls::PossibleCall;
 
-/// What a name denotes.
+/// The result of looking a name up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// One thing, by all definitions of it in one file: overloads, a property's functions, branches.
@@ -28,7 +27,7 @@ pub enum Lookup {
     Missing,
 }
 
-/// Which way edges are followed.
+/// The direction in which edges are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -43,9 +42,9 @@ pub enum Way {
 pub struct Reached {
     /// Number of edges.
     pub depth: u32,
-    /// What was reached.
+    /// The entity that was reached.
     pub id: EntityId,
-    /// How sure the way there is.
+    /// `Certain` if a path of certain calls leads to it, otherwise `Possible`.
     pub tier: Tier,
     /// Each call that is the last step: who calls, and on which line of their file.
     pub calls: Vec<(EntityId, u32)>,
@@ -203,7 +202,7 @@ impl<'g> Queries<'g> {
         })
     }
 
-    /// Where a definition is used, in order of place.
+    /// Returns the uses of a definition, in order of place.
     pub fn uses(&self, of: EntityId) -> Vec<Use> {
         let uses = &self.graph.uses;
         let from = uses.partition_point(|used| used.target < of);

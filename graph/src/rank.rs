@@ -11,7 +11,7 @@ use petgraph::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How PageRank iterates.
+/// The parameters of the PageRank iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageRank {
@@ -34,9 +34,9 @@ const LANES: usize = 16;
 
 /// The personalizations of some columns: the same for all of them, but that each may prefer a node.
 struct Personal<'p, Common> {
-    /// What a node has in every column.
+    /// The weight of a node that all columns share.
     common: Common,
-    /// How much more the preferred nodes have.
+    /// The extra weight of a preferred node.
     more: f64,
     /// The nodes preferred, sorted, the first by the first column, and so on.
     preferred: &'p [usize],

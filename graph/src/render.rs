@@ -1,8 +1,8 @@
-//! A graph as text for other programs and for people: Graphviz's dot, and one page of HTML that needs
-//! nothing else.
+//! Renders a graph for other programs and for people: Graphviz's dot, and one self-contained page
+//! of HTML.
 //!
-//! Names come from the repository and are hostile until escaped: dot strings are quoted, and the page
-//! has its data as JSON in which nothing can end the script, shown as text only.
+//! Names come from the repository and are hostile until escaped. Dot strings are quoted. The page
+//! has its data as JSON in which nothing can end the script, and shows it as text only.
 
 use std::fmt::Write;
 
@@ -16,12 +16,12 @@ use crate::{
 /// The page; its one placeholder takes the data.
 const PAGE: &str = include_str!("page.html");
 
-/// Which graph is drawn.
+/// The graph to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drawn {
-    /// What imports what.
+    /// The import graph.
     Modules,
-    /// What calls what.
+    /// The call graph.
     Calls,
 }
 

@@ -1,9 +1,9 @@
-//! What a module's global names stand for: bindings, followed through imports to one canonical target.
+//! Resolves a module's global names: follows bindings through imports to one canonical target.
 //!
-//! There is one rule for what gives a module an attribute, in `provide`: slices and graphs both ask
-//! it. This resolver follows it over syntax trees and can be told which statements ran, which settles
-//! names that are bound in several ways; `flow` follows it over facts. Names inside functions and classes
-//! are for `scope`; what cannot be resolved is `None`, a value like any other.
+//! The rule for which statement provides an attribute of a module is in `provide`; slices and
+//! graphs share it. This resolver applies the rule to syntax trees. Given the executed statements,
+//! it also settles names with several bindings. `flow` applies the same rule to facts. Names inside
+//! functions and classes belong to `scope`. An unresolved name is `None`, a value like any other.
 
 mod provide;
 
@@ -35,7 +35,7 @@ pub enum Target {
     Builtin(Name),
 }
 
-/// How a statement binds a module's global name.
+/// The way in which a statement binds a module's global name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingKind {
     /// By definition, assignment, loop, `with`, `except`, `global` in a function.
@@ -59,7 +59,7 @@ pub enum BindingKind {
 /// One binding of a global name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// How it binds.
+    /// The way in which it binds.
     pub kind: BindingKind,
     /// Start of the binding statement, nested statements included.
     pub at: TextSize,
@@ -79,14 +79,15 @@ pub struct Resolver<'a> {
 struct Table {
     bindings: FxHashMap<Name, Vec<Binding>>,
     stars: Vec<String>,
-    /// Where those stand.
+    /// The positions of the star imports.
     places: Vec<TextSize>,
     exported: Option<Vec<Name>>,
 }
 
 impl Table {
-    /// Binds what a star brought from outside, as far as a run shows that it may be from there: the one star that there
-    /// is brought what no statement of the module binds, and of several the one whose package has it.
+    /// Binds the names that external star imports provided, as far as the trace shows their origin.
+    /// A single star import provided every name that no statement binds. Among several, the one
+    /// from the value's package did.
     fn bind_stars(&mut self, modules: &Modules, module: &Module, held: &ModuleSnapshot) {
         let top =
             |name: &str| name.split('.').next().unwrap_or(name).trim_start_matches('_').to_owned();
@@ -116,8 +117,9 @@ impl Table {
 }
 
 impl<'a> Resolver<'a> {
-    /// Reads the bindings of all modules. `ran` says whether a statement counts (a static analysis
-    /// passes `|_, _| true`); `trace` adds what module globals held at the end of a run.
+    /// Reads the bindings of all modules. `ran` returns true for a statement that counts (a static
+    /// analysis passes `|_, _| true`). `trace` adds the values of module globals at the end of a
+    /// run.
     pub fn new(
         modules: &'a Modules,
         trace: Option<&'a Trace>,
@@ -153,7 +155,7 @@ impl<'a> Resolver<'a> {
         self.modules
     }
 
-    /// What a global of a module held at the end of the run, where that is known.
+    /// Returns the value of a module's global at the end of the run, if the trace recorded it.
     pub(crate) fn value(&self, module: ModuleId, name: &str) -> Option<&'a Value> {
         let held = self.snapshots?.modules.get(&self.modules.get(module).name)?;
         held.names.get(name)
@@ -177,7 +179,7 @@ impl<'a> Resolver<'a> {
         &self.tables[module.0 as usize].stars
     }
 
-    /// What a global name of a module stands for at the end of the module's code.
+    /// Returns the target of a module's global name after the module's code has been executed.
     pub fn resolve(&self, module: ModuleId, name: &Name) -> Option<Target> {
         let key = (module, name.clone());
         if let Some(known) = self.memo.borrow().get(&key) {
@@ -188,7 +190,8 @@ impl<'a> Resolver<'a> {
         target
     }
 
-    /// What a name stands for in a statement of module code at `at`: the last binding before it.
+    /// Returns the target of a name in a module-level statement at `at`: the last binding before
+    /// it.
     pub fn resolve_before(&self, module: ModuleId, name: &Name, at: TextSize) -> Option<Target> {
         let earlier = self
             .bindings(module, name)
@@ -345,7 +348,8 @@ impl<'a> Resolver<'a> {
         self.modules.is_internal(&inner).then_some(Target::Module(inner))
     }
 
-    /// Whether a module is the repository's and can be read; compiled extensions stay importable.
+    /// Returns true if a module is internal and has Python source. Compiled extensions stay
+    /// importable and do not count.
     fn is_source(&self, module: &str) -> bool {
         self.modules.is_internal(module) && !self.is_compiled(module)
     }
@@ -354,7 +358,8 @@ impl<'a> Resolver<'a> {
         self.snapshots.is_some_and(|trace| trace.compiled.contains_key(module))
     }
 
-    /// What a module's globals held at the end of the run, for names that no statement binds.
+    /// Returns the target of a global that no statement binds, from the values at the end of the
+    /// run.
     fn snapshot(&self, module: ModuleId, name: &Name) -> Option<Target> {
         let held = self.snapshots?.modules.get(&self.modules.get(module).name)?;
         let value = held.names.get(name.as_str())?;
@@ -489,7 +494,8 @@ impl<F: Fn(ModuleId, &Stmt) -> bool> Collect<'_, F> {
     }
 }
 
-/// Whether the code of a module may put names there without a statement that binds them.
+/// Returns true if a module's code may bind globals without a binding statement (`globals()`,
+/// `vars(`, `__dict__`).
 pub(crate) fn may_fill_itself(module: &Module) -> bool {
     let text = module.syntax.source().text();
     ["globals()", "vars(", "locals()", "sys.modules[", "__dict__"]
@@ -497,7 +503,7 @@ pub(crate) fn may_fill_itself(module: &Module) -> bool {
         .any(|by| text.contains(by))
 }
 
-/// Whether the statement at `at` is `name = name`.
+/// Returns true if the statement at `at` is `name = name`.
 fn rebinds_itself(body: &[Stmt], name: &Name, at: TextSize) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::Assign(assign) if stmt.start() == at => {

@@ -1,6 +1,6 @@
-//! Which names a scope binds, by Python's own rules.
+//! Computes the names that a scope binds, by Python's scoping rules.
 //!
-//! Pure syntax: it knows nothing of modules or of what a name stands for.
+//! Works on syntax only: it does not know modules and does not resolve names.
 
 #[cfg(test)]
 mod against_symtable;
@@ -12,7 +12,7 @@ use ruff_python_ast::{
 };
 use rustc_hash::FxHashSet;
 
-/// What a function or class body does with names.
+/// The names that a function or class body binds or declares.
 #[derive(Debug, Clone, Default)]
 pub struct Bound {
     /// Names that the scope binds itself.
@@ -23,7 +23,8 @@ pub struct Bound {
     pub nonlocal: FxHashSet<Name>,
 }
 
-/// What a body binds, nested blocks included, nested scopes excluded.
+/// Returns the names that a body binds or declares. Includes nested blocks and excludes nested
+/// scopes.
 pub fn bound(body: &[Stmt]) -> Bound {
     let mut bound = Bound::default();
     for_each_statement(body, &mut |stmt| match stmt {

@@ -21,7 +21,7 @@ pub enum SourceError {
     UnknownEncoding {
         /// The file.
         path: String,
-        /// What the cookie says.
+        /// The encoding that the cookie declares.
         encoding: String,
     },
     /// The bytes are not valid in the declared encoding.

@@ -1,8 +1,8 @@
-//! What one run of a command touched: the data that a tracer writes and the slicer reads.
+//! The trace of one run of a command: the data that a tracer writes and the slicer reads.
 //!
-//! This module owns the format, not the tracing: running things belongs to the `tools` crate.
-//! Paths are relative to the traced repository, with `/`; lines are 1-based; events are
-//! positions on one clock that counts module-level steps of the whole run.
+//! This module owns the format, not the tracing: the `tools` crate runs commands. Paths are
+//! relative to the traced repository, with `/`. Lines are 1-based. Events are positions on one
+//! clock that counts module-level steps of the whole run.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Trace {
     pub version: u32,
     /// Interpreter version: major, minor, micro.
     pub python: (u8, u8, u8),
-    /// How lines were observed: `monitoring` (3.12 on) or `settrace`.
+    /// The mechanism that observed lines: `monitoring` (3.12 on) or `settrace`.
     pub tracer: String,
     /// Internal Python files that ran, sorted by path.
     pub files: Vec<FileTrace>,
@@ -31,29 +31,31 @@ pub struct Trace {
     /// Modules from outside the repository that were loaded: dotted name to the file (absolute), or
     /// empty for built-in ones.
     pub external: BTreeMap<String, String>,
-    /// Those of them that were loaded from the first test on, sorted.
+    /// The external modules that were loaded after the first test had begun, sorted.
     #[serde(default)]
     pub late: Vec<String>,
     /// Functions that override an abstract method: `module:Class.qualname` to method names.
     pub abstract_overrides: BTreeMap<String, Vec<String>>,
-    /// What code that came from no file (compiled templates, `exec` of strings) used.
+    /// The names and imports of code without a file (compiled templates, `exec` of strings).
     pub generated: Generated,
     /// Fixtures in the closure of the collected tests: (name, file, line of the function).
     pub fixtures: Vec<Fixture>,
     /// Files below the repository that were opened for reading by something other than an import,
     /// and directories that were listed: relative paths, sorted.
     pub data: Vec<String>,
-    /// Whether a process made some 260,000 calls or more of functions that had nothing left to tell, each of
-    /// which costs below 3.12 several times what a plain call does; never set from 3.12 on.
+    /// True if a process made about 260,000 or more calls of functions whose lines had all been
+    /// recorded. Below 3.12 each such call costs several times a plain call. Never set from 3.12
+    /// on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
-    /// Where such an exception was raised, as far inside as the repository goes.
+    /// The innermost repository line of each exception that ended the command, its start or its
+    /// collection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<Place>,
     /// A file of the repository that could not be compiled, with the line that says why: that ended the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<Place>,
-    /// What a console script of the repository calls.
+    /// The entry point that a console script of the repository calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<Entry>,
     /// Entries of `sys.path` inside the repository when the tests began, relative, and where else the
@@ -81,8 +83,8 @@ pub struct FileTrace {
     pub modules: Vec<String>,
     /// Phase in which its module code first ran.
     pub phase: Phase,
-    /// The line of the repository that asked for that, by an import of any kind; none where something from outside
-    /// did, or where it only came on the way to a module that was asked for.
+    /// The repository line whose import statement or call loaded the file. `None` if external code
+    /// loaded it, or if it was loaded only as the parent of a requested module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importer: Option<Place>,
     /// Lines executed before the first test began (collection, imports), sorted. Of a function whose trace was
@@ -162,7 +164,7 @@ pub struct ModuleSnapshot {
     pub names: BTreeMap<String, Value>,
 }
 
-/// What a global name held, seen without running any code of the object's.
+/// The value of a global name, observed without executing any code of the object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
@@ -187,7 +189,7 @@ pub struct Fixture {
     pub line: u32,
 }
 
-/// What executed code that came from no file did, and what pickles name.
+/// The imports and names of executed code without a file, and the names in pickles.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generated {
     /// Modules it imported, internal ones only, sorted.

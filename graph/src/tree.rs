@@ -19,7 +19,7 @@ use crate::{
     walk::{WalkOptions, read},
 };
 
-/// What a node of the tree is.
+/// The kind of a node of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -36,7 +36,7 @@ pub enum Level {
 /// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// What it is.
+    /// The kind of the node.
     pub level: Level,
     /// Directory, file or definition name.
     pub name: String,
@@ -54,12 +54,12 @@ pub struct TreeNode {
     /// Decorator expressions.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub decorators: Vec<String>,
-    /// What it contains, in source order; of a package by name.
+    /// The children, in source order; those of a package by name.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub children: Vec<TreeNode>,
 }
 
-/// Where texts come from: the repository that a graph was built of.
+/// The source of texts: the repository that a graph was built of.
 #[derive(Debug, Clone)]
 pub struct Texts {
     root: PathBuf,
@@ -77,7 +77,7 @@ impl Texts {
         &self.root
     }
 
-    /// Whether a path leads to what is no part of the repository.
+    /// Returns true if a path leads to something that does not belong to the repository.
     pub fn is_apart(&self, path: &str) -> bool {
         self.options.is_apart(path)
     }

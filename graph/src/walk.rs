@@ -1,7 +1,7 @@
-//! Which files of a repository are Python, and what had to be left out.
+//! Lists the Python files of a repository, and the files that had to be skipped.
 //!
-//! Nothing is capped but the size of one file. Whatever cannot be used is reported, never fatal:
-//! pipes, devices, links that leave the repository, files that nobody may read.
+//! The only limit is the size of one file. Unusable files are reported and never fatal: pipes,
+//! devices, links that leave the repository, unreadable files.
 
 use std::{
     collections::BTreeSet,
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::beneath::open_beneath;
 
-/// What the walker takes.
+/// The options of the walker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WalkOptions {
     /// Larger files are skipped and reported, in bytes.
     pub largest: u64,
-    /// Whether `.gitignore` and its like are obeyed.
+    /// True if `.gitignore` and similar files are obeyed.
     pub obey_ignore_files: bool,
-    /// Whether names that start with a dot are entered.
+    /// True if names that start with a dot are entered.
     pub hidden: bool,
-    /// What is no part of the repository though it lies there, relative to the root.
+    /// The paths below the root that do not belong to the repository, relative to the root.
     pub apart: BTreeSet<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ impl Default for WalkOptions {
 }
 
 impl WalkOptions {
-    /// Whether a relative path leads to what lies apart.
+    /// Returns true if a relative path is, or is below, one of [`apart`](Self::apart).
     pub fn is_apart(&self, path: &str) -> bool {
         let mut plain = PathBuf::new();
         for part in Path::new(path).components() {
@@ -144,7 +144,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
     (files, skipped)
 }
 
-/// Reads a found file, refusing what has become something else since.
+/// Reads a file of the walk. Refuses a path that has become something else since.
 pub(crate) fn read(root: &Path, path: &str, options: &WalkOptions) -> Result<Vec<u8>, SkipReason> {
     use std::io::Read;
     let unreadable = |error: std::io::Error| SkipReason::Unreadable(error.to_string());

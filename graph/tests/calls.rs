@@ -1,8 +1,8 @@
-//! What the call graph says of small sources: certain edges, and why a call has none.
+//! Tests the call graph of small sources: certain edges, and the reasons for a missing one.
 
 use gistify_graph::{Graph, Queries, Reached, Tier, Unresolved, Way};
 
-/// Splits `# path` lines off; what stands before the first is `m.py`.
+/// Splits `# path` lines off; the lines before the first one are `m.py`.
 fn built(text: &str) -> Graph {
     let mut files = vec![("m.py", String::new())];
     for line in text.lines() {
@@ -300,7 +300,7 @@ fn unresolved_calls_say_why() {
     check_reason("def f(): pass\nf()\n", "f", None);
 }
 
-/// What `name` calls, or what calls it, by name or by inheritance alone.
+/// Checks the possible callees of `name`, or its possible callers.
 fn check_possible(text: &str, name: &str, way: Way, expected: &[&str]) {
     let graph = built(text);
     let queries = Queries::new(&graph);
@@ -375,7 +375,7 @@ fn a_site_that_is_known_in_part_keeps_the_reason() {
     check_reason(&format!("{rest}h = target\nh()\n"), "h", None);
 }
 
-/// A chain of calls, and what is called to a depth; what is only possible is in brackets.
+/// Checks a chain of calls, and the callees up to a depth; possible ones are in brackets.
 fn check_chains(text: &str, from: &str, to: &str, chain: &[&str], called: &[&str]) {
     let graph = built(text);
     let queries = Queries::new(&graph);

@@ -1,5 +1,5 @@
-//! Sources and files made to break the reader (rows P01-P08): nothing panics, nothing hangs, what was left
-//! out is said.
+//! Tests sources and files that are made to break the reader (rows P01-P08): no panic, no hang, and
+//! a report of every skipped file.
 
 use std::{fs, path::Path};
 
@@ -69,7 +69,7 @@ fn p03_encodings_give_a_graph_or_a_reason() {
     assert_eq!(skipped, ["bogus.py", "null.py", "utf7.py", "wrong.py"]);
 }
 
-/// Where CPython 3.13's `ast` has them.
+/// Checks the line numbers against CPython 3.13's `ast`.
 #[test]
 fn p04_newlines_count_as_pythons() {
     let graph = built(

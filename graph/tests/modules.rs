@@ -1,4 +1,5 @@
-//! What the module dependency graph says of small repositories: each form of import, with its weight and place.
+//! Tests the module dependency graph of small repositories: each form of import, with its weight
+//! and place.
 
 use gistify_graph::Graph;
 

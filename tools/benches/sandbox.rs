@@ -1,10 +1,14 @@
-//! What the local sandbox costs, and what it leaves behind.
+//! Measures the cost of the local sandbox, and checks that it leaves nothing behind.
 //!
-//! `cargo bench -p gistify-tools --bench sandbox [-- --starts N] [--row N]` prints each figure beside its
-//! limit and fails where one is missed: a start beside bubblewrap's own with the same binds (at most 1.5
-//! times, in turns, medians), 1 GB of output (less than 64 MB of ours), 32 sandboxes at once (no process,
-//! directory or group is left), 1,000 in a row (no descriptor is left), what spins and what ignores signals
-//! (dead 2 s after its limit), the network (fails within 1 s).
+//! `cargo bench -p gistify-tools --bench sandbox [-- --starts N] [--row N]` prints each figure
+//! beside its limit and fails if one is missed:
+//!
+//! - a start beside bubblewrap's own with the same binds: at most 1.5 times (in turns, medians)
+//! - 1 GB of output: less than 64 MB of our memory
+//! - 32 sandboxes at once: no process, directory or group is left
+//! - 1,000 in a row: no descriptor is left
+//! - a script that spins or ignores signals: dead 2 s after its limit
+//! - the network: fails within 1 s
 
 use std::{
     collections::BTreeMap,
@@ -187,7 +191,7 @@ fn output(sandbox: &LocalSandbox, place: &Path) -> Result<f64, Failure> {
 const SPINS: &str = "while :; do :; done";
 const IGNORES: &str = "trap '' HUP INT QUIT TERM; while :; do sleep 1; done";
 
-/// How long after its limit of one second, of wall or of CPU time, a script is gone, in seconds.
+/// Returns the seconds from a limit of one second (wall or CPU time) to the end of the script.
 fn overtime(
     sandbox: &LocalSandbox,
     place: &Path,
@@ -205,7 +209,7 @@ fn overtime(
     }
 }
 
-/// How long the slowest of some attempts to reach somebody takes to fail, in seconds.
+/// Returns the seconds that the slowest of several connection attempts takes to fail.
 fn network(sandbox: &LocalSandbox, place: &Path) -> Result<f64, Failure> {
     const TRIES: &str = "
 import socket, time

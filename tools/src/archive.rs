@@ -1,8 +1,8 @@
-//! Unpacks archives that strangers made.
+//! Unpacks archives of unknown origin.
 //!
-//! Everything that could write outside of the target, or fill the disk or memory, is refused as a
-//! whole: the caller removes what was unpacked until then. Names are checked before anything is
-//! written, and links are made last, so that nothing is written through one.
+//! An archive that could write outside of the target, or fill the disk or memory, is refused as a
+//! whole: the caller removes the files unpacked so far. Names are checked before anything is
+//! written, and links are created last, so that nothing is written through one.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use tar::EntryType;
 
-/// How large an unpacked archive may be.
+/// The limits on the size of an unpacked archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnpackLimits {
     /// Files, directories and links.
@@ -46,7 +46,7 @@ pub enum ArchiveError {
         archive: PathBuf,
         /// The name of what is refused, neutralised for printing.
         entry: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: &'static str,
     },
     /// It is larger than allowed.
@@ -56,7 +56,7 @@ pub enum ArchiveError {
         archive: PathBuf,
         /// The limit that is passed.
         limit: u64,
-        /// What is counted.
+        /// The unit of the limit.
         what: &'static str,
     },
     /// Its name ends in nothing that is known.
@@ -357,9 +357,9 @@ impl Unpacking<'_> {
     }
 }
 
-/// Whether a link at the relative `path` leads to a place below the root, given that no parent of
-/// `path` is a link and all other links lead inside too. `..` is good only at the beginning of a
-/// target: elsewhere it could follow a link.
+/// Returns true if a link at the relative `path` has a target below the root. Assumes that no
+/// parent of `path` is a link and that all other links lead inside too. `..` is allowed only at the
+/// beginning of a target: after a name it could follow a link.
 pub(crate) fn leads_inside(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count() as i64 - 1;
     let mut descended = false;
@@ -374,8 +374,8 @@ pub(crate) fn leads_inside(path: &Path, target: &Path) -> bool {
     true
 }
 
-/// Ends with an error where a stream goes on beyond what an archive may hold, even in parts of it
-/// that are skipped.
+/// A reader that fails if a stream exceeds the limits of an archive, even in parts of it that are
+/// skipped.
 struct Metered<R> {
     reader: R,
     left: u64,
@@ -407,7 +407,7 @@ fn pax_records(mut text: &[u8]) -> Vec<(&[u8], &[u8])> {
     }
 }
 
-/// Whether something else is in the way.
+/// Returns true if the error means that another kind of entry is in the way.
 fn is_clash(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
     matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory)

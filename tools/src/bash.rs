@@ -170,7 +170,8 @@ fn without_interpreters(scratch: &Path) -> Result<PathBuf, ToolError> {
     Ok(links)
 }
 
-/// Whether the directory of a path is really below another: commands may have put links anywhere.
+/// Returns true if the real directory of a path is below another one. Commands may have created
+/// links anywhere.
 fn is_inside(directory: &Path, path: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).ok();
     match (path.parent().and_then(real), real(directory)) {

@@ -1,9 +1,9 @@
-//! What is kept between runs and can be made again: downloaded artefacts, unpacked repositories,
+//! Stores artefacts between runs that can be made again: downloads, unpacked repositories,
 //! environments.
 //!
-//! Any number of processes may use one cache directory. An entry is visible only when it is whole;
-//! it is made once, by whoever holds its lock, while others wait; and it is not removed while a
-//! [`Cache`] that gave it out lives. The cache knows nothing of what its entries mean.
+//! Any number of processes may use one cache directory. An entry is visible only when it is
+//! complete. The process that holds its lock makes it once, while others wait. No entry is removed
+//! while a [`Cache`] that returned it lives. The cache does not know the meaning of its entries.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ pub struct Cache {
     held: Mutex<BTreeMap<PathBuf, Lock>>,
 }
 
-/// What an entry holds.
+/// The kind of an entry's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
@@ -49,11 +49,11 @@ pub enum CacheKind {
 /// One entry, as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CacheEntry {
-    /// What it holds.
+    /// The kind of its content.
     pub kind: CacheKind,
     /// Its name within its kind.
     pub key: String,
-    /// What it stands for, for people.
+    /// The name of the content, for people.
     pub label: String,
     /// Its directory.
     pub path: PathBuf,
@@ -61,14 +61,14 @@ pub struct CacheEntry {
     pub bytes: u64,
     /// When it was last given out.
     pub used: SystemTime,
-    /// Whether it is whole; what is not was left by a process that was killed.
+    /// True if the entry is complete. A killed process leaves incomplete ones.
     pub complete: bool,
 }
 
-/// Which entries [`Cache::prune`] removes. An entry is removed when any rule says so.
+/// The entries that [`Cache::prune`] removes: those that match any rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prune {
-    /// Those not used for this long; zero means all.
+    /// Entries not used for this long; zero means all.
     pub unused_for: Option<Duration>,
     /// The least recently used ones, until the cache has at most this many bytes.
     pub max_bytes: Option<u64>,
@@ -76,7 +76,7 @@ pub struct Prune {
     pub kinds: Vec<CacheKind>,
 }
 
-/// What [`Cache::prune`] did.
+/// The result of [`Cache::prune`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Entries that are gone.
@@ -103,7 +103,7 @@ pub enum CacheError {
     Format {
         /// The cache's directory.
         path: PathBuf,
-        /// What it says.
+        /// The format that the directory declares.
         found: String,
     },
     /// The user stopped it while it waited for another process.
@@ -241,10 +241,10 @@ impl Cache {
         }
     }
 
-    /// Removes one entry, unless somebody else uses it; says whether it is gone.
+    /// Removes one entry, unless another process uses it; returns true if it is gone.
     ///
     /// # Errors
-    /// When its lock cannot be opened.
+    /// Its lock cannot be opened.
     pub fn remove(&self, kind: CacheKind, key: &str) -> Result<bool, CacheError> {
         self.let_go(&self.root.join(kind.directory()).join(key));
         self.remove_unused(kind, key)
@@ -404,7 +404,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
     move |source| CacheError::Io { path, source }
 }
 
-/// Bytes on disk of everything below a path; what cannot be read counts nothing.
+/// Returns the bytes on disk of everything below a path; an unreadable entry counts zero.
 fn size(path: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut total = 0;

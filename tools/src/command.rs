@@ -1,7 +1,7 @@
-//! The command of a task: what was typed, split into words and understood as far as a gist needs it.
+//! Parses the command of a task: its words, and the parts that a gist needs.
 //!
 //! It owns the grammar of commands and their mapping onto a gist. It reads no file, expands no
-//! variable and runs nothing.
+//! variable and executes nothing.
 
 mod id;
 mod options;
@@ -34,7 +34,7 @@ pub struct Command {
     args: Vec<String>,
 }
 
-/// What a command starts.
+/// The program that a command starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// `pytest ...`, which leaves the current directory off `sys.path`.
@@ -83,21 +83,21 @@ pub enum CommandError {
 }
 
 impl Command {
-    /// Understands a command line. Words are split as a POSIX shell splits them; `NAME=value` words
-    /// in front are variables; nothing is expanded.
+    /// Parses a command line. Splits words as a POSIX shell does; leading `NAME=value` words are
+    /// variables; nothing is expanded.
     ///
     /// # Errors
-    /// [`CommandError`] says what is missing.
+    /// [`CommandError`] names the missing part.
     pub fn parse(text: &str) -> Result<Command, CommandError> {
         let words =
             shlex::split(text).ok_or_else(|| CommandError::Quotation(text.trim().to_string()))?;
         Command::from_words(words)
     }
 
-    /// The same from words that are already split, such as a process's arguments.
+    /// Parses words that are already split, such as a process's arguments.
     ///
     /// # Errors
-    /// [`CommandError`] says what is missing.
+    /// [`CommandError`] names the missing part.
     pub fn from_words(words: Vec<String>) -> Result<Command, CommandError> {
         if let Some(word) = words.iter().find(|word| SHELL_OPERATORS.contains(&word.as_str())) {
             return Err(CommandError::Shell(word.clone()));
@@ -159,17 +159,17 @@ impl Command {
         Ok(both)
     }
 
-    /// What it starts.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Whether pytest runs it, and so reports on each case.
+    /// Returns true if pytest runs the command, and so reports each test.
     pub fn is_pytest(&self) -> bool {
         matches!(self.program, Program::Pytest | Program::PytestModule)
     }
 
-    /// Whether doctest runs it, and so the examples of docstrings.
+    /// Returns true if doctest runs the command, and so the examples of docstrings.
     pub fn is_doctest(&self) -> bool {
         matches!(&self.program, Program::Module(name) if name == "doctest")
     }
@@ -429,7 +429,7 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Quotes what a shell would not take as it stands.
+/// Quotes a word for a shell, if it needs quotes.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

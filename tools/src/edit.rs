@@ -49,7 +49,7 @@ enum Action {
     Delete,
 }
 
-/// What the model reads.
+/// The reply to the model.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Report {
     /// Lines of the gist now.
@@ -57,7 +57,7 @@ pub(crate) struct Report {
     /// The place of the change as it is now; nothing of a gist that was just written whole.
     #[serde(skip_serializing_if = "String::is_empty")]
     shown: String,
-    /// Where it is no Python.
+    /// The syntax error, if the gist does not parse.
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax_error: Option<String>,
     /// Names that it takes from its module and does not define, each with its first line.
@@ -83,10 +83,10 @@ impl Tool for EditTool {
     }
 }
 
-/// Changes a session's gist as the arguments say.
+/// Changes a session's gist as its arguments request.
 ///
 /// # Errors
-/// A refusal that says what is wrong with them.
+/// A refusal with the reason.
 pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<Report, ToolError> {
     let asked: Arguments = arguments(given)?;
     let Findings { gist, parsed, .. } = &mut session.findings;
@@ -97,8 +97,8 @@ pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<Report, T
     Ok(report)
 }
 
-/// The gist with its syntax tree, so that the next edit re-parses only what it changes; of no use once
-/// somebody else wrote the gist.
+/// The gist with its syntax tree, so that the next edit re-parses only the changed part. It is
+/// obsolete once another tool wrote the gist.
 #[derive(Default)]
 pub struct Parsed(Option<Document>);
 
@@ -226,7 +226,7 @@ fn syntax_error(document: &Document) -> Option<String> {
     })
 }
 
-/// Where a 1-based line begins; the end of the text where there are fewer.
+/// Returns the offset of a 1-based line, or the end of the text if it has fewer lines.
 fn start_of(text: &str, line: usize) -> usize {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     before.map(str::len).sum()

@@ -1,7 +1,7 @@
-//! What the command line knows of the user's machine and hands down: where programs are, and how
-//! the network is reached.
+//! The facts about the user's machine that the command line passes down: the places of programs,
+//! and the access to the network.
 //!
-//! This crate reads no environment variable itself; it looks only at what is given here.
+//! This crate reads no environment variable itself; it uses only these facts.
 
 use std::{
     collections::BTreeMap,
@@ -57,8 +57,8 @@ impl Host {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The variables that say where packages come from and how servers are reached, without those
-    /// that say where and how to install.
+    /// Returns the variables for package indexes and network access, without those for the place
+    /// and the way of an installation.
     pub(crate) fn download_variables(&self) -> BTreeMap<String, String> {
         const INSTALLER: [&str; 22] = [
             "PIP_CERT",
@@ -107,7 +107,7 @@ impl Host {
     }
 }
 
-/// Whether it is a file that may be executed.
+/// Returns true if the path is an executable file.
 pub(crate) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }

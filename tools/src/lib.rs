@@ -1,5 +1,5 @@
-//! What one step may do: run, trace, slice, view, search, edit, execute and submit, each in a
-//! sandbox. This crate knows of no model and no score.
+//! The steps of a session: run, trace, slice, view, search, edit, execute and submit, each in a
+//! sandbox. This crate knows no model and no score.
 
 mod archive;
 mod bash;

@@ -1,10 +1,12 @@
-//! The one place where what may differ between two faithful runs is made equal.
+//! Replaces the parts of a run's texts that may differ between two faithful runs by equal ones. No
+//! other file does so.
 //!
-//! Rules, in order: directories of the run, temporary names, addresses, durations, positions in internal
-//! files, imports of one from another, names of internal modules (`__main__` is one), node ids. A gist is one
-//! module where the original has many, so what names a module or a line of it cannot be equal; everything else
-//! has to be. Nothing here decides whether
-//! two runs agree.
+//! The rules, in order: directories of the run, temporary names, addresses, durations, positions in
+//! internal files, imports of one from another, names of internal modules (`__main__` is one), node
+//! ids.
+//!
+//! A gist is one module instead of many, so names of modules and of lines cannot be equal;
+//! everything else has to be. Nothing here decides about the agreement of two runs.
 
 use std::{
     borrow::Cow,
@@ -23,10 +25,10 @@ use crate::{
 /// Stands for an internal file or module.
 pub const INTERNAL: &str = "<internal>";
 
-/// What a run's texts may speak of.
+/// The names in a run's texts that are normalised.
 #[derive(Debug, Clone, Default)]
 pub struct Normalizer {
-    /// Directories and what stands for each, longest first.
+    /// Directories with their placeholders, longest first.
     directories: Vec<(String, &'static str)>,
     /// Relative paths of internal files.
     files: BTreeSet<String>,
@@ -34,7 +36,8 @@ pub struct Normalizer {
     names: BTreeSet<String>,
     /// Dotted names of internal modules.
     modules: BTreeSet<String>,
-    /// What a gist's docstring is called as a case, and what that of the module is called for which it stands.
+    /// The id of the gist's docstring as a test, and the id of the module docstring that it
+    /// replaces.
     docstring: Option<(String, String)>,
 }
 
@@ -55,7 +58,7 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", li
 /// A frame of an internal file and the line of code that a traceback shows of it.
 static SHOWN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(File "<internal>", line <n>[^\n]*\n {4,})(\S[^\n]*)"#));
-/// The frame of an import that goes on in another internal file, with what a traceback shows of it.
+/// The traceback frame of an import that continues in another internal file, with its source lines.
 static IMPORTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?m)^  File "<internal>", line <n>, in <module>\n"#,
@@ -267,7 +270,7 @@ impl Normalizer {
         if internal { INTERNAL.to_owned() } else { name.to_owned() }
     }
 
-    /// Whether a path as a program prints it is that of an internal file.
+    /// Returns true if a printed path is that of an internal file.
     pub fn is_internal_file(&self, path: &str) -> bool {
         let path = path.strip_prefix("<run>/").unwrap_or(path);
         let path = self

@@ -1,7 +1,8 @@
-//! What several texts share line by line: where runs of one command vary, anything may stand.
+//! Computes the common lines of several texts. A line that differs between runs of a command
+//! becomes a wildcard.
 //!
-//! It compares lines and knows nothing of runs; what is done about a text that does not fit is for the
-//! slicer's advice and for the judge to say.
+//! It compares lines and knows nothing of runs. The slicer's advice and the judge decide about a
+//! text that does not match.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,7 @@ impl Pattern {
         Self(pattern)
     }
 
-    /// Whether a text fits.
+    /// Returns true if a text matches.
     pub fn matches(&self, text: &str) -> bool {
         let lines: Vec<&str> = text.split('\n').collect();
         // Greedy matching with one point to come back to, as for shell patterns.
@@ -86,8 +87,9 @@ impl Pattern {
         Self(all)
     }
 
-    /// Whether texts that follow one another fit together, though one of them may not fit its own pattern: where a
-    /// pattern is no exact text, a line at the end of one text may have come at the beginning of the next.
+    /// Returns true if consecutive texts match as a whole, even if one of them fails its own
+    /// pattern. A line at the end of one text may move to the beginning of the next, if a pattern
+    /// has wildcards.
     pub fn fit_together<'a>(
         patterns: impl Iterator<Item = &'a Self> + Clone,
         texts: impl Iterator<Item = &'a str>,
@@ -96,7 +98,7 @@ impl Pattern {
         varies && Self::joined(patterns).matches(&texts.collect::<String>())
     }
 
-    /// Whether nothing in it is masked.
+    /// Returns true if the pattern has no wildcard.
     pub fn is_exact(&self) -> bool {
         self.0.iter().all(|piece| matches!(piece, Piece::Line(_)))
     }
@@ -118,7 +120,7 @@ impl Pattern {
 /// Longest part compared line by line; longer texts that differ are masked between their common ends.
 const ALIGNED: usize = 2_000;
 
-/// What a pattern and one more text share.
+/// Returns the pattern that a pattern and another text share.
 fn merge(pattern: Vec<Piece>, lines: &[&str]) -> Vec<Piece> {
     let equal = |piece: &Piece, line: &str| matches!(piece, Piece::Line(known) if known == line);
     let head = pattern.iter().zip(lines).take_while(|(piece, line)| equal(piece, line)).count();
@@ -145,7 +147,8 @@ fn merge(pattern: Vec<Piece>, lines: &[&str]) -> Vec<Piece> {
     merged
 }
 
-/// What stands for pieces that face so many lines.
+/// Returns the wildcard that replaces pieces aligned with `lines` lines, or `None` if both are
+/// empty.
 fn gap(pieces: &[Piece], lines: usize) -> Option<Piece> {
     if pieces.is_empty() && lines == 0 {
         return None;

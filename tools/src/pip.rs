@@ -1,5 +1,5 @@
-//! Where the user's pip downloads from. No index is named in this program: pip's own settings and
-//! its own default say where packages come from.
+//! Reads the indexes of the user's pip. This program names no index: pip's settings and its default
+//! decide where packages come from.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     sandbox::{Limits, Network, Request, Sandbox, SandboxError, Status},
 };
 
-/// What pip would use.
+/// The settings of the user's pip.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct PipSettings {
     pub(crate) index: String,

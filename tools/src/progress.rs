@@ -1,4 +1,4 @@
-//! What long steps say of themselves while they work.
+//! The progress messages of long steps.
 
 /// A sign of life, for whoever shows it to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// A download goes on.
     Bytes {
-        /// What is downloaded.
+        /// The name of the download.
         name: &'a str,
         /// Bytes until now.
         done: u64,

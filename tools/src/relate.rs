@@ -1,7 +1,8 @@
-//! How definitions relate: callers, callees, chains of calls, dependencies, uses, subclasses.
+//! Answers questions about definitions: callers, callees, chains of calls, dependencies, uses,
+//! subclasses.
 //!
-//! Asks the graph and cuts the answer; the graph itself is the business of that crate. With `source`,
-//! dependencies come as the lines that a reader needs, part by part.
+//! Queries the graph and limits the answer; the graph itself belongs to its own crate. With
+//! `source`, dependencies come as the lines that a reader needs, part by part.
 
 use std::{
     cell::OnceCell,
@@ -26,15 +27,15 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// What calls it.
+    /// Its callers.
     Callers,
-    /// What it calls.
+    /// Its callees.
     Callees,
     /// A shortest chain of calls to something else.
     Path,
-    /// What it uses; of a module, what it imports.
+    /// The definitions that it uses; for a module, its imports.
     Dependencies,
-    /// What uses it; of a module, what imports it.
+    /// The definitions that use it; for a module, its importers.
     Dependents,
     /// Modules that its module imports.
     Imports,
@@ -61,7 +62,7 @@ pub struct Related {
     pub line: u32,
     /// Steps from the start.
     pub depth: u32,
-    /// How sure the relation is.
+    /// The certainty of the relation.
     pub tier: Tier,
     /// The line's text, where a line is the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,7 +137,7 @@ const NEAR: usize = 5;
 const LISTED: usize = 20;
 /// Candidates that are listed for an ambiguous name.
 const CANDIDATES: usize = 12;
-/// Steps that the tool follows at most; it says so where more were asked for.
+/// The largest number of steps that the tool follows; the reply notes a larger request.
 const DEEPEST: u32 = 16;
 /// Tokens of the source that one reply holds.
 const SOURCE: usize = 7_000;

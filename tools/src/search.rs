@@ -1,7 +1,7 @@
-//! Where things stand in a repository: texts, regular expressions, definitions, syntax.
+//! Searches a repository for texts, regular expressions, definitions and syntax.
 //!
-//! Reads the files that the graph knows, in the order of their paths. Nothing runs, and nothing outside
-//! the repository is read.
+//! Reads the files of the graph in the order of their paths. Executes nothing, and reads nothing
+//! outside the repository.
 
 use graph::{Document, Graph, Kind, OutlineError, Texts, numbered};
 use regex::RegexBuilder;
@@ -15,7 +15,7 @@ use crate::{
     toolset::schema,
 };
 
-/// How a pattern is meant.
+/// The interpretation of a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchKind {
@@ -41,7 +41,7 @@ pub struct Hit {
     pub text: String,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Searched {
     /// All hits that there are; with a query, those that were seen in time.

@@ -1,7 +1,7 @@
-//! What the tools of one task share: the task's parts, what was found out so far, and the gist as it
-//! stands.
+//! The state that the tools of one task share: the task's parts, the findings so far, and the
+//! current gist.
 //!
-//! Whatever runs for a session runs on copies in its workspace, within its bounds.
+//! A session executes everything on copies in its workspace, within its limits.
 
 mod gist;
 
@@ -43,11 +43,11 @@ use gist::Pristine;
 pub struct Session {
     /// The repository, never written.
     pub repository: Repository,
-    /// What the command runs with.
+    /// The interpreter and packages of the command.
     pub environment: Environment,
     /// The command.
     pub command: Command,
-    /// Where the gist stands.
+    /// The place of the gist.
     pub place: Place,
     /// The door through which everything runs.
     pub sandbox: Arc<dyn Sandbox>,
@@ -67,8 +67,9 @@ pub struct Session {
     pub graphs: Option<PathBuf>,
     /// The directory in which traces are kept between sessions.
     pub traces: Option<PathBuf>,
-    /// Lines of a function in a row, none of them new, after which its trace on the original is given up and
-    /// all of its lines count, where that is not free; 0 for never.
+    /// The number of lines of a function in a row without a new one, after which its trace on the
+    /// original is given up. Then all of its lines count as executed. Applies only where tracing
+    /// costs time; 0 for never.
     pub patience: u32,
     /// Hears how long steps go.
     pub signs: Signs,
@@ -78,7 +79,7 @@ pub struct Session {
     pub weights: Weights,
     /// The user's machine, whose git counts the commits of each file; without it none count.
     pub host: Option<Host>,
-    /// What was found out so far.
+    /// The findings so far.
     pub findings: Findings,
 }
 
@@ -88,20 +89,20 @@ pub type Signs = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
 /// The newest commits that count for a ranking.
 const COMMITS: u32 = 10_000;
 
-/// What the tools of a session found out.
+/// The findings of a session's tools.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What the command touched on the original, once traced.
+    /// The trace of the command on the original, once traced.
     pub trace: Option<Arc<Trace>>,
-    /// What came of the trace of an earlier session, where traces are kept.
+    /// The result of looking for an earlier session's trace, if traces are stored.
     pub reuse: Option<Reuse>,
     /// The repository as graphs, once something asked for them.
     pub graph: Option<Arc<Graph>>,
     /// The importance of its modules, once something asked for it.
     pub ranking: Option<Arc<Ranking>>,
-    /// What the command did on the original, once run; normalised.
+    /// The run of the command on the original, once executed; normalised.
     pub original: Option<Arc<Execution>>,
-    /// What it did once more, under another hash seed, where that was of interest; normalised.
+    /// A second run under another hash seed, if one was needed; normalised.
     pub again: Option<Arc<Execution>>,
     /// Why the command gives nothing to reproduce, where that was seen.
     pub unusable: Option<Unusable>,
@@ -109,19 +110,19 @@ pub struct Findings {
     pub slicer: Option<Slicer>,
     /// CPU time that slicing took, parsing excluded, once something was sliced.
     pub slicing: Option<Duration>,
-    /// What the gist was asked to be, where the slicer wrote it.
+    /// The request behind the gist, if the slicer wrote it.
     pub request: SliceRequest,
-    /// What it keeps, and why.
+    /// The plan of the gist: kept and dropped units with their reasons.
     pub plan: Option<Plan>,
     /// The gist as it stands.
     pub gist: Option<Gist>,
     /// The same with its syntax tree, where it was edited.
     pub parsed: Parsed,
-    /// How the gist as it stands did when it ran; nothing where it did not run yet.
+    /// The standing of the current gist; `None` if it was not executed yet.
     pub standing: Option<Standing>,
     /// The best gist that ran so far.
     pub best: Option<Best>,
-    /// What gists take their places in, once one ran.
+    /// The copy of the repository in which gists are executed, once one was.
     pub(crate) pristine: OnceLock<Arc<Pristine>>,
     /// The copy of the repository that shell commands run in, once there was one.
     pub shell: Option<PathBuf>,
@@ -132,7 +133,7 @@ pub struct Findings {
 /// A gist that ran, and how it did.
 #[derive(Debug, Clone)]
 pub struct Best {
-    /// How it did.
+    /// Its standing.
     pub standing: Standing,
     gist: Gist,
     plan: Option<Plan>,
@@ -171,8 +172,8 @@ impl Findings {
 }
 
 impl Session {
-    /// The bounds of one run, cut to what is left of the session's time, but never to less than a
-    /// second: a run that cannot start tells nothing.
+    /// Returns the limits of one run, reduced to the remaining time of the session but at least a
+    /// second: a run that cannot start has no result.
     pub fn limits(&self) -> Limits {
         let left = self.deadline.saturating_duration_since(self.interrupt.now());
         let wall = self.limits.wall.min(left.max(Duration::from_secs(1)));
@@ -262,10 +263,10 @@ impl Session {
         found
     }
 
-    /// What the command did on the original and what it touched there; it runs for that once.
+    /// Returns the run of the original and its trace. Executes the command once for both.
     ///
     /// # Errors
-    /// The command cannot be run.
+    /// The command cannot be executed.
     pub fn traced(&mut self) -> Result<(Arc<Execution>, Arc<Trace>), ToolError> {
         if let (Some(original), Some(trace)) = (&self.findings.original, &self.findings.trace) {
             return Ok((Arc::clone(original), Arc::clone(trace)));
@@ -348,7 +349,7 @@ impl Session {
         (original, trace)
     }
 
-    /// What a trace depends on, besides the files of the repository.
+    /// Returns the key of a trace: its inputs other than the files of the repository.
     fn trace_key(&self) -> String {
         let environment = &self.environment;
         let parts = [
@@ -371,7 +372,7 @@ impl Session {
         refusal
     }
 
-    /// What the command does on the original once more, under another hash seed: what varies.
+    /// Returns another run of the original, under another hash seed, to detect varying output.
     pub(crate) fn once_more(&mut self) -> Result<Arc<Execution>, ToolError> {
         if let Some(again) = &self.findings.again {
             return Ok(Arc::clone(again));
@@ -390,7 +391,7 @@ impl Session {
         Ok(again)
     }
 
-    /// What the compiled extensions that the command loads ask of the modules that a gist replaces.
+    /// Returns the modules and names that loaded compiled extensions import from internal modules.
     pub(crate) fn needs_of_extensions(&mut self) -> Result<Vec<(String, String)>, ToolError> {
         let (_, trace) = self.traced()?;
         let Some(program) = extensions::program(&trace) else { return Ok(Vec::new()) };

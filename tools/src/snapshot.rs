@@ -1,8 +1,8 @@
-//! Which files of a repository a run sees, and the hash that stands for them.
+//! Lists the files of a repository that a run sees, and hashes them.
 //!
-//! It reads and never writes. Version control, virtual environments and the caches of tools are no
-//! part of a repository; what is no regular file, directory or link within the repository is left
-//! out and reported. No link is followed and no pipe or device is opened.
+//! It reads and never writes. A snapshot omits version control, virtual environments and the caches
+//! of tools. It omits and reports anything other than regular files, directories and links within
+//! the repository. It follows no link and opens no pipe or device.
 
 use std::{
     collections::BTreeSet,
@@ -44,7 +44,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Whether it is left out of every repository, so that nobody needs to hear of it.
+    /// Returns true if every repository omits such files, so that no report is needed.
     pub fn is_expected(&self) -> bool {
         match self {
             SkipReason::VersionControl | SkipReason::VirtualEnvironment | SkipReason::Cache => true,
@@ -66,7 +66,7 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// What a run sees of a directory: sorted, each directory before its contents.
+/// The entries of a directory that a run sees: sorted, each directory before its contents.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) entries: Vec<Entry>,
@@ -97,7 +97,8 @@ impl Snapshot {
         Self::without(root, &BTreeSet::new())
     }
 
-    /// The same, but for what lies apart, and directories that hold nothing else.
+    /// Returns the snapshot without the paths in `apart`, and without directories that hold nothing
+    /// else.
     pub(crate) fn without(root: &Path, apart: &BTreeSet<PathBuf>) -> Result<Snapshot, PathError> {
         let mut snapshot = Snapshot { entries: Vec::new(), skipped: Vec::new() };
         let mut pending = vec![PathBuf::new()];

@@ -1,7 +1,7 @@
-//! What a model may call: one trait, and the two ways in which a call can fail.
+//! The trait of the tools that a model may call, and the two ways in which a call can fail.
 //!
-//! A tool says what it takes and does one thing in a [`Session`]. How it is described to a model is
-//! none of its business: descriptions and the advice beside a refusal are prompts.
+//! A tool declares its arguments and does one thing in a [`Session`]. Its description for a model,
+//! and the advice after a refusal, are prompts.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub trait Tool: Send + Sync {
     /// The name by which it is called.
     fn name(&self) -> &'static str;
 
-    /// What kind of step it is, for the account of effort.
+    /// Returns the kind of step, for the account of effort.
     fn group(&self) -> Group;
 
     /// JSON schema of its arguments: an object, without descriptions.
@@ -53,13 +53,13 @@ impl Group {
     }
 }
 
-/// What a call gives back.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// What the model reads: a string as it stands, anything else as JSON. Bounded by the tool, which
-    /// says in it what was cut.
+    /// The text for the model: a string unchanged, anything else as JSON. The tool bounds it and
+    /// notes every cut in it.
     pub value: Value,
-    /// Whether the current gist was handed in, which ends the session.
+    /// True if the call submitted the current gist, which ends the session.
     pub submitted: bool,
     /// The tool whose last reply is to be shown no more.
     pub retracts: Option<&'static str>,
@@ -79,7 +79,7 @@ impl Reply {
     }
 }
 
-/// Why a call did not do what it was asked to.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The model can mend it.
@@ -93,13 +93,13 @@ pub enum ToolError {
 /// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was wrong, which chooses the advice that the model reads.
+    /// The problem, which selects the advice for the model.
     pub problem: Problem,
     /// The fact: lowercase, naming the path or key.
     pub message: String,
 }
 
-/// What can be wrong with a call; each has a template of this name among the prompts.
+/// The problems of a call; each has a prompt template of this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
@@ -113,7 +113,7 @@ pub enum Problem {
     NoGist,
     /// The call belongs to another stage of the work.
     WrongStage,
-    /// What the arguments name does not exist.
+    /// The arguments name something that does not exist.
     NotFound,
     /// The call was right and what it tried did not work.
     Failed,

@@ -336,7 +336,7 @@ fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
     view
 }
 
-/// A line of bearable length, which says what is missing.
+/// Shortens a long line, and notes the number of removed bytes.
 fn cut(mut line: String) -> String {
     let whole = line.len();
     if whole > LINE {

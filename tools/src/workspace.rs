@@ -1,8 +1,8 @@
 //! The directories in which a run works.
 //!
-//! A workspace is one directory of its own, removed with everything in it when the workspace is
-//! dropped. Nothing outside of it is written, and no repository is ever worked on itself: runs use
-//! copies. A workspace whose process was killed is removed by the next one made beside it.
+//! A workspace is one private directory, removed with everything in it when the workspace is
+//! dropped. Nothing outside of it is written, and no repository is changed: runs use copies. The
+//! next workspace beside it removes one whose process was killed.
 
 use std::{
     fs::{self, File, Permissions},
@@ -40,12 +40,12 @@ pub struct Workspace {
 #[derive(Debug)]
 struct Used {
     directory: PathBuf,
-    /// What it is a copy of.
+    /// The key of its source.
     key: String,
     ledger: Ledger,
-    /// What is known of it besides.
+    /// Further facts about it.
     note: Vec<String>,
-    /// Whether a run has it.
+    /// True while a run uses it.
     lent: bool,
 }
 
@@ -68,7 +68,7 @@ pub enum WorkspaceError {
     Copy {
         /// The repository's root.
         from: PathBuf,
-        /// Where the copy was to be.
+        /// The destination of the copy.
         to: PathBuf,
         /// The file or directory that failed.
         path: PathBuf,
@@ -140,10 +140,10 @@ impl Workspace {
         }
     }
 
-    /// Makes a fresh, writable copy of what a run sees of a repository.
+    /// Creates a fresh, writable copy of the files of a repository that a run sees.
     ///
     /// # Errors
-    /// When something cannot be read or written; the error names it. Nothing of the copy is left.
+    /// A file cannot be read or written; the error names it. Nothing of the copy remains.
     pub fn copy(&self, repository: &Repository) -> Result<PathBuf, WorkspaceError> {
         let key = format!("{} {}", repository.root.display(), repository.fingerprint);
         let root = &repository.root;
@@ -351,7 +351,7 @@ fn open_up(directory: &Path) {
     }
 }
 
-/// A cause in words that say what to do about it, where there are any.
+/// Describes a cause in words that suggest a remedy, if one is known.
 pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull => "the disk is full".to_owned(),

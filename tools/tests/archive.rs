@@ -61,7 +61,7 @@ fn zip(path: &Path, entries: &[Entry]) {
     writer.finish().unwrap();
 }
 
-/// Unpacks in a directory below others, and looks at what stands outside of it afterwards.
+/// Unpacks in a nested directory, and checks the directories around it afterwards.
 fn try_unpack(archive: &Path, limits: &UnpackLimits) -> (PathBuf, Result<(), String>) {
     let base = archive.parent().unwrap();
     let into = base.join("a/b/into");

@@ -1,4 +1,4 @@
-//! Which files a candidate directory has: tiny repositories and traces in, listings out.
+//! Tests the files of a candidate directory: tiny repositories and traces in, listings out.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ struct Case<'a> {
     data: &'a [&'a str],
     place: Place,
     expected: &'a [&'a str],
-    /// What belongs to the tests, where that is what the case is about.
+    /// The files of the tests, if the case is about them.
     support: Option<&'a [&'a str]>,
 }
 

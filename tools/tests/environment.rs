@@ -1,4 +1,4 @@
-//! Environments of interpreters that are there: what is read off them, and what is refused.
+//! Tests environments of existing interpreters: their properties, and the refused ones.
 
 use std::{
     fs,
@@ -211,8 +211,8 @@ fn a_requirement_that_is_not_met_is_told() {
     assert_eq!(unmet(""), None);
 }
 
-/// Interpreters stand in homes, behind links and scripts: what is the user's there is not shown, and
-/// the interpreter works with what is.
+/// Interpreters may be in home directories, behind links and scripts: the user's files there are
+/// hidden, and the interpreter works with the rest.
 #[test]
 fn nothing_beside_an_interpreter_is_shown() {
     use std::os::unix::fs::{PermissionsExt, symlink};

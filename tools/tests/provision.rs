@@ -173,7 +173,7 @@ fn installed(environment: &Environment) -> Vec<String> {
         .collect()
 }
 
-/// Whether the error only says that this machine has no network.
+/// Returns true if the error only means that this machine has no network.
 fn no_network(result: &Result<Environment, EnvironmentError>) -> bool {
     let none = matches!(result, Err(EnvironmentError::Install { reason, .. }) if reason.contains("not reached"));
     if none {

@@ -18,7 +18,7 @@ use gistify_tools::{
 };
 use sha2::{Digest, Sha256};
 
-/// What opening needs, in directories that are removed.
+/// The inputs for opening, in directories that are removed.
 struct Setting {
     cache: Cache,
     sandbox: LocalSandbox,

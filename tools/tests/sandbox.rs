@@ -1,4 +1,4 @@
-//! The local sandbox: how runs end, what they are limited to, and that nothing survives them.
+//! Tests the local sandbox: the ends of runs, their limits, and that no process survives.
 
 use std::{
     collections::BTreeMap,
@@ -263,7 +263,7 @@ fn many_runs_leak_nothing() {
     assert!(descriptors() < before + 60, "{before} {}", descriptors());
 }
 
-/// How many processes have their working directory there.
+/// Returns the number of processes with their working directory there.
 fn processes_in(directory: &Path) -> usize {
     let directory = directory.canonicalize().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten();

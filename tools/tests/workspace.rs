@@ -1,4 +1,4 @@
-//! Workspaces: what of a repository is copied, and that nothing of theirs stays behind.
+//! Tests workspaces: the copied files of a repository, and that nothing remains.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! How figures are printed, each on a line beside its bound, and what a process used.
+//! Prints figures, each on a line beside its bound, and measures the usage of a process.
 
 #![allow(dead_code, reason = "each bench uses its part")]
 
@@ -12,7 +12,7 @@ pub fn figure(name: &str, value: f64, bound: f64, detail: &str) -> bool {
     kept
 }
 
-/// How often one time goes into another.
+/// Returns the quotient of two times.
 pub fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_secs_f64() / b.as_secs_f64()
 }

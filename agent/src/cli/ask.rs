@@ -19,7 +19,7 @@ pub struct Related {
     pub source: Source,
     /// A dotted name or a unique ending of one, `path::Class::method`, or the path of a module.
     name: String,
-    /// How many steps to follow.
+    /// Number of steps to follow.
     #[arg(short, long, default_value_t = 1)]
     depth: u32,
     /// Leave out what only shares a name.
@@ -39,9 +39,9 @@ impl Related {
 pub struct PathBetween {
     #[command(flatten)]
     pub source: Source,
-    /// Where the chain of calls starts.
+    /// The definition at which the chain of calls starts.
     from: String,
-    /// Where it ends.
+    /// The definition at which it ends.
     to: String,
 }
 
@@ -59,10 +59,10 @@ pub struct Deps {
     pub source: Source,
     /// A definition, or a module by its path or name.
     name: String,
-    /// How many steps to follow.
+    /// Number of steps to follow.
     #[arg(short, long, default_value_t = 1)]
     depth: u32,
-    /// What needs it, in the place of what it needs.
+    /// Print dependents instead of dependencies.
     #[arg(long)]
     reverse: bool,
 }
@@ -191,7 +191,7 @@ impl Outline {
 pub struct Search {
     #[command(flatten)]
     pub source: Source,
-    /// What to look for: a text, in any case, unless another kind is asked for.
+    /// The pattern to search for: a text, in any case, unless another kind is given.
     pattern: String,
     /// The pattern is a regular expression.
     #[arg(long, group = "kind")]
@@ -205,7 +205,7 @@ pub struct Search {
     /// Only in files whose path begins with this.
     #[arg(long, default_value = "", value_name = "PATH")]
     under: String,
-    /// How many hits to list.
+    /// Number of hits to list.
     #[arg(short, long, default_value_t = 100)]
     limit: usize,
 }

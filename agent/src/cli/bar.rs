@@ -1,5 +1,5 @@
-//! What a bench has to reach, and its exit code. What the machine failed at is no part of it, and is never
-//! made up for.
+//! The threshold that a bench has to reach, and its exit code. Failures of the machine do not
+//! count, for or against it.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Bar {
     thousandths: u32,
 }
 
-/// What a gist has to be besides faithful.
+/// The condition on a gist besides being faithful.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct Requirement {
     /// End with 0 only if gists are this as well as faithful.

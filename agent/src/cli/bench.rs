@@ -126,23 +126,24 @@ pub struct Bench {
     /// A directory with interpreters that are not on the PATH; can be given more than once.
     #[arg(long, value_name = "DIR")]
     pythons: Vec<String>,
-    /// Who writes: offline, human, command/PROGRAM, or PROVIDER/MODEL; each one given does all tasks.
+    /// The writers: offline, human, command/PROGRAM, or PROVIDER/MODEL; each one given does all
+    /// tasks.
     #[arg(short, long = "model", value_name = "MODEL")]
     models: Vec<String>,
-    /// How they work: scaffolds that `gistify scaffolds` lists; each model works in each of them.
+    /// The scaffolds, as `gistify scaffolds` lists them; each model works in each of them.
     #[arg(long = "scaffold", value_name = "NAME")]
     scaffolds: Vec<String>,
     /// Tools besides the scaffold's, such as trace,slice,execute.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     with: Vec<String>,
-    /// What they are told to do first: base, reading or tracing.
+    /// The instruction that writers receive first: base, reading or tracing.
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
     /// A program that works as it is, with the model of -m behind a gateway: NAME=COMMAND, in which {repo},
     /// {task} and {output} are filled in.
     #[arg(long = "external", value_name = "NAME=COMMAND", value_parser = external)]
     externals: Vec<(String, Vec<String>)>,
-    /// What external programs may read besides the system: their own directories.
+    /// Directories that external programs may read besides the system's: their own.
     #[arg(long = "external-reads", value_name = "DIR")]
     external_reads: Vec<PathBuf>,
     /// Attempts of each at each task.
@@ -171,11 +172,11 @@ pub struct Bench {
     /// Finish what was begun in this directory, by the same command.
     #[arg(long, value_name = "DIR", conflicts_with = "run_dir")]
     resume: Option<PathBuf>,
-    /// What is done again on --resume besides what has no result: infrastructure, unfit, quarantined,
-    /// limit, or an error category such as run-time-error.
+    /// Classes to repeat on --resume besides attempts without a result: infrastructure, unfit,
+    /// quarantined, limit, or an error category such as run-time-error.
     #[arg(long, value_name = "CLASS", value_delimiter = ',', default_value = "infrastructure", value_parser = retry)]
     retry: Vec<Retry>,
-    /// How the tables are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     #[command(flatten)]

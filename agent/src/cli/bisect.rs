@@ -44,7 +44,7 @@ pub struct BisectCommand {
     python: Option<String>,
 }
 
-/// What became of the file with one release.
+/// The result of the file with one release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Tried {
     release: String,
@@ -152,7 +152,7 @@ impl BisectCommand {
     }
 }
 
-/// How a run of the file ends, without what differs from run to run.
+/// The end of a run of the file, without parts that vary from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ending {
     /// With a status, and the last line of an error.
@@ -188,7 +188,7 @@ impl Ending {
     }
 }
 
-/// What a file's block of PEP 723 asks for.
+/// The requirements in a file's block of PEP 723.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Needs {
     dependencies: Vec<String>,

@@ -1,5 +1,5 @@
-//! What is said while a bench works: on a terminal a line for each worker and one for all, with the rate,
-//! the time that is left and what was spent; elsewhere a line for each result.
+//! Shows the progress of a bench. A terminal shows a line for each worker and one for all, with the
+//! rate, the remaining time and the money spent. Elsewhere it prints a line for each result.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ pub struct Board {
     workers: Vec<ProgressBar>,
     total: ProgressBar,
     began: Instant,
-    /// What became of attempts, and US dollars spent.
+    /// The number of attempts by outcome, and US dollars spent.
     so_far: Mutex<(BTreeMap<&'static str, usize>, f64)>,
 }
 
@@ -47,7 +47,7 @@ impl Board {
         Self { talk, progress, workers, total, began: Instant::now(), so_far }
     }
 
-    /// What long steps of all workers say of themselves.
+    /// Returns the progress messages of long steps of all workers.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -88,7 +88,8 @@ impl Board {
         self.progress.clear();
     }
 
-    /// The rate, the time that is left, what was spent and what was not scored.
+    /// Returns the rate, the remaining time, the money spent and the number of attempts without a
+    /// score.
     fn rest(&self, row: &Row, done: usize, total: usize) -> String {
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
         if row.standing != Standing::Scored {

@@ -28,10 +28,10 @@ pub struct Collect {
     /// Files, directories or node ids to collect from [default: what pytest takes by itself].
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
-    /// Tests to draw; what is dropped is drawn anew.
+    /// Number of tests to draw; dropped tests are replaced by other ones.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 25)]
     tests: usize,
-    /// What the draw depends on, besides the tests' ids.
+    /// Seed of the draw, besides the tests' ids.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
     /// Count calls as well, which takes each test a run more.
@@ -248,7 +248,7 @@ fn write(
     replace(output, text.as_bytes()).or_exit(Exit::Input)
 }
 
-/// What a repository is called in ids and files.
+/// Returns the name of a repository in ids and files.
 fn label(repository: &str) -> String {
     let named = repository.trim_start_matches("pypi:").replace("==", "-");
     let path = named.trim_end_matches('/');

@@ -17,13 +17,13 @@ pub struct Compare {
     first: PathBuf,
     /// That of the one to be compared with it; the same one for two solvers of one bench.
     second: PathBuf,
-    /// Which solver of the first [default: its only one].
+    /// Solver of the first bench [default: its only one].
     #[arg(long, value_name = "NAME")]
     solver: Option<String>,
-    /// Which solver of the second [default: its only one].
+    /// Solver of the second bench [default: its only one].
     #[arg(long, value_name = "NAME")]
     against: Option<String>,
-    /// How the table is printed.
+    /// Format of the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
 }
@@ -71,7 +71,7 @@ fn chosen(asked: Option<&str>, solvers: &[String], flag: &str) -> Result<String,
     }
 }
 
-/// Attempts whose verdict is another one: task, what it was and what it is.
+/// Returns the attempts whose verdict changed: task, old verdict and new verdict.
 fn changed<'a>(
     a: &'a [Row],
     first: &str,

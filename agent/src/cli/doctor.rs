@@ -1,5 +1,5 @@
-//! `gistify doctor`: what this machine can do, and which promises hold here. It changes nothing, and
-//! runs no code of anybody's but the interpreters themselves.
+//! `gistify doctor`: reports the abilities of this machine, and the promises that hold here. It
+//! changes nothing, and executes nothing but the interpreters themselves.
 
 use clap::Args;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::config::SandboxKind;
 #[derive(Debug, Args)]
 pub struct Doctor {}
 
-/// What was found.
+/// The result of the checks.
 #[derive(Debug, Serialize)]
 struct Report {
     /// The kind of the settings.
@@ -29,7 +29,7 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct Found {
     kind: SandboxKind,
-    /// What it is on this machine, as records name it.
+    /// The name of the sandbox on this machine, as in records.
     name: Option<&'static str>,
     promises: Vec<Promise>,
     /// Why it cannot be had.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the process exits with.
+/// The exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
@@ -42,7 +42,7 @@ impl Exit {
         self as u8
     }
 
-    /// What it means, for the help.
+    /// Returns the meaning, for the help.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "done; a gist that was judged is faithful",
@@ -60,9 +60,9 @@ impl Exit {
 /// Why a subcommand could not do its work.
 #[derive(Debug)]
 pub struct Failure {
-    /// What the process exits with.
+    /// The exit code.
     pub exit: Exit,
-    /// What is said on standard error.
+    /// The error to print on standard error.
     pub error: anyhow::Error,
 }
 

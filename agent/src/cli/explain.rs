@@ -1,5 +1,5 @@
-//! What `--explain` prints: each unit of a gist and why it is there, and each that ran and was left out
-//! with the reason.
+//! Prints the output of `--explain`: each unit of a gist with the reason for keeping it, and each
+//! executed unit that was dropped, with the reason.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! `gistify graph`, `rank` and `context`: the repository as graphs, what matters in it, and what to
-//! tell a model of it.
+//! `gistify graph`, `rank` and `context`: the repository as graphs, its most important parts, and
+//! its description for a model.
 
 use std::{
     collections::BTreeMap,
@@ -36,7 +36,7 @@ pub struct Source {
     python: Option<String>,
 }
 
-/// Where a ranking looks from.
+/// The starting points of a ranking.
 #[derive(Debug, Args)]
 pub struct Looking {
     /// Rank by nearness to files, dotted names, tests (PATH::TEST, with what it calls), traces (a file of
@@ -117,14 +117,14 @@ fn supported() -> String {
     format!("{}.{} to {}.{}", oldest.0, oldest.1, newest.0, newest.1)
 }
 
-/// Which files count, as the settings have it.
+/// Returns the options for walking files, from the settings.
 pub fn walking(around: &Surroundings) -> WalkOptions {
     let largest = around.settings.graph.file_mib.saturating_mul(1 << 20);
     WalkOptions { largest, ..WalkOptions::default() }
 }
 
 impl Looking {
-    /// The ranking, and what it was to look from that fits nothing.
+    /// Returns the ranking, and the focuses that match nothing.
     fn rank(
         &self,
         around: &Surroundings,
@@ -151,7 +151,7 @@ impl Looking {
     }
 }
 
-/// What one focus means.
+/// Returns the meaning of one focus.
 fn focus_on(named: &str, repository: &Repository, graph: &Graph) -> Result<Focus, Failure> {
     let mut focus = Focus::default();
     let (path, test) = named.split_once("::").unwrap_or((named, ""));
@@ -247,7 +247,7 @@ enum Form {
 pub struct GraphCommand {
     #[command(flatten)]
     pub source: Source,
-    /// What to write.
+    /// Format of the output.
     #[arg(short, long, value_enum, default_value = "json")]
     format: Form,
     /// Write there instead of to standard output.
@@ -314,7 +314,7 @@ pub struct Rank {
     pub source: Source,
     #[command(flatten)]
     looking: Looking,
-    /// How many modules and classes to list.
+    /// Number of modules and classes to list.
     #[arg(short, long, default_value_t = 20)]
     limit: usize,
 }

@@ -41,7 +41,7 @@ pub struct Mcp {
 
 /// The tools of sessions that clients have, besides `graph` and `evaluate`.
 const TOOLS: [&str; 7] = ["search", "view", "relate", "trace", "slice", "edit", "execute"];
-/// How often is looked whether the user wants an end.
+/// The interval between two checks for the user's interrupt.
 const TICK: Duration = Duration::from_millis(100);
 /// Tokens of the map that `graph` gives.
 const MAP: usize = 8_000;

@@ -1,7 +1,7 @@
-//! The command line: what was typed, and which subcommand does it.
+//! The command line: parses the arguments and calls the subcommand.
 //!
 //! Only here is the environment read, are signals caught and is anything printed; everything below
-//! gets what it needs as parameters.
+//! gets its inputs as parameters.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
@@ -75,7 +75,7 @@ struct Cli {
     global: Global,
 }
 
-/// What every subcommand takes.
+/// The options of every subcommand.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
@@ -176,7 +176,7 @@ enum Action {
     Help(help::Help),
 }
 
-/// Does what the arguments say, and says how it went.
+/// Executes the command line, and returns the exit code.
 pub fn command_line(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match parse(args) {
         Ok(cli) => act(cli).unwrap_or_else(|failure| {
@@ -203,8 +203,8 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// The arguments with the settings and their files that stand before a subcommand behind it: of an option
-/// that may stand on both sides the parser drops what stands before.
+/// Moves settings and their files from before a subcommand to behind it. The parser drops the first
+/// ones of an option that is given on both sides.
 fn gathered(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args = args.into_iter().peekable();
     let mut all: Vec<_> = args.next().into_iter().collect();

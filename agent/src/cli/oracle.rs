@@ -19,7 +19,7 @@ pub struct OracleCommand {
     /// The record of a repro: the directory that `gistify repro` names.
     #[arg(value_name = "RUN")]
     record: PathBuf,
-    /// Where the script is written [default: standard output].
+    /// File for the script [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The interpreter that runs the file [default: the one that ran the repro].
@@ -30,7 +30,7 @@ pub struct OracleCommand {
     name: String,
 }
 
-/// What the script needs of the scores of a repro.
+/// The scores of a repro that the script needs.
 #[derive(Debug, Deserialize)]
 struct Known {
     kind: Option<String>,

@@ -1,10 +1,10 @@
-//! What is printed, for readers that may go away: `gistify rank . | head -1` ends quietly.
+//! Prints text for readers that may close the pipe: `gistify rank . | head -1` ends quietly.
 //!
-//! The macros of this module take the place of the standard ones below `cli`. What nobody reads is
-//! dropped and the work goes on, so that records are written and processes are ended all the same.
+//! The macros of this module replace the standard ones below `cli`. They drop text without a reader
+//! and the work continues, so that records are written and processes are ended.
 //!
-//! Nothing that a terminal obeys goes out: text of other people's files, names and programs stands in all
-//! that is printed. What this program itself colours goes by [`styled`].
+//! It prints no control sequences of foreign texts: all output may contain text of other people's
+//! files, names and programs. The program's own colours go through [`styled`].
 
 use std::{
     borrow::Cow,

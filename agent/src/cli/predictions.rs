@@ -17,7 +17,7 @@ pub struct Predictions {
     /// Only those of this solver.
     #[arg(long, value_name = "NAME")]
     solver: Option<String>,
-    /// Which attempt of each solver at each task.
+    /// Attempt of each solver at each task.
     #[arg(long, value_name = "N", default_value_t = 1)]
     repetition: u32,
 }

@@ -1,5 +1,5 @@
-//! What is said on standard error while something works: one redrawn line on a terminal, plain lines
-//! elsewhere, nothing when asked for quiet.
+//! Reports progress on standard error: one redrawn line on a terminal, plain lines elsewhere,
+//! nothing when quiet.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,7 +17,7 @@ use crate::{
     trajectory::{Record, Watch},
 };
 
-/// Says what is being done; clones speak on the same line.
+/// Reports the current step; clones share the same line.
 #[derive(Clone)]
 pub struct Progress {
     talk: Talk,
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Says what begins now.
+    /// Reports the step that begins now.
     pub fn say(&self, what: &str) {
         match self.talk {
             Talk::Quiet => {}
@@ -70,14 +70,14 @@ impl Progress {
         }
     }
 
-    /// Says something about what is being done, for those who asked for it.
+    /// Reports a detail of the current step, in verbose mode.
     pub fn detail(&self, what: &str) {
         if self.talk == Talk::Verbose {
             eprintln!("  {}", printable(what));
         }
     }
 
-    /// Shows what a long step says of itself.
+    /// Shows a progress message of a long step.
     pub fn sign(&self, sign: Sign<'_>) {
         match sign {
             Sign::Step(what) => self.say(what),

@@ -1,9 +1,10 @@
-//! `gistify reduce`: proposes smaller Python files to a program that decides which of them are of interest,
-//! by the protocol of Shrink Ray's `--reduce-with`.
+//! `gistify reduce`: proposes smaller Python files to a program that decides which of them are
+//! interesting, by the protocol of Shrink Ray's `--reduce-with`.
 //!
-//! The protocol is a line of JSON each way: `{"content": BASE64, "interesting": BOOL}` comes in, for the
-//! file to work on and for each answer; `{"content": BASE64}` goes out for a question, `{"idle": true}` when
-//! nothing more can go (shrinkray 26.9, `reducers/protocol.py`). Nothing is executed here.
+//! The protocol is a line of JSON each way: `{"content": BASE64, "interesting": BOOL}` comes in,
+//! for the first file and for each answer; `{"content": BASE64}` goes out for a question, `{"idle":
+//! true}` when nothing more can be removed (shrinkray 26.9, `reducers/protocol.py`). Nothing is
+//! executed here.
 
 use std::io::{BufRead, Write};
 
@@ -52,7 +53,7 @@ impl<I: Iterator<Item = std::io::Result<String>>, O: Write> Dialogue<I, O> {
         Ok(())
     }
 
-    /// Works on a file until nothing more can go or another one comes; returns what comes next.
+    /// Reduces a file until nothing more can be removed or another file arrives; returns that file.
     fn reduce(&mut self, content: &[u8]) -> Result<Option<(Vec<u8>, bool)>, Failure> {
         if let Ok(text) = std::str::from_utf8(content) {
             let keeps_none_whole = |_: &GistLine| false;

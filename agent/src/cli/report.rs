@@ -22,7 +22,7 @@ use crate::pages::{ASSETS, Pages, PagesError};
 pub struct Report {
     /// The bench's directory.
     directory: PathBuf,
-    /// Where the pages go [default: `report` in the bench's directory].
+    /// Directory for the pages [default: `report` in the bench's directory].
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Show them in a browser.
@@ -94,8 +94,8 @@ impl View {
     }
 }
 
-/// What is at an address. Only what a browser here asks of this address by its number is answered: a name
-/// that somebody else points to it is not ours.
+/// Returns the response for an address. Answers only a local browser that uses the server's own
+/// address: another host name may be a DNS rebinding attack.
 fn answer(directory: &Path, request: &Request<Incoming>, local: SocketAddr) -> Response<String> {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let own = [local.to_string(), format!("localhost:{}", local.port())];

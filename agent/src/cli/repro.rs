@@ -33,13 +33,13 @@ const VERSION: u32 = 1;
 pub struct ReproCommand {
     #[command(flatten)]
     target: Target,
-    /// Where the repro is written [default: repro.py].
+    /// File for the repro [default: repro.py].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output where it exists.
     #[arg(long)]
     force: bool,
-    /// What of the failure has to stay the same.
+    /// Part of the failure that has to stay the same.
     #[arg(long, value_enum, default_value_t = Kept::Message, conflicts_with = "oracle")]
     same: Kept,
     /// A program that is given the file and exits with 0 where that is of interest; it runs in the sandbox.
@@ -62,7 +62,7 @@ pub struct ReproCommand {
     format: FormatChoice,
 }
 
-/// What of a failure stays.
+/// The part of a failure that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kept {
     /// The type of the exception and the line that raises it.
@@ -182,7 +182,7 @@ fn runnable(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What the head of a repro says of where it comes from.
+/// Returns the origin for the head of a repro.
 pub fn head(session: &Session, output: &Path) -> Head {
     let repository = &session.repository;
     let (name, version) = project(&repository.root);
@@ -260,7 +260,7 @@ fn python_lines(session: &Session) -> usize {
     texts.map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).sum()
 }
 
-/// What a reader of an issue has to know.
+/// Returns the facts for the reader of an issue.
 fn shared<'a>(
     session: &Session,
     repro: &'a Repro,
@@ -281,7 +281,7 @@ fn shared<'a>(
     }
 }
 
-/// What is said of a repro.
+/// Returns the message about a repro.
 fn told(session: &Session, repro: &Repro) -> String {
     let first = repro.failure.lines().next().unwrap_or_default();
     let mut text = format!("reproduced {} of {}, alone: {first}\n", repro.reproduced, repro.runs);

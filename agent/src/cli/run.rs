@@ -34,7 +34,7 @@ pub struct Run {
     target: Target,
     #[command(flatten)]
     writing: Writing,
-    /// Where the gist is written [default: concise.py].
+    /// File for the gist [default: concise.py].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output where it exists.
@@ -209,7 +209,7 @@ fn best_so_far(findings: &Findings, output: &Path) -> String {
     format!("the best gist so far is in {} (it {does})", output.display())
 }
 
-/// What is said of a trace that was there before.
+/// Returns the message about an earlier trace.
 fn told(reuse: &Reuse) -> Option<String> {
     let files = |paths: &[String]| match paths {
         [one] => one.clone(),

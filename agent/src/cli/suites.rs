@@ -14,7 +14,7 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/suites")
 pub struct Suites {
     /// Their tasks, in order.
     pub tasks: Vec<Task>,
-    /// Where the files of the user's suites are.
+    /// The directories with the user's suites.
     directories: Vec<PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! What the process has from its surroundings: the environment, the terminal, the settings, the
-//! directories for its own files, and the wish to stop.
+//! Collects the surroundings of the process: the environment, the terminal, the settings, the
+//! directories for its own files, and the interrupt.
 //!
 //! It is the only reader of environment variables in the whole program.
 
@@ -38,19 +38,19 @@ pub struct Surroundings {
     pub settings: Settings,
     /// Results as JSON.
     pub json: bool,
-    /// How much is said on standard error.
+    /// The amount of output on standard error.
     pub talk: Talk,
     /// Colours on standard output.
     pub color: bool,
-    /// Where things are kept that can be made again.
+    /// The directory of things that can be made again.
     pub cache: PathBuf,
     /// The cache there, once it is used: what it gave out is not removed while it lives.
     opened: OnceLock<Cache>,
-    /// Where the records of runs are kept.
+    /// The directory of the records of runs.
     pub state: PathBuf,
     /// `DOCKER_HOST`.
     docker_host: Option<String>,
-    /// Where programs are, and how packages are fetched.
+    /// The places of programs, and the sources of packages.
     pub host: Host,
     /// Set when nothing more is to begin.
     pub drain: Interrupt,
@@ -62,7 +62,7 @@ pub struct Surroundings {
     credentials: Credentials,
 }
 
-/// How much is said on standard error.
+/// The amount of output on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Talk {
     /// Nothing but errors.
@@ -150,7 +150,7 @@ impl Surroundings {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// What models need of the surroundings.
+    /// Returns the surroundings that models need.
     pub fn access(&self) -> Access {
         let credentials = self.credentials.clone();
         let host = Some(self.host.clone());
@@ -183,7 +183,7 @@ impl Surroundings {
         Repository::releases(package, ends, &options).map_err(of_repository)
     }
 
-    /// Where graphs are kept.
+    /// Returns the directory of stored graphs.
     pub fn graphs(&self) -> Option<PathBuf> {
         Some(self.cache.join("graphs"))
     }
@@ -209,7 +209,7 @@ impl Surroundings {
         Ok(self.opened.get_or_init(|| cache))
     }
 
-    /// Where reference runs are kept.
+    /// Returns the directory of stored reference runs.
     pub fn references(&self) -> PathBuf {
         self.cache.join("references")
     }
@@ -243,10 +243,10 @@ impl Surroundings {
         Repository::open(named, &options).map_err(of_repository)
     }
 
-    /// The file that stands for a release that was opened.
+    /// Returns the file of a release that was opened.
     ///
     /// # Errors
-    /// It cannot be told, or what is named is no release.
+    /// It cannot be determined, or the name refers to no release.
     pub fn artifact(&self, named: &str, sandbox: &dyn Sandbox) -> Result<Artifact, Failure> {
         let artifact = Repository::artifact(named, &self.opening(sandbox, &|_| {})?);
         artifact
@@ -272,11 +272,11 @@ impl Surroundings {
         })
     }
 
-    /// Where what runs has its directories: one of ours in that for temporary files, which others may
-    /// write to as well.
+    /// Returns the directory for everything that is executed: a private one within the directory
+    /// for temporary files, to which others may write as well.
     ///
     /// # Errors
-    /// It cannot be made, or belongs to somebody else.
+    /// It cannot be created, or belongs to another user.
     pub fn scratch(&self) -> Result<PathBuf, Failure> {
         // The owner of the process's own entry is its effective user.
         let user = fs::metadata("/proc/self").or_exit(Exit::Infrastructure)?.uid();
@@ -311,10 +311,11 @@ impl Surroundings {
         })
     }
 
-    /// The engine of the settings with an image, or with this machine's own files where that is empty.
+    /// Returns the configured engine with an image, or with this machine's own files if `image` is
+    /// empty.
     ///
     /// # Errors
-    /// It cannot be had here; the error says what to do.
+    /// It is unavailable here; the error suggests a remedy.
     pub fn docker(&self, image: &str) -> Result<DockerSandbox, SandboxError> {
         let settings = &self.settings.sandbox;
         let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -330,10 +331,10 @@ impl Surroundings {
         DockerSandbox::connect(options, &scratch, self.interrupt.clone())
     }
 
-    /// The sandbox of a kind.
+    /// Returns the sandbox of a kind.
     ///
     /// # Errors
-    /// It cannot be had here; the error says what to do.
+    /// It is unavailable here; the error suggests a remedy.
     pub fn sandbox_of(&self, kind: SandboxKind) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let (host, interrupt) = (&self.host, self.interrupt.clone());
         let settings = &self.settings.sandbox;

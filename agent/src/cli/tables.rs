@@ -11,7 +11,7 @@ use super::{Exit, Failure, OrExit, progress::printable, surroundings::Surroundin
 pub struct Tables {
     /// The bench's directory.
     directory: PathBuf,
-    /// How they are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     /// Only this table; can be given more than once [default: all].
@@ -19,7 +19,7 @@ pub struct Tables {
     tables: Vec<TableName>,
 }
 
-/// How tables are printed.
+/// The format of tables.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Style {
     /// For a terminal.
@@ -62,10 +62,10 @@ impl Tables {
     }
 }
 
-/// What a bench has in its directory so far, and its solvers in their order.
+/// Returns the results of a bench so far, and its solvers in their order.
 ///
 /// # Errors
-/// It is no bench's directory.
+/// The directory holds no bench.
 pub fn rows(directory: &Path) -> Result<(Vec<Row>, Vec<String>), Failure> {
     let plan = Plan::read(directory).or_exit(Exit::Input)?;
     let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;

@@ -40,7 +40,7 @@ pub struct Target {
     /// What pins all dependencies: a requirements file, a pylock.toml or a uv.lock. An environment is made of it.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
-    /// Where the gist stands when it runs: `beside_test` or `root`.
+    /// Place of the gist when it is executed: `beside_test` or `root`.
     #[arg(long, value_name = "PLACE")]
     place: Option<String>,
     /// Measure the sensitivity of a faithful gist by so many mutants of the original.
@@ -48,19 +48,19 @@ pub struct Target {
     mutants: Option<u32>,
 }
 
-/// What a target stands for.
+/// A target, opened.
 pub struct Opened {
     /// As the records name it.
     pub task: Task,
     /// The repository.
     pub repository: Repository,
-    /// What its command runs with.
+    /// The interpreter and packages of its command.
     pub environment: Environment,
     /// The command.
     pub command: Command,
-    /// What runs things.
+    /// The sandbox.
     pub sandbox: Arc<dyn Sandbox>,
-    /// Where what runs has its directories.
+    /// The directory for everything that is executed.
     pub scratch: PathBuf,
 }
 
@@ -68,11 +68,11 @@ pub struct Opened {
 pub struct Judged<'a> {
     /// The gist.
     pub submission: Submission,
-    /// Where its lines come from.
+    /// The origins of its lines.
     pub source_map: Option<&'a SourceMap>,
-    /// What its writer had.
+    /// The abilities of its writer.
     pub writer: ::eval::Writer,
-    /// What writing it cost.
+    /// The cost of writing it.
     pub effort: Option<Effort>,
 }
 
@@ -141,7 +141,7 @@ impl Target {
 }
 
 impl Opened {
-    /// What a writer is told of it.
+    /// Returns the task for a writer.
     pub fn context<'a>(&'a self, around: &'a Surroundings, record: &'a Path) -> TaskContext<'a> {
         TaskContext {
             task: &self.task,

@@ -1,4 +1,4 @@
-//! What is said of a gist when it was judged: a few lines, the whole of it being in `scores.json`.
+//! Prints the verdict on a gist: a few lines, with all details in `scores.json`.
 
 use std::fmt::Write;
 
@@ -78,7 +78,7 @@ pub fn difference(difference: &Difference) -> String {
     one_line(told.trim())
 }
 
-/// What the process exits with after a verdict.
+/// Returns the exit code after a verdict.
 pub fn exit(evaluation: &Evaluation, required: Requirement) -> Exit {
     match evaluation.strict() {
         Some(fidelity) if fidelity.score == 1 && required.is_met(evaluation) => Exit::Success,
@@ -135,7 +135,7 @@ fn row(text: &mut String, name: &str, value: &str) {
     let _ = writeln!(text, "  {name:<25}  {}", one_line(value));
 }
 
-/// The value of a score and a few words on it; nothing for what goes without saying.
+/// Returns the value of a score with a short remark; `None` for a value that needs no mention.
 fn shown(measure: &Measure, score: &Score) -> Option<String> {
     let value = score.value?;
     let remark = match measure.remark(score) {

@@ -4,23 +4,23 @@ use clap::Args;
 
 use super::flags::Flags;
 
-/// Who writes, and how.
+/// The writer and its way of working.
 #[derive(Debug, Args)]
 pub struct Writing {
-    /// Who writes: offline, human, command/PROGRAM, or PROVIDER/MODEL.
+    /// The writer: offline, human, command/PROGRAM, or PROVIDER/MODEL.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// How it works: one of those that `gistify scaffolds` lists.
+    /// The scaffold: one of those that `gistify scaffolds` lists.
     #[arg(long, value_name = "NAME")]
     scaffold: Option<String>,
     /// Tools besides the scaffold's, such as trace,slice,execute.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     with: Vec<String>,
-    /// How small a gist of the slicer is made: `learned`, as its own runs teach, or `full`, until no
-    /// statement can go by itself, at a run for each one.
+    /// Extent to which a gist of the slicer is made smaller: `learned`, from its own runs, or
+    /// `full`, until no statement can be removed by itself, with one run for each.
     #[arg(long, value_name = "HOW")]
     minimize: Option<String>,
-    /// What it is told to do first: base, reading or tracing.
+    /// The instruction that the writer receives first: base, reading or tracing.
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 }

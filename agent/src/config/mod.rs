@@ -1,8 +1,8 @@
-//! Settings: what can be set, where each value came from, and the one result that a run records.
+//! Settings: the keys, the origin of each value, and the one result that a run records.
 //!
 //! Layers are merged key by key, the last wins: the embedded defaults, the user's file, `--config`
-//! files, `--set`, flags. The defaults are complete, so they are also the list of what can be set. No
-//! file of a target repository is ever read, and nothing here reads the environment.
+//! files, `--set`, flags. The defaults are complete, so they also list all keys. No file of a
+//! target repository is ever read, and nothing here reads the environment.
 
 use std::{
     collections::BTreeMap,
@@ -49,7 +49,7 @@ pub enum ConfigError {
     Syntax {
         /// The layer.
         origin: String,
-        /// What is wrong, and where.
+        /// The reason, and its place.
         reason: String,
     },
     /// A key that is not among the defaults.
@@ -69,13 +69,13 @@ pub enum ConfigError {
         origin: String,
         /// The key, dotted.
         key: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// `--set` without `=`.
     #[error("setting {text:?} has no value (write key=value)")]
     NoValue {
-        /// What was given.
+        /// The argument.
         text: String,
     },
 }

@@ -1,7 +1,7 @@
 //! Scaffolds: overlays of settings, one file each, embedded from `configs/scaffolds`.
 //!
-//! A scaffold says which tools a model has, how it is told to go about it and what it sees; the loop is
-//! the same for all.
+//! A scaffold selects the tools of a model, its instructions and its context; the loop is the same
+//! for all.
 
 use include_dir::{Dir, include_dir};
 use toml::Table;
@@ -15,7 +15,7 @@ pub struct Scaffold {
     pub name: String,
     /// The comment that its file begins with.
     pub description: String,
-    /// What it sets.
+    /// The settings.
     pub settings: Table,
 }
 

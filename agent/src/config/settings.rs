@@ -13,31 +13,31 @@ use tools::{Limits, Place};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Who writes the gist, and with what.
+    /// The writer of the gist, and its tools.
     pub writer: WriterSettings,
-    /// How models are asked.
+    /// The requests to models.
     pub model: ModelSettings,
-    /// What a model sees of a long session.
+    /// The messages that a model sees in a long session.
     pub context: ContextSettings,
     /// Bounds on one session.
     pub session: SessionLimits,
     /// Bounds on each run of the command.
     pub command: CommandSettings,
-    /// How what runs is kept apart.
+    /// The sandbox of everything that is executed.
     pub sandbox: SandboxSettings,
-    /// How the original's behaviour is established.
+    /// The reference runs of the original.
     pub reference: ReferenceSettings,
-    /// Where a gist goes.
+    /// The destination of the gist.
     pub gist: GistSettings,
-    /// What the command runs with.
+    /// The interpreter and packages of the command.
     pub environment: EnvironmentSettings,
-    /// How repositories are looked at.
+    /// The graphs of repositories.
     pub graph: GraphSettings,
-    /// How suites are run.
+    /// The runs of suites.
     pub bench: BenchSettings,
 }
 
-/// Who writes the gist, and with what.
+/// The writer of the gist, and its tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -71,7 +71,7 @@ impl WriterSettings {
     }
 }
 
-/// How small a gist is made that the slicer wrote.
+/// The extent to which the slicer's gists are made smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Minimize {
@@ -81,7 +81,7 @@ pub enum Minimize {
     Full,
 }
 
-/// What a writer is told to do first (Gistify, section 4.1).
+/// The instruction that a writer receives first (Gistify, section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -93,7 +93,7 @@ pub enum Strategy {
     Tracing,
 }
 
-/// What a writer is told of the repository at the start.
+/// The description of the repository that a writer receives at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
@@ -109,7 +109,7 @@ pub enum Opening {
     Files,
 }
 
-/// How a writer answers.
+/// The form of a writer's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerForm {
@@ -119,7 +119,7 @@ pub enum AnswerForm {
     File,
 }
 
-/// What a model sees of a long session.
+/// The messages that a model sees in a long session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -131,7 +131,7 @@ pub struct ContextSettings {
     pub embeddings: String,
 }
 
-/// What parts of documents are ranked by.
+/// The measure by which parts of documents are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankedBy {
@@ -141,7 +141,7 @@ pub enum RankedBy {
     Embeddings,
 }
 
-/// How models are asked.
+/// The requests to models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -167,11 +167,11 @@ pub struct ModelSettings {
     pub replay: PathBuf,
 }
 
-/// What is spoken with a provider.
+/// The protocol used with a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolChoice {
-    /// What its entry says.
+    /// The protocol of its entry.
     Auto,
     /// OpenAI's chat completions.
     OpenaiChat,
@@ -181,7 +181,7 @@ pub enum ProtocolChoice {
     Anthropic,
 }
 
-/// How tools are called.
+/// The way in which tools are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCalls {
@@ -220,7 +220,7 @@ pub struct CommandSettings {
     pub disk_mib: u64,
 }
 
-/// How what runs is kept apart.
+/// The sandbox of everything that is executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -231,7 +231,7 @@ pub struct SandboxSettings {
     pub docker_runtime: String,
 }
 
-/// What keeps apart what runs.
+/// The kind of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
@@ -252,7 +252,7 @@ impl SandboxKind {
     pub const ALL: [Self; 5] =
         [Self::Bubblewrap, Self::Namespaces, Self::Local, Self::Docker, Self::None];
 
-    /// Whether it may be what a setting asks for.
+    /// Returns true if this kind satisfies the `wanted` one of a setting.
     pub fn serves(self, wanted: Self) -> bool {
         match wanted {
             Self::Local => matches!(self, Self::Bubblewrap | Self::Namespaces),
@@ -273,7 +273,7 @@ impl fmt::Display for SandboxKind {
     }
 }
 
-/// How the original's behaviour is established.
+/// The reference runs of the original.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -281,7 +281,7 @@ pub struct ReferenceSettings {
     pub runs: u32,
 }
 
-/// Where a gist goes.
+/// The destination of the gist.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -291,7 +291,7 @@ pub struct GistSettings {
     pub mutants: u32,
 }
 
-/// What the command runs with.
+/// The interpreter and packages of the command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -302,7 +302,7 @@ pub struct EnvironmentSettings {
     pub cache: PathBuf,
 }
 
-/// How repositories are looked at.
+/// The graphs of repositories.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
@@ -311,7 +311,7 @@ pub struct GraphSettings {
     pub weights: Weights,
 }
 
-/// How suites are run.
+/// The runs of suites.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]

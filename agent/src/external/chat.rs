@@ -1,6 +1,6 @@
-//! OpenAI's chat completions from the side of whoever answers: requests read, answers written.
+//! Serves OpenAI's chat completions: reads requests, writes answers.
 //!
-//! What a client sends besides messages and tools is its own affair; sampling is the settings'.
+//! A client's other fields are ignored; the settings decide the sampling.
 
 use serde_json::{Map, Value, json};
 
@@ -9,14 +9,14 @@ use crate::{
     model::ToolSpec,
 };
 
-/// What a client asks.
+/// The request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What may be called.
+    /// The tools that may be called.
     pub tools: Vec<ToolSpec>,
-    /// Whether the answer comes as a stream.
+    /// True if the answer is streamed.
     pub stream: bool,
 }
 

@@ -25,7 +25,7 @@ use crate::{
     trajectory::Trajectory,
 };
 
-/// What answers.
+/// The state behind the answers of a gateway.
 pub struct Gateway<'a> {
     /// The model.
     pub model: Box<dyn Model>,
@@ -44,7 +44,7 @@ pub struct Gateway<'a> {
 /// Bytes of a request that are read at most.
 const LARGEST: usize = 64 << 20;
 
-/// Answers on a socket until it is told to stop; gives back what it was given.
+/// Answers on a socket until it is stopped; returns the gateway.
 ///
 /// # Errors
 /// The system refuses a loop or the socket.
@@ -168,8 +168,8 @@ impl Gateway<'_> {
         }
     }
 
-    /// Records what is new in a conversation. What the model said is there already; one that is shorter
-    /// than before is another one.
+    /// Records the new messages of a conversation, except for answers, which are recorded already.
+    /// A conversation shorter than before is a new one.
     fn note(&mut self, messages: &[Message]) -> Result<(), String> {
         if messages.len() < self.recorded {
             self.recorded = 0;

@@ -1,7 +1,8 @@
-//! Scaffolds of others, as they are: a program of the user's writes the gist, in the sandbox, and reaches
-//! its model through the gateway alone.
+//! Runs other scaffolds unchanged: a program of the user's writes the gist, in the sandbox, and
+//! reaches its model through the gateway alone.
 //!
-//! It is told where the repository's copy is, what to do and where the gist goes; nothing of it is trusted.
+//! It receives the path of the repository's copy, the task and the path for the gist; nothing of it
+//! is trusted.
 
 mod chat;
 mod gateway;
@@ -30,8 +31,9 @@ pub struct External {
 const RELAY: &str = include_str!("relay.py");
 
 impl External {
-    /// A program by its command, in which `{repo}`, `{task}` and `{output}` stand for the copy of the
-    /// repository, what is to be done in words, and the gist's path; what it may read besides.
+    /// Returns a program by its command. `{repo}`, `{task}` and `{output}` are replaced by the copy
+    /// of the repository, the task in words, and the gist's path. `readable` are further paths that
+    /// it may read.
     pub fn new(name: &str, words: Vec<String>, readable: Vec<PathBuf>, writer: Writer) -> Self {
         let name = format!("{name} {}", writer.model());
         Self { name, words, readable, writer }

@@ -140,8 +140,10 @@ pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
     answer
 }
 
-/// Whether a server read so little of a request that it must have left out a part of it, as some do
-/// silently: what it says that it read, and what was sent. `most` is what it ever read at once.
+/// Detects a server that silently truncated a request, and returns a message with both sizes.
+///
+/// The server reports too few tokens for the bytes sent. `most` is the largest number of tokens
+/// that it ever reported.
 pub fn truncated(answer: &Answer, request: Request<'_>, most: u64) -> Option<String> {
     let Usage { input, cached, estimated, .. } = answer.usage;
     // Some count what came from their cache beside the tokens read; those that do not tell of it read
@@ -158,7 +160,7 @@ pub fn truncated(answer: &Answer, request: Request<'_>, most: u64) -> Option<Str
 
 /// Bytes of a token at most, on the average of a text: of code it is three or four.
 const BYTES: u64 = 8;
-/// Smaller requests than this tell nothing, in bytes.
+/// The least size in bytes of a request that can show a truncation.
 const NOTICED: usize = 8_000;
 
 fn bytes(message: &Message) -> usize {

@@ -1,6 +1,6 @@
-//! All that it takes to ask one model of one provider, for one session.
+//! Everything needed to query one model of one provider, for one session.
 //!
-//! It is data; the protocols are in files of their own.
+//! It is data; the protocols have their own files.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ pub struct Connection {
     pub name: String,
     /// The model, as the provider names it.
     pub model: String,
-    /// Where it is.
+    /// The provider.
     pub provider: Provider,
-    /// How it is asked.
+    /// The settings of the model.
     pub settings: ModelSettings,
     /// Further fields of each request.
     pub parameters: Map<String, Value>,
-    /// What opens the provider's door.
+    /// The API key.
     pub key: Option<SecretString>,
     /// The way there.
     pub wire: Arc<Wire>,

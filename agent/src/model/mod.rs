@@ -61,7 +61,7 @@ pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> +
 pub struct Request<'a> {
     /// The conversation so far.
     pub messages: &'a [Message],
-    /// What it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
 }
 
@@ -70,7 +70,7 @@ pub struct Request<'a> {
 pub struct ToolSpec {
     /// Its name.
     pub name: String,
-    /// What it does, from the prompts.
+    /// The description, from the prompts.
     pub description: String,
     /// JSON schema of its arguments, with the prompts' descriptions.
     pub parameters: Value,

@@ -1,10 +1,9 @@
-//! The model that needs no model: it drives the slicer through the same loop and the same tools as any
-//! other.
+//! The offline writer: drives the slicer through the same loop and the same tools as any model.
 //!
-//! Each answer follows from the messages alone: trace, slice, execute, then do what the reply to
-//! `execute` advises until it advises nothing new, or for a few more runs once a gist did what it
-//! should, go back to the best gist seen, minimize it where it may and that gist does what it should,
-//! and submit. It keeps no state, reads no file and cannot see the session.
+//! Each answer follows from the messages alone: trace, slice, execute, then follow the advice of
+//! each `execute` until it repeats. Once a gist agrees with the original, only a few more runs
+//! follow. Then the writer returns to the best gist, minimizes it if allowed and if it agrees, and
+//! submits it. It keeps no state, reads no file and cannot see the session.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,8 +18,9 @@ const MOST_VERIFYING: usize = 3;
 /// Most runs after it where these look for the fewest statements that have to come back.
 const MOST_RESTORING: usize = 10;
 
-/// Runs behind which a gist that does what the original does is made smaller once, or not again: with
-/// the trace, one more of a gist as long as its repository comes to ten times what the command takes.
+/// After this many runs at most one more attempt is made to shrink a gist that agrees with the
+/// original. With the trace, one more run of a gist as long as its repository takes ten times the
+/// command's own time.
 const MANY: usize = 4;
 
 /// The deterministic writer.
@@ -97,7 +97,7 @@ fn next(events: &[Event<'_>], minimizes: bool) -> Result<Answer, ModelError> {
     }
 }
 
-/// Submits the best gist, once it is the one that stands and as small as was asked for.
+/// Submits the best gist, once it is the current one and as small as requested.
 fn settle(
     events: &[Event<'_>],
     attempts: &[Attempt<'_>],
@@ -140,7 +140,8 @@ fn attempts<'a>(events: &'a [Event<'a>]) -> Vec<Attempt<'a>> {
     attempts
 }
 
-/// Whether enough was tried to make a gist smaller that does what it should.
+/// Returns true if enough attempts were made to shrink a gist that already agrees with the
+/// original.
 fn is_enough(attempts: &[Attempt<'_>]) -> bool {
     let first = attempts.iter().position(|attempt| attempt.standing.same);
     first.is_some_and(|first| {
@@ -167,7 +168,7 @@ fn call(events: &[Event<'_>], tool: &str, arguments: Value) -> Result<Answer, Mo
 mod tests {
     use super::*;
 
-    /// Plays replies (tool, content, refused) and says what is called, in order.
+    /// Plays replies (tool, content, refused) and checks the calls, in order.
     #[track_caller]
     fn check(replies: &[(&str, Value, bool)], expected: &[&str]) {
         let minimizes = expected.contains(&"minimize {}");
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn does_not_try_for_ever_to_make_a_gist_smaller() {
-        /// How many runs there are where `outcomes` tell what each comes to.
+        /// Checks the number of runs, given the outcome of each run.
         fn check(outcomes: &str, expected: usize) {
             let run = |at: usize, outcome| Attempt {
                 request: &Value::Null,

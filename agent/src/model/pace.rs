@@ -1,5 +1,5 @@
-//! What all workers share: the rate of requests and the caps on everything together, whichever provider
-//! is asked, and for each provider the pause that it asked for, and that its quota is used up.
+//! Keeps the state that all workers share: the rate of requests, and the limits on all sessions
+//! together. For each provider it keeps the requested pause and the exhausted quota.
 
 use std::{
     num::NonZeroU32,
@@ -28,7 +28,7 @@ impl Pace {
         Self { limiter, held: Mutex::new(None) }
     }
 
-    /// The same rate, for another provider: it is not held by what this one asks for.
+    /// Returns the same rate for another provider, without this one's pause.
     pub fn beside(&self) -> Self {
         Self { limiter: self.limiter.clone(), held: Mutex::new(None) }
     }
@@ -47,7 +47,7 @@ impl Pace {
         }
     }
 
-    /// Lets nobody send anything for a while: what one worker is told holds for all.
+    /// Pauses all requests for a while: a provider's request for a pause holds for all workers.
     pub fn hold(&self, time: Duration) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + time;
@@ -55,7 +55,7 @@ impl Pace {
     }
 }
 
-/// What all sessions together took, and may take.
+/// The account of all sessions together, with its limits.
 #[derive(Debug, Default)]
 pub struct Spent {
     account: Arc<Account>,
@@ -84,7 +84,7 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Those of the settings.
+    /// Returns the limits of the settings.
     pub fn of(settings: &ModelSettings) -> Self {
         Self {
             steps: settings.total_steps,
@@ -133,10 +133,10 @@ impl Spent {
         let _ = self.exhausted.set(message.to_owned());
     }
 
-    /// Whether more may be spent.
+    /// Checks that the limits allow more.
     ///
     /// # Errors
-    /// The outcome, where a cap is reached or the quota is used up.
+    /// The outcome, if a limit is reached or the quota is used up.
     pub fn check(&self) -> Result<(), Outcome> {
         if let Some(message) = self.exhausted.get() {
             return Err(Outcome::Paused { message: message.clone() });

@@ -1,5 +1,5 @@
-//! What tokens cost: a table, and the sum for an answer. A model that the table lacks is unpriced,
-//! which is not the same as free.
+//! Computes the price of an answer from a table of prices per token. A model missing from the table
+//! is unpriced, which is not the same as free.
 
 use std::{fs, path::Path};
 

@@ -1,7 +1,7 @@
-//! Providers: where a model is asked, in which protocol, and with which key.
+//! The providers: the address of a model, its protocol and its key.
 //!
-//! The table is data: `configs/models/providers.toml` and a file of the user's. Keys and addresses from
-//! the environment are handed down by the command line; nothing here reads it, and no key is ever
+//! The table is data: `configs/models/providers.toml` and a file of the user's. The command line
+//! passes down keys and addresses from the environment; nothing here reads it, and no key is ever
 //! printed or stored.
 
 use std::{
@@ -21,9 +21,9 @@ const PROVIDERS: &str = include_str!("../../../configs/models/providers.toml");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
-    /// What it speaks.
+    /// The protocol that it speaks.
     pub protocol: Protocol,
-    /// Where its interface begins.
+    /// The base address of its interface.
     pub base_url: String,
     /// The environment variable that replaces the address.
     #[serde(default)]
@@ -37,10 +37,10 @@ pub struct Provider {
     /// The name under which it takes the bound on written tokens.
     #[serde(default = "max_tokens")]
     pub output_limit: String,
-    /// Whether its models call tools by the protocol.
+    /// True if its models call tools through the protocol.
     #[serde(default = "yes")]
     pub tool_calls: bool,
-    /// Whether it wants a model's thoughts back with the next request.
+    /// True if it expects a model's reasoning back with the next request.
     #[serde(default)]
     pub returns_reasoning: bool,
     /// Further headers.
@@ -48,7 +48,7 @@ pub struct Provider {
     pub headers: BTreeMap<String, String>,
 }
 
-/// What a provider speaks.
+/// The protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -80,13 +80,13 @@ pub enum ProviderError {
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// There is no provider of this name.
     #[error("no provider {name:?} (there are {known})")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names there are.
         known: String,
@@ -106,7 +106,7 @@ pub enum ProviderError {
     Address {
         /// The provider.
         name: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }

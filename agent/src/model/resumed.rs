@@ -1,8 +1,8 @@
-//! A model that repeats what one said before and then hands over: how a session is taken up again, and
-//! how one is replayed.
+//! A model that repeats recorded answers and then switches to another model. It resumes or replays
+//! a session.
 //!
-//! The tools are deterministic, so that the same answers lead to where the session was; nothing is
-//! asked of anyone until there.
+//! The tools are deterministic, so that the same answers lead to the same state; no request is sent
+//! until then.
 
 use std::collections::VecDeque;
 

@@ -17,9 +17,9 @@ pub enum Failure {
     /// Another attempt may help.
     #[error("{message}")]
     Again {
-        /// What happened.
+        /// The failure.
         message: String,
-        /// How long the provider wants to be left alone.
+        /// The pause that the provider requests.
         after: Option<Duration>,
     },
     /// The quota is used up; time alone does not help.
@@ -76,8 +76,9 @@ where
         .await
 }
 
-/// How long a provider wants to be left alone: seconds, whole or not, milliseconds, or a date (RFC
-/// 9110, section 10.2.3). What is none of these says nothing; what lies in the past is no wait.
+/// Returns the pause that a provider requests: in seconds, in milliseconds, or as a date (RFC 9110,
+/// section 10.2.3). Seconds may have a fraction. Returns `None` for any other text. A date in the
+/// past gives no pause.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());

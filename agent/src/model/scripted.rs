@@ -1,4 +1,4 @@
-//! A model that says what it was told to say, for tests and for replays.
+//! A model with scripted answers, for tests and for replays.
 //!
 //! It reads nothing of the conversation.
 
@@ -17,7 +17,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A model with nothing to say yet.
+    /// Returns a model without answers.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,7 +1,7 @@
-//! Models by the names that settings give them, and what all of them share.
+//! Creates models from their names in the settings, and the state that they share.
 //!
-//! One supply serves all workers of a process, and supplies share what holds for all of them: one rate
-//! of requests and one account of what was spent. Each session has a model of its own.
+//! One supply serves all workers of a process, and supplies share the rate of requests and the
+//! account of spending. Each session has its own model.
 
 use std::{
     path::{Path, PathBuf},
@@ -33,7 +33,7 @@ use crate::{
     ranking::Ranking,
 };
 
-/// Where a session's exchanges are kept, in the directory of its record.
+/// The name of a session's exchanges in the directory of its record.
 pub const EXCHANGES: &str = "exchanges.jsonl";
 
 /// Gives out models.
@@ -90,7 +90,7 @@ impl Provided {
     }
 }
 
-/// What only the surroundings of the process have.
+/// The resources that come from the surroundings of the process only.
 #[derive(Clone)]
 pub struct Access {
     /// Keys and addresses.
@@ -109,7 +109,7 @@ pub enum SupplyError {
     /// The name is none.
     #[error("no model {name:?} (there are offline, human, command/PROGRAM and PROVIDER/MODEL)")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// There is no such provider, or it cannot be asked.
@@ -215,7 +215,7 @@ impl ModelSupply {
         }
     }
 
-    /// What all sessions took so far.
+    /// Returns the account of all sessions so far.
     pub fn spent(&self) -> Arc<Spent> {
         Arc::clone(&self.spent)
     }
@@ -305,7 +305,7 @@ impl ModelSupply {
     }
 }
 
-/// Puts a price on each answer, and tells all sessions what was taken and when nothing more is to be had.
+/// Adds the price to each answer, and updates the account of all sessions.
 struct Counted {
     model: Box<dyn Model>,
     price: Option<Price>,

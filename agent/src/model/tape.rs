@@ -1,8 +1,8 @@
-//! Exchanges on record: what was sent and what came back, byte for byte, one JSON line each.
+//! Records exchanges: sent and received bytes, one JSON line each.
 //!
-//! A tape that plays answers with what it has and opens no socket; a request that differs from the
-//! recorded one is a failure, since what follows would not be what happened. Headers, and with them
-//! keys, are never on it.
+//! A tape that plays answers from its record and opens no socket. A request that differs from the
+//! recorded one is a failure, since the record then no longer applies. Headers, and with them keys,
+//! are never on it.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ use super::{retry::Failure, wire::Received};
 /// Version of the persisted form; a reader refuses any other.
 const TAPE_VERSION: u32 = 1;
 
-/// Where exchanges go, or come from.
+/// The destination or the source of recorded exchanges.
 #[derive(Debug, Default)]
 pub enum Tape {
     /// Nothing is recorded.

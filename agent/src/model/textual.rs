@@ -14,7 +14,7 @@ use crate::{
     prompt::Prompts,
 };
 
-/// How tools are called.
+/// The way in which tools are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calling {
     /// By the provider's protocol.
@@ -103,7 +103,7 @@ impl Model for Textual {
     }
 }
 
-/// Whether a refusal is one of tools.
+/// Returns true if a refusal means that the model cannot call tools.
 fn cannot_call(message: &str) -> bool {
     let message = message.to_lowercase();
     let refused = ["400", "404", "422", "501"].iter().any(|code| message.starts_with(code));

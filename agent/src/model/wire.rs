@@ -1,8 +1,8 @@
-//! One exchange with a provider: send, read the whole answer within bounds, and say what a failure
-//! means. The only opener of sockets among the models.
+//! One exchange with a provider: sends, reads the whole answer within limits, and classifies a
+//! failure. It is the only opener of sockets among the models.
 //!
-//! It knows status codes and bodies, and nothing of what stands in them. Keys are taken out of every
-//! body before anyone sees it.
+//! It knows status codes and bodies, and not their content. Keys are removed from every body before
+//! any other code sees it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -183,7 +183,7 @@ impl Wire {
     }
 }
 
-/// What an answer that is no success means.
+/// Returns the failure behind an unsuccessful response.
 fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     let text = String::from_utf8_lossy(body);
     let message = format!("{status}: {}", said(&text));
@@ -204,7 +204,7 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     }
 }
 
-/// What an error means that came in the place of an answer, or in the middle of one.
+/// Returns the failure behind an error that came instead of an answer, or within one.
 pub fn told(error: &serde_json::Value) -> Failure {
     let text = serde_json::json!({ "error": error }).to_string();
     let message = said(&text);
@@ -219,7 +219,7 @@ pub fn told(error: &serde_json::Value) -> Failure {
     }
 }
 
-/// How providers call a quota that time alone does not restore.
+/// The phrases by which providers report a quota that time alone does not restore.
 const QUOTA: [&str; 5] = [
     "insufficient_quota",
     "quota_exceeded",
@@ -227,7 +227,7 @@ const QUOTA: [&str; 5] = [
     "credit balance",
     "budget has been exceeded",
 ];
-/// How providers call a conversation that does not fit.
+/// The phrases by which providers report a conversation that does not fit.
 const TOO_LONG: [&str; 4] =
     ["context_length_exceeded", "context length", "context window", "prompt is too long"];
 

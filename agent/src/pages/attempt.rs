@@ -15,11 +15,11 @@ use crate::{
     writer::TRAJECTORY,
 };
 
-/// An attempt, and what it says of its task.
+/// An attempt, and its facts about the task.
 pub struct Shown {
     /// The command.
     pub command: Option<String>,
-    /// What the command touches.
+    /// The files that the command touches.
     pub touched: Option<Touched>,
     /// Keys of the files that the gist's lines stand in.
     pub texts: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Shown {
 /// Longest text of a message that is shown, in characters.
 const TEXT: usize = 20_000;
 
-/// Reads what an attempt left; what cannot be read is left out.
+/// Reads the record of an attempt; unreadable parts are omitted.
 pub fn attempt(record: &Path, row: &Row) -> Shown {
     let result = read_result(record).ok();
     let (attempt, judged) = match result {
@@ -197,7 +197,7 @@ fn said(step: usize, seconds: f64, role: &str, content: &str) -> Value {
     json!({ "step": step, "seconds": seconds, "role": role, "content": cut(content), "calls": [] })
 }
 
-/// A text of bounded length, which says what was cut.
+/// Returns a text of limited length, with the number of removed bytes.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(TEXT) {
         None => text.to_owned(),

@@ -58,10 +58,10 @@ pub const ASSETS: [(&str, &str, &str); 3] = [
 ];
 
 impl Pages {
-    /// What a bench has in its directory by now.
+    /// Returns the pages of a bench's results so far.
     ///
     /// # Errors
-    /// It is no bench's directory, or SQLite refuses.
+    /// The directory holds no bench, or SQLite refuses.
     pub fn open(directory: &Path) -> Result<Self, PagesError> {
         let plan = Plan::read(directory)?;
         let (index, _) = Index::open(directory)?;
@@ -109,7 +109,7 @@ impl Pages {
         write("data/index.js", &self.index())
     }
 
-    /// What changes when there is something new.
+    /// Returns a hash that changes with the results.
     pub fn version(&self) -> String {
         let text = serde_json::to_vec(&self.rows).expect("texts and numbers serialise");
         blake3::hash(&text).to_hex()[..16].to_owned()
@@ -209,7 +209,7 @@ impl Pages {
     }
 }
 
-/// What a task is called in addresses and files.
+/// Returns the name of a task in addresses and files.
 fn key(row: &Row) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(row.suite.as_bytes()).update(&[0]).update(row.task.as_bytes());

@@ -17,11 +17,11 @@ use crate::{
     model::{ModelSupply, Request, SupplyError},
 };
 
-/// What is asked, and how.
+/// The inputs of the questions to a model.
 pub struct AskingSpec<'a> {
-    /// Who answers.
+    /// The source of models.
     pub supply: &'a ModelSupply,
-    /// Where exchanges are recorded, where that is asked for: a directory for each worker below it.
+    /// The directory for recorded exchanges, with a directory for each worker below it.
     pub record: &'a Path,
     /// Questions at once.
     pub workers: usize,
@@ -31,7 +31,7 @@ pub struct AskingSpec<'a> {
     pub heard: &'a (dyn Fn(usize, &Asked) + Sync),
 }
 
-/// What a model answered; or why it did not.
+/// The answer of a model, or the reason why there is none.
 pub type Asked = Result<Answer, String>;
 
 /// Asks all questions. Those that an interrupt left open have no answer.

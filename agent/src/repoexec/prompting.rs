@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::prompt::{PromptError, Prompts};
 
-/// How a problem is put to a model.
+/// The form in which a model receives a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptKind {
     /// Context and function to go on with (BasePrompt).

@@ -1,4 +1,4 @@
-//! What the questions to a repository's graphs print.
+//! Tests the output of the questions about a repository's graphs.
 
 use super::*;
 

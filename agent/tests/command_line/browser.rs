@@ -64,7 +64,7 @@ impl Browser {
         assert!(answer.is_null(), "{address}: {answer}");
     }
 
-    /// What a script returns.
+    /// Returns the result of a script.
     pub fn run(&self, script: &str) -> Value {
         let answer = self.ask("POST", "/execute/sync", &json!({ "script": script, "args": [] }));
         assert!(answer.get("error").is_none(), "{script}: {answer}");
@@ -95,7 +95,7 @@ impl Browser {
         self.ask("POST", "/actions", &body);
     }
 
-    /// What the page said on its console at level SEVERE.
+    /// Returns the page's console messages at level SEVERE.
     pub fn complaints(&self) -> Vec<String> {
         let log = self.ask("POST", "/se/log", &json!({ "type": "browser" }));
         let entries = log.as_array().cloned().unwrap_or_default();

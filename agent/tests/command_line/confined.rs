@@ -1,5 +1,5 @@
-//! What hostile repositories try by way of the model and of the terminal: an injected README, files that
-//! lead elsewhere, text that a terminal obeys.
+//! Tests attacks of hostile repositories through the model and the terminal: an injected README,
+//! links out of the repository, control sequences.
 
 use serde_json::json;
 

@@ -37,7 +37,7 @@ impl Input {
         }
     }
 
-    /// Says what is wrong with its gist.
+    /// Returns the fault of its gist, if there is one.
     fn check(&self, python: &str) -> Option<String> {
         let user = User::new();
         user.repository("repo", &self.files);

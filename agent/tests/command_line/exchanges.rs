@@ -1,5 +1,5 @@
-//! Runs that ask a provider, here the loopback server: what they record, what a replay of it gives, and
-//! what a quota does to a bench.
+//! Tests runs with a provider, here the loopback server: their records, a replay, and the effect of
+//! a quota on a bench.
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{GIST_OF_SMALL, SMALL, User, benching::finished, python, read};
 
-/// A program of somebody's: asks until it is told what to write, runs nothing.
+/// An external program: it asks until it is told what to write, and runs nothing.
 const AGENT: &str = r#"
 import json, os, sys, urllib.error, urllib.request
 task, output = sys.argv[1:3]

@@ -1,8 +1,9 @@
-//! How many runs of a gist it takes until one is right whose modules are imported by names that are computed.
+//! Counts the runs until a gist is right whose modules are imported by computed names.
 
 use super::*;
 
-/// Four modules, a table of their names, and a test of what goes through them, which is told apart by the row.
+/// Four modules, a table of their names, and a test of the code that iterates over them; the row
+/// adds that code.
 const PARTS: &str = "\
 #- pkg/__init__.py
 #- pkg/base.py

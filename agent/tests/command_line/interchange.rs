@@ -1,5 +1,5 @@
-//! What others get from a run: its trajectory in their format, its continuation, and its tools over the
-//! Model Context Protocol.
+//! Tests the exchange of a run with other programs: its trajectory in their format, its
+//! continuation, and its tools over the Model Context Protocol.
 
 use std::io::{BufRead, BufReader, Write};
 

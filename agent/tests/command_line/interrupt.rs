@@ -1,4 +1,4 @@
-//! What is left when the user stops a run, or starts two at once.
+//! Tests the remains of a run that the user stops, and two runs started at once.
 
 use std::{os::unix::process::ExitStatusExt, process::Child, thread, time::Duration};
 

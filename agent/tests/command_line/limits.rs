@@ -1,9 +1,10 @@
-//! What one file in the place of a repository comes to at its limits: what it still does, and what is out of its
-//! reach. Each is a class of failures that real packages showed, as small as it can be.
+//! Tests the limits of gists, each with a repository in one file: code that a gist still
+//! reproduces, and code out of reach. Each is a class of failures seen in real packages, as small
+//! as possible.
 
 use super::*;
 
-/// What a gist comes to.
+/// The expected verdict.
 enum Expected<'a> {
     /// It is faithful and verified, and has this in it.
     Faithful(&'a str),

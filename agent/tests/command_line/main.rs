@@ -93,7 +93,8 @@ impl User {
         Ran::of(self.command(args).output().unwrap(), self)
     }
 
-    /// What runs left in the directory for temporary files, but for its own empty roof.
+    /// Returns the files that runs left in the directory for temporary files, without their own
+    /// empty directory.
     fn leftovers(&self) -> Vec<PathBuf> {
         let roofs = fs::read_dir(self.home.path().join("tmp")).unwrap();
         let below = roofs.flat_map(|roof| fs::read_dir(roof.unwrap().path()).unwrap());
@@ -117,7 +118,7 @@ impl Drop for User {
     }
 }
 
-/// What the program did.
+/// The result of the program.
 struct Ran {
     code: i32,
     out: String,

@@ -1,4 +1,4 @@
-//! What is printed about the program itself, and settings.
+//! Tests the output about the program itself and its settings.
 
 use super::*;
 

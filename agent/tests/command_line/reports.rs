@@ -18,7 +18,7 @@ use super::{
     python, read,
 };
 
-/// What runs wherever it is taken for markup or for code.
+/// A text that executes code wherever it is taken for markup or code.
 const EVIL: &str = "</script><img src=x onerror=\"window.hacked=1\"><svg onload=alert(1)>'\"`${1}";
 
 /// A bench of two solvers, one of whose gists is wrong.

@@ -1,5 +1,5 @@
-//! Every scaffold, from its first prompt to a gist that was judged, with a program in the place of a
-//! model: it says what it was told to say, and nothing here tells how a real model would do.
+//! Tests every scaffold, from its first prompt to a judged gist, with a scripted program in the
+//! place of a model. No test shows how a real model would do.
 
 use super::*;
 
@@ -19,7 +19,8 @@ fn call(tool: &str, arguments: serde_json::Value) -> serde_json::Value {
     serde_json::json!({ "tool": tool, "arguments": arguments })
 }
 
-/// What the model says under a scaffold with these tools: each tool once, several calls in one answer.
+/// Returns the answers of a model for a scaffold with these tools: each tool once, several calls in
+/// one answer.
 fn script(tools: &[String], file: bool) -> serde_json::Value {
     use serde_json::json;
     if file {

@@ -13,11 +13,11 @@ use std::{
 
 use crate::pythons;
 
-/// What is installed.
+/// The installed packages.
 const PACKAGES: [&str; 4] =
     ["atif==1.8.0", "litellm[proxy]==1.106.2", "mcp==2.3.0", "mini-swe-agent==2.4.6"];
 
-/// Whether any of it is asked.
+/// Returns true if these tests were requested.
 pub fn wanted() -> bool {
     env::var_os("GISTIFY_TEST_OUTSIDE").is_some()
 }

@@ -1,4 +1,5 @@
-//! A tool that does what it is told to, and a session for it: the loop without anything around it.
+//! A tool that does what its arguments request, and a session for it: the loop without its
+//! surroundings.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,7 @@ use tools::{
     Repository, Session, Tool, ToolError, Workspace,
 };
 
-/// Does what its arguments say: `{"do": "..."}`.
+/// Does what its arguments request: `{"do": "..."}`.
 pub struct Puppet;
 
 impl Tool for Puppet {
@@ -112,7 +113,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
     }
 }
 
-/// What a record begins with.
+/// Returns the beginning of a record.
 pub fn start() -> Start {
     Start {
         version: TRAJECTORY_VERSION,

@@ -1,4 +1,4 @@
-//! Models behind a loopback server of ours. Nothing here says what a real model would answer.
+//! Tests models behind a loopback server. No test shows the answers of a real model.
 
 mod anthropic;
 mod chat;
@@ -80,7 +80,7 @@ fn ask_with(model: &mut dyn Model, messages: &[Message]) -> Result<Answer, Model
     runtime.block_on(model.answer(Request { messages, tools: &tools() }))
 }
 
-/// Asks once; gives the answer and what the server saw.
+/// Sends one request; returns the answer and the requests that the server received.
 fn ask(
     model: &str,
     behaviours: Vec<Does>,
@@ -92,7 +92,7 @@ fn ask(
     (answer, server.seen())
 }
 
-/// How an answer and its calls look in one line.
+/// Formats an answer and its calls in one line.
 fn shown(answer: &Result<Answer, ModelError>) -> String {
     match answer {
         Err(ModelError::Failed(message)) => format!("failed: {message}"),

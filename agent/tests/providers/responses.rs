@@ -1,4 +1,4 @@
-//! OpenAI's responses: what is sent, what is understood, and what is given back.
+//! Tests OpenAI's responses: requests, answers, and items that are sent back.
 
 use super::*;
 

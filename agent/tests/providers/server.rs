@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What the server does with one request.
+/// The reaction of the server to one request.
 #[derive(Clone)]
 pub enum Does {
     /// Answers with a status, headers and a body.

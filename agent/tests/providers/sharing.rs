@@ -1,4 +1,4 @@
-//! What all workers of a process share, and what a record has of an exchange.
+//! Tests the state that all workers of a process share, and the record of an exchange.
 
 use super::*;
 

@@ -239,7 +239,7 @@ impl Reader<'_> {
         Place { parent, ..place }
     }
 
-    /// Says of the line read last what names it binds.
+    /// Sets the names that the last line binds.
     fn bind(&mut self, binds: Vec<String>, alias: bool) {
         if let Some(line) = self.outline.lines.last_mut() {
             line.binds = binds;
@@ -334,7 +334,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a token can add a level to the tree.
+/// Returns true if a token can add a level to the tree.
 fn nests(token: &Token) -> bool {
     !matches!(
         token.kind(),

@@ -1,4 +1,4 @@
-//! The runs of one evaluation: what is laid out for each, and what is read from it.
+//! Executes the runs of one evaluation: writes each candidate, and reads its record.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ impl Runs<'_> {
         }
     }
 
-    /// What an untraced run shows.
+    /// Returns the observation of an untraced run.
     pub(super) fn observed(&self, text: &str) -> Result<Observation, EvalError> {
         let (candidate, scratch) = self.lay_out(text)?;
         // The reference ran with the same interpreter.

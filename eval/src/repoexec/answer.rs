@@ -11,7 +11,7 @@ use ruff_text_size::Ranged;
 /// Bytes of an answer that are looked at; the longest solutions of real packages have some ten thousand.
 pub const LONGEST_ANSWER: usize = 1 << 20;
 
-/// What an answer has of a function.
+/// The part of a function that an answer has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CutFunction {
     /// The function, with its decorators, without indentation.

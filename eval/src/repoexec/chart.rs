@@ -22,11 +22,11 @@ pub struct ChartPoint {
     pub x: f64,
     /// Its place.
     pub y: f64,
-    /// What its area says, relative to the others; 1 for all alike.
+    /// The meaning of its area, relative to the others; 1 if all are alike.
     pub size: f64,
     /// Its series, by which it is coloured.
     pub series: String,
-    /// What it is.
+    /// The label.
     pub label: String,
 }
 

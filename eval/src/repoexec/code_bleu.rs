@@ -14,7 +14,7 @@ use tree_sitter::{Node, Parser, Tree};
 
 /// The longest n-grams.
 const ORDER: usize = 4;
-/// What is added to a count of no n-gram (method 1 of Chen and Cherry 2014).
+/// The value that replaces a count of zero n-grams (method 1 of Chen and Cherry 2014).
 const EPSILON: f64 = 0.1;
 /// The weight of a token that is no keyword.
 const OTHER: f64 = 0.2;

@@ -27,26 +27,26 @@ const LOG_LENGTH: usize = 4_000;
 /// A repository whose functions are completed.
 #[derive(Clone, Copy)]
 pub struct CompletionBed<'a> {
-    /// What starts the runs.
+    /// The sandbox of the runs.
     pub sandbox: &'a dyn Sandbox,
     /// The original.
     pub repository: &'a Repository,
-    /// What its tests run with.
+    /// The interpreter and packages of its tests.
     pub environment: &'a Environment,
-    /// Where the runs happen.
+    /// The workspace of the runs.
     pub workspace: &'a Workspace,
     /// Bounds on each run.
     pub limits: Limits,
 }
 
-/// What a completion did.
+/// The result of a completion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompletionRun {
     /// Its class.
     pub class: SampleClass,
     /// The type of what was raised first.
     pub error: Option<String>,
-    /// What went wrong, in a few lines.
+    /// The error, in a few lines.
     pub log: String,
     /// Wall-clock seconds.
     pub seconds: f64,

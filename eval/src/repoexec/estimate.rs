@@ -40,7 +40,8 @@ pub struct Invocable {
 }
 
 impl Invocable {
-    /// Those of a function: what its body names directly. What its signature alone names is given with the prompt.
+    /// Returns the names in a function's body. The prompt provides the names that only its
+    /// signature has.
     pub fn of(function: &CompletionFunction) -> Self {
         let named = identifiers(function.body());
         let direct = function.dependencies.iter().filter(|dependency| dependency.depth == 1);

@@ -21,7 +21,7 @@ const PLUGIN_NAME: &str = "gistify_entered";
 /// The largest record that is read.
 const RECORD_BYTES: u64 = 1 << 28;
 
-/// How tests are chosen.
+/// The options for choosing tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestChoice {
     /// Most cases of a problem.

@@ -22,7 +22,7 @@ pub struct CompletionFigure {
     pub table: Table,
 }
 
-/// What is known of a model besides its answers (RepoExec, figure 9).
+/// The facts about a model besides its answers (RepoExec, figure 9).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFacts {

@@ -41,7 +41,7 @@ const LONGEST_VALUE: usize = 4_000;
 /// The beginnings of statements of a test file's top level.
 const STATEMENTS: [&str; 7] = ["assert", "def ", "@", "async ", "class ", "import ", "from "];
 
-/// What became of tests that a model wrote.
+/// The results of a model's tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCounts {
     /// Tests in the answers.

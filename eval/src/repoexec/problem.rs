@@ -18,11 +18,11 @@ pub struct Problem {
     pub version: u32,
     /// `LABEL/PATH::NAME`, unique within a file.
     pub id: String,
-    /// Where the function comes from.
+    /// The origin of the function.
     pub source: ProblemSource,
     /// The function, its dependency set and its contexts.
     pub function: CompletionFunction,
-    /// What a completion has to pass; nothing where no tests are known.
+    /// The tests that a completion has to pass; `None` if no tests are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<ProblemTests>,
 }

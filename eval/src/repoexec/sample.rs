@@ -18,14 +18,14 @@ pub struct Generation {
     pub version: u32,
     /// The problem's id.
     pub problem: String,
-    /// Which of the problem's samples, from 0.
+    /// The number of the problem's sample, from 0.
     pub sample: u32,
     /// Rounds of debugging before it.
     #[serde(default)]
     pub round: u32,
-    /// Who answered.
+    /// The model.
     pub model: String,
-    /// How it was asked: `base/full`, `instruct-1/small`.
+    /// The form of the prompt: `base/full`, `instruct-1/small`.
     pub prompt: String,
     /// The text of the answer.
     pub answer: String,
@@ -43,7 +43,7 @@ pub struct Generation {
     pub cost: Option<f64>,
 }
 
-/// What became of a sample.
+/// The result of a sample.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -123,20 +123,20 @@ pub struct SampleVerdict {
     pub version: u32,
     /// The problem's id.
     pub problem: String,
-    /// Which of the problem's samples, from 0.
+    /// The number of the problem's sample, from 0.
     pub sample: u32,
     /// Rounds of debugging before it.
     pub round: u32,
-    /// Who answered.
+    /// The model.
     pub model: String,
-    /// How it was asked.
+    /// The form of the prompt.
     pub prompt: String,
-    /// What became of it.
+    /// The result.
     pub class: SampleClass,
     /// The type of what was raised first, for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What went wrong, in a few lines.
+    /// The error, in a few lines.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub log: String,
     /// The function that was run; empty where there was none.

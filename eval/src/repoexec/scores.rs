@@ -25,7 +25,7 @@ pub const KS: [u64; 3] = [1, 5, 10];
 pub struct CompletionScores {
     /// The model.
     pub model: String,
-    /// How it was asked.
+    /// The form of the prompt.
     pub prompt: String,
     /// Rounds of debugging.
     pub round: u32,

@@ -22,11 +22,11 @@ use super::{
 };
 use crate::error::EvalError;
 
-/// What is scored, and how.
+/// The inputs of a scoring.
 pub struct ScoringSpec<'a> {
     /// The problems, all of whose repositories have a bed.
     pub problems: &'a [Problem],
-    /// What was answered.
+    /// The answers.
     pub generations: &'a [Generation],
     /// The bed of each repository, by [`ProblemSource::repository`](super::ProblemSource).
     pub beds: &'a BTreeMap<String, CompletionBed<'a>>,

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
 
-/// How a function is put.
+/// The form in which a function is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TuningForm {
@@ -27,7 +27,7 @@ pub enum TuningForm {
     Small,
 }
 
-/// Where a function is used.
+/// The use of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TuningSplit {
@@ -37,14 +37,14 @@ pub enum TuningSplit {
     Validation,
 }
 
-/// How functions are picked.
+/// The options for choosing functions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TuningMix {
     /// Shares of instructions, full and small contexts; the paper's are 50, 80 and 20 thousand.
     pub shares: [u32; 3],
     /// The share of functions that are kept for validation; the paper's is 0.1.
     pub validation: f64,
-    /// What the draw depends on, besides the functions' ids.
+    /// The seed of the draw, besides the functions' ids.
     pub seed: u64,
     /// Most functions; none for as many as the shares allow.
     pub most: Option<usize>,
@@ -61,13 +61,13 @@ impl Default for TuningMix {
 pub struct TuningPick<'a> {
     /// The function.
     pub problem: &'a Problem,
-    /// How it is put.
+    /// The form of the function.
     pub form: TuningForm,
-    /// Where it is used.
+    /// The use of the function.
     pub split: TuningSplit,
 }
 
-/// What became of the functions of a data set.
+/// The results for the functions of a data set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TuningCounts {
     /// Functions that were looked at.
@@ -158,7 +158,7 @@ fn is_documented(problem: &Problem) -> bool {
     !problem.function.docstring.is_empty()
 }
 
-/// How many functions each form gets: as many as the shares allow.
+/// Returns the number of functions for each form: as many as the shares allow.
 fn shared_out(mix: &TuningMix, documented: usize, all: usize) -> [usize; 3] {
     let shares = mix.shares.map(f64::from);
     let sum: f64 = shares.iter().sum();
@@ -196,12 +196,13 @@ fn validation_repositories<'a>(picks: &[TuningPick<'a>], mix: &TuningMix) -> BTr
     kept
 }
 
-/// Where something stands in the draw of a seed: the SHA-256 of the seed, in decimal, and its name.
+/// Returns the position of a name in the draw of a seed: the SHA-256 of the seed, in decimal, and
+/// the name.
 fn place(seed: u64, name: &str) -> [u8; 32] {
     Sha256::digest(format!("{seed}{name}")).into()
 }
 
-/// What equal functions have in common: their tokens, comments and layout aside.
+/// Returns a hash that equal functions share: of their tokens, without comments and layout.
 fn fingerprint(solution: &str) -> [u8; 32] {
     with_deep_stack(|| {
         let syntax = Syntax::parse(Source::new("solution", solution));

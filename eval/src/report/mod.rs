@@ -1,8 +1,8 @@
-//! Results as tables: one summary, one file per format.
+//! Writes results as tables: one summary, one file per format.
 //!
-//! Rates are averages over tasks, with intervals over tasks. What failed for the machine, tasks that are
-//! set aside or unfit, and tasks whose reference differs from the suite's record are counted apart; what
-//! has no value is shown as such, never as 0.
+//! Rates are averages over tasks, with intervals over tasks. Infrastructure failures, quarantined
+//! and unfit tasks, and tasks whose reference differs from the suite's record are counted
+//! separately. A missing value is shown as missing, never as 0.
 
 mod csv;
 mod json;
@@ -19,7 +19,7 @@ pub use summary::{
 };
 pub use tables::{Align, Table, TableName};
 
-/// How a summary is written.
+/// The format of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {

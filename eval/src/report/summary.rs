@@ -1,7 +1,8 @@
-//! What a set of results says: figures of each suite and solver, and solvers compared on the same tasks.
+//! Summarises results: figures of each suite and solver, and comparisons of solvers on the same
+//! tasks.
 //!
-//! A solver's attempts at one task count as one value, their mean: tasks are what is sampled. Nothing here
-//! reads a file.
+//! A solver's attempts at one task count as one value, their mean: tasks are the sample. Nothing
+//! here reads a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ use crate::{
     },
 };
 
-/// What a set of results says.
+/// The summary of a set of results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// One row a suite and solver, then all suites of each solver where there are several.
@@ -45,7 +46,7 @@ pub struct SuiteRow {
     pub suite: String,
     /// The solver's.
     pub solver: String,
-    /// What the writer could use.
+    /// The abilities of the writer.
     pub writer: Writer,
     /// Tasks with a result.
     pub tasks: u64,
@@ -55,7 +56,7 @@ pub struct SuiteRow {
     pub scored: u64,
     /// Attempts at tasks that are set aside by their reference runs.
     pub quarantined: u64,
-    /// Attempts at tasks that cannot tell the original from nothing.
+    /// Attempts at tasks that cannot tell the original from an empty gist.
     pub unfit: u64,
     /// Attempts that failed for reasons besides the gist.
     pub infrastructure: u64,
@@ -135,7 +136,7 @@ pub struct Correlation {
 pub struct LengthRow {
     /// The solver.
     pub solver: String,
-    /// What is counted: calls or files.
+    /// The counted unit: calls or files.
     pub by: String,
     /// The fewest in this part.
     pub from: u64,
@@ -158,7 +159,7 @@ pub struct Comparison {
     pub second: String,
     /// The name of the measure, or of an effort.
     pub measure: String,
-    /// How they differ.
+    /// The paired difference.
     pub paired: Paired,
     /// Tasks on which the first is better.
     pub worse: u64,
@@ -175,9 +176,9 @@ pub struct TaskRow {
     pub task: String,
     /// The solver.
     pub solver: String,
-    /// What is the matter, in two or three words.
+    /// The failure, in two or three words.
     pub what: String,
-    /// What was seen, on one line.
+    /// The evidence, on one line.
     pub evidence: String,
 }
 

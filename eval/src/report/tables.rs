@@ -40,7 +40,7 @@ pub enum TableName {
     Effort,
     /// The main figures on the hard subset.
     Hard,
-    /// What went wrong, attempt by attempt.
+    /// The failures, attempt by attempt.
     Failures,
     /// References that differ from the suite's record.
     Unexpected,
@@ -64,7 +64,7 @@ impl TableName {
         Self::Failures,
         Self::Unexpected,
     ];
-    /// Those of interest at the end of a bench.
+    /// The tables that a bench prints at its end.
     pub const BRIEF: [Self; 6] =
         [Self::Main, Self::Ours, Self::Comparison, Self::Errors, Self::Failures, Self::Unexpected];
 
@@ -88,7 +88,7 @@ impl TableName {
         }
     }
 
-    /// What stands above it.
+    /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
             TableName::Main => "Main results",
@@ -109,7 +109,7 @@ impl TableName {
     }
 }
 
-/// How a column is set.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// To the left.
@@ -119,7 +119,7 @@ pub enum Align {
 }
 
 impl Align {
-    /// Whether it is that of figures.
+    /// Returns true for a column of figures.
     pub fn is_figures(self) -> bool {
         self == Align::Figures
     }

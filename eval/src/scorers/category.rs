@@ -32,7 +32,7 @@ pub enum Category {
 pub struct Cause {
     /// The category.
     pub category: Category,
-    /// What was seen, on one line.
+    /// The evidence, on one line.
     pub evidence: String,
 }
 
@@ -108,7 +108,8 @@ impl fmt::Display for Category {
     }
 }
 
-/// Why a run is not faithful; nothing where it is. `is_internal` tells names of internal modules.
+/// Returns the reason why a run is not faithful, or `None` for a faithful one. `is_internal`
+/// returns true for names of internal modules.
 pub fn category(
     fidelity: &Fidelity,
     found: &Observation,
@@ -146,7 +147,8 @@ pub fn category(
     cause(category, format!("{place}: {} is {seen:?}, not {expected:?}", first.what))
 }
 
-/// What says most about a failure comes first: an exit code only says that there is one.
+/// Returns the rank of a difference, the most informative kind first: an exit code is the least
+/// specific.
 fn rank(what: What) -> u8 {
     match what {
         What::Collection => 0,
@@ -159,8 +161,8 @@ fn rank(what: What) -> u8 {
     }
 }
 
-/// Whether an exception says that an internal module could not be imported. Its message has been
-/// normalised, so that internal names are all one.
+/// Returns true if an exception reports that an internal module could not be imported. Its message
+/// is normalised, so that all internal names are equal.
 fn imports_internal(failure: &Failure, is_internal: &impl Fn(&str) -> bool) -> bool {
     if !matches!(failure.kind.as_str(), "ImportError" | "ModuleNotFoundError") {
         return false;

@@ -20,15 +20,17 @@ pub struct Fidelity {
     pub score: u8,
     /// Cases compared.
     pub cases: u64,
-    /// What differs, at most [`SHOWN`] entries.
+    /// The differences, at most [`SHOWN`] entries.
     pub differences: Vec<Difference>,
-    /// How many differences there are.
+    /// The number of differences.
     pub different: u64,
 }
 
 impl Fidelity {
-    /// How often a gist may run before such a verdict stands. Threads write when their turn comes, so that a text may differ by chance;
-    /// and what one writes between two phases, when pytest captures nothing, is in neither.
+    /// Returns the number of runs that a gist may need before such a verdict is final.
+    ///
+    /// The order of threads may change a text by chance. Text that a thread writes between two
+    /// phases, while pytest captures nothing, is in neither phase.
     pub(crate) fn tries(&self, expected: &Expected) -> usize {
         let varies = |id: &String| expected.cases.get(id).into_iter().flatten().any(|p| p.varies());
         match self.is_of_text() {
@@ -38,7 +40,7 @@ impl Fidelity {
         }
     }
 
-    /// Whether nothing but captured texts differs.
+    /// Returns true if only captured texts differ.
     pub(crate) fn is_of_text(&self) -> bool {
         let of_text =
             |one: &Difference| matches!(one.what, What::Stdout | What::Stderr | What::Log);
@@ -54,15 +56,15 @@ pub struct Difference {
     pub case: String,
     /// `setup`, `call` or `teardown`; empty for the whole run.
     pub phase: String,
-    /// What differs.
+    /// The kind of the difference.
     pub what: What,
-    /// What the original did, shortened.
+    /// The behaviour of the original, shortened.
     pub expected: String,
-    /// What the gist did, shortened.
+    /// The behaviour of the gist, shortened.
     pub found: String,
 }
 
-/// What can differ.
+/// The kinds of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -287,7 +289,8 @@ fn compare_failure(
     }
 }
 
-/// Where only the gist's is explained, an exception's [own words](own_words) are its message.
+/// Returns true if the messages of two exceptions match. If pytest explains only the gist's, its
+/// [own words](own_words) are compared.
 fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
     if expected.message.matches(&found.message) {
         return true;

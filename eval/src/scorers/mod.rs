@@ -83,7 +83,7 @@ pub trait Scorer {
     /// Measures a gist; nothing where the measure does not apply to it.
     fn evidence(facts: &Facts<'_>) -> Option<Self::Evidence>;
 
-    /// The value in its unit; nothing where there was nothing to measure.
+    /// Returns the value in its unit, or `None` if there was nothing to measure.
     fn value(evidence: &Self::Evidence) -> Option<f64>;
 
     /// A few words for the terminal, such as `17 of 19 lines`; empty for none.
@@ -174,7 +174,7 @@ pub enum Shown {
 /// One value with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// The value in the measure's unit; nothing where there was nothing to measure.
+    /// The value in the measure's unit, or `None` if there was nothing to measure.
     pub value: Option<f64>,
     /// The measure's own record.
     pub evidence: Value,
@@ -223,7 +223,7 @@ pub struct GistFacts<'a> {
     pub found: Option<&'a Observation>,
     /// Lines of [`outline`](Self::outline) that its traced run executed, by index; nothing where it was not traced.
     pub hits: Option<&'a [bool]>,
-    /// Its runs with mutants; nothing where none were asked for, or it is not faithful.
+    /// Its runs with mutants; `None` if none were requested, or if it is not faithful.
     pub sensitivity: Option<&'a SensitivityRuns>,
     /// Its lines looked up, and the original tests run on it.
     pub verification: Option<&'a Verification>,

@@ -133,7 +133,7 @@ impl Executed {
         self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether anything of a file ran.
+    /// Returns true if any line of a file was executed.
     pub fn ran(&self, path: &str) -> bool {
         self.0.get(path).is_some_and(|lines| !lines.is_empty())
     }
@@ -143,8 +143,8 @@ impl Executed {
         self.0.keys().map(String::as_str)
     }
 
-    /// For each line of a gist if it was executed, from a trace of `text`, which has the gist's lines in the same
-    /// order in other places, and may have more behind them.
+    /// Returns for each line of a gist true if it was executed, from a trace of `text`. `text` has
+    /// the gist's lines in the same order in other places, and may have more lines after them.
     pub fn hits(&self, gist: &Outline, text: &str, path: &str) -> Vec<bool> {
         let traced = Outline::of(text);
         let hits = self.lines(path);
@@ -265,7 +265,7 @@ impl<'a> Earned<'a> {
     }
 }
 
-/// Whether two lines share at least half of their words.
+/// Returns true if two lines share at least half of their words.
 fn alike(left: &str, right: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let mut words: Vec<String> = text

@@ -1,8 +1,9 @@
-//! Execution fidelity in the strength of this project (Gistify, arXiv 2510.26790, equation 1, with a larger
-//! `out`).
+//! The strict execution fidelity of this project (Gistify, arXiv 2510.26790, equation 1, with a
+//! larger `out`).
 //!
-//! Beside the paper's pass, fail and streams it compares the collected cases, each phase of a case, type and
-//! message of exceptions, reasons of expected failures, captured output and log by phase, and the exit code.
+//! Beside the paper's pass, fail and streams it compares the collected cases, each phase of a case,
+//! type and message of exceptions, reasons of expected failures, captured output and log by phase,
+//! and the exit code.
 
 use super::{Facts, Fidelity, Scorer, Shown, Source, Unit};
 

@@ -105,7 +105,7 @@ pub fn of_blocks(
     of_lines(chosen, codebase, map)
 }
 
-/// Whether a block is one of some blocks, or inside of one.
+/// Returns true if a block is one of some blocks, or inside of one.
 pub fn within(block: &str, blocks: &[String]) -> bool {
     blocks.iter().any(|outer| {
         block
@@ -148,7 +148,7 @@ fn of_lines<'a>(
     score
 }
 
-/// A share; nothing where there is nothing to share.
+/// Returns a share, or `None` if the whole is zero.
 pub(crate) fn rate(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

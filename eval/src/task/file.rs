@@ -1,17 +1,17 @@
-//! How suites are written.
+//! The file format of suites.
 
 use super::*;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SuiteFile {
-    /// What the suite is for; shown nowhere.
+    /// The purpose of the suite; shown nowhere.
     #[serde(rename = "list")]
     _list: Option<String>,
-    /// What its draw depended on, for a suite that was collected.
+    /// The seed of its draw, for a suite that was collected.
     #[serde(rename = "seed")]
     _seed: Option<u64>,
-    /// What its draw left out, and why.
+    /// The tests that its draw dropped, with the reasons.
     #[serde(rename = "dropped", default)]
     _dropped: Vec<DroppedFile>,
     source: Option<String>,

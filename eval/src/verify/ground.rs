@@ -1,7 +1,9 @@
-//! Grounded: each line of a gist is a line of the original in the same block, in the original's order, or it is glue.
+//! Checks that a gist is grounded: each line is a line of the original in the same block, in the
+//! original's order, or glue.
 //!
-//! Nothing that the writer says of its lines is believed: its source map only chooses among places that fit. Lines that
-//! are neither are foreign; what is wrong with them is for people to judge, and nothing here looks for a cheat.
+//! The writer's claims about its lines are not trusted: its source map only chooses among places
+//! that match. All other lines are foreign. People judge foreign lines; nothing here looks for a
+//! cheat.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -51,7 +53,7 @@ pub struct ForeignLine {
     pub reason: String,
 }
 
-/// What a gist is compared with.
+/// The inputs to which a gist is compared.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
     /// Path of the gist in the repository.
@@ -74,7 +76,7 @@ pub struct Placed {
     pub paths: Vec<Option<String>>,
     /// The glue, with its first and last physical line.
     pub glue: Vec<(u32, u32, Glue)>,
-    /// What its global names stand for.
+    /// The targets of its global names.
     pub names: Timeline,
 }
 
@@ -189,7 +191,7 @@ fn objects(glue: &Glue) -> Option<Vec<String>> {
     Some(names.collect())
 }
 
-/// A statement with the form of glue, whether or not it may stand where it stands.
+/// A statement with the form of glue, allowed at its place or not.
 struct FoundGlue {
     first: u32,
     last: u32,
@@ -225,7 +227,7 @@ impl<'a> Visitor<'a> for GlueFinder<'_> {
 struct Root {
     at: usize,
     path: String,
-    /// Its number among what may stand at the top level of that file.
+    /// Its number among the candidates for the top level of that file.
     position: usize,
     /// Its physical lines there.
     reach: (u32, u32),
@@ -250,7 +252,8 @@ struct Search<'a> {
     /// The tokens of the text with those.
     tokens: &'a Syntax,
     files: RefCell<FxHashMap<String, Rc<File<'a>>>>,
-    /// What names stand for, once that is known: then lines with other names are alike.
+    /// The targets of names, once known: then lines that differ only in names of equal targets
+    /// match.
     names: Option<Timeline>,
     glue: &'a [FoundGlue],
 }
@@ -414,7 +417,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What the gist's global names stand for, by the places of its lines and by its glue.
+    /// Returns the targets of the gist's global names, from the origins of its lines and from its
+    /// glue.
     fn timeline(&self, roots: &[Root]) -> Timeline {
         let mut paths: FxHashMap<usize, &str> = FxHashMap::default();
         for root in roots {
@@ -497,8 +501,8 @@ impl<'a> Search<'a> {
         (paths, places, moved)
     }
 
-    /// Functions of the tests that lost a line which the original executes, with their physical lines: what they check is
-    /// theirs.
+    /// Returns the test functions that lost a line which the original executes, with their physical
+    /// lines: their assertions must stay complete.
     fn lost_of_tests(&self, roots: &[Root]) -> Vec<((u32, u32), ForeignLine)> {
         let mut lost = Vec::new();
         for root in roots.iter().filter(|root| self.ground.internal.support.contains(&root.path)) {
@@ -631,7 +635,7 @@ impl<'a> Search<'a> {
         line.role == Role::Import && self.ground.codebase.imports(&line.text)
     }
 
-    /// Returns why a statement with the form of glue may not stand where it stands.
+    /// Returns the reason why a statement with the form of glue is not allowed at its place.
     fn refusal(
         &self,
         found: &FoundGlue,
@@ -840,7 +844,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns true if an import stands in the place of one that failed in the original, at what that asked for.
+    /// Returns true if an import equals the external import at which an original import failed.
     fn is_failed(&self, line: &Line) -> bool {
         let asked = |failed: &graph::FailedImport| Glue::parse_text(&failed.text);
         let own = Glue::parse_text(&line.text);
@@ -950,7 +954,7 @@ fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
     names
 }
 
-/// What the imports of functions and classes bring, by block and name.
+/// Returns the targets of imports in functions and classes, by block and name.
 fn imported_in_blocks(outline: &Outline) -> FxHashMap<(&str, String), Thing> {
     let mut found = FxHashMap::default();
     let is_inner = |line: &&Line| line.role == Role::Import && !line.block.is_empty();

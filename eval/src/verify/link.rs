@@ -1,8 +1,9 @@
-//! Linked: the original test files run against a gist, which stands wherever they ask for a module of the repository.
+//! Checks that a gist is linked: runs the original test files against it, with the gist in place of
+//! every internal module that they import.
 //!
-//! The table from names of modules to names of the gist comes from lines that were matched and from parsed glue, never from
-//! what the writer says. Test files, conftests and the helpers of tests are the original's; of the gist only the package's
-//! part takes part.
+//! The table from module names to names of the gist comes from matched lines and parsed glue, never
+//! from the writer's claims. Test files, conftests and test helpers are the original's; of the gist
+//! only the package's part is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,7 +201,7 @@ fn directories(
     Some(found.into_iter().collect())
 }
 
-/// The text of a gist with empty lines in the place of what stands in test files, and of glue for it.
+/// Returns the text of a gist with empty lines in place of code from test files and of its glue.
 fn without_tests(text: &str, placed: &Placed, internal: &Internal) -> String {
     let mut gone: Vec<(u32, u32)> = Vec::new();
     for (at, line) in placed.outline.lines.iter().enumerate() {

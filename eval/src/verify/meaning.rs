@@ -17,7 +17,7 @@ use crate::{codebase::Codebase, scorers::Executed};
 /// A thing that a global name stands for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Thing {
-    /// What a statement of a file of the repository binds to a name.
+    /// An object that a statement of the repository binds: the file and the name.
     Own(String, String),
     /// A module of the repository.
     Module(String),
@@ -96,7 +96,7 @@ impl<'a> Meaning<'a> {
         self.trace.pythons().has_builtin(name)
     }
 
-    /// Returns what a name stands for in a file.
+    /// Returns the target of a name in a file.
     pub fn in_file(&self, path: &str, name: &str) -> Option<Thing> {
         let (id, _) = self.resolver.modules().of_path(path)?;
         match self.resolver.resolve(id, &Name::new(name)) {
@@ -105,7 +105,7 @@ impl<'a> Meaning<'a> {
         }
     }
 
-    /// Returns what an attribute of a module stands for.
+    /// Returns the target of an attribute of a module.
     pub fn attribute(&self, module: &str, name: &str) -> Option<Thing> {
         self.resolver.attribute(module, &Name::new(name)).map(|target| self.thing(target))
     }
@@ -143,7 +143,7 @@ pub fn same(left: &Thing, right: &Thing) -> bool {
         )
 }
 
-/// What the global names of a gist stand for, at each line.
+/// The targets of a gist's global names, at each line.
 #[derive(Debug, Default)]
 pub struct Timeline {
     pythons: Pythons,
@@ -156,7 +156,7 @@ impl Timeline {
         Self { pythons, ..Self::default() }
     }
 
-    /// Notes that a name stands for a thing from a line on; nothing for what is unknown.
+    /// Binds a name to a target from a line on; `None` for an unknown one.
     pub fn bind(&mut self, line: u32, name: &str, thing: Option<Thing>) {
         self.bound.entry(name.to_owned()).or_default().push((line, thing));
     }
@@ -215,13 +215,13 @@ impl Timeline {
         }
     }
 
-    /// Returns what a name stands for just before a line.
+    /// Returns the target of a name just before a line.
     pub fn before(&self, line: u32, name: &str) -> Option<&Thing> {
         let bound = self.bound.get(name)?;
         bound.iter().rfind(|(from, _)| *from < line)?.1.as_ref()
     }
 
-    /// Returns what a name stands for at the end.
+    /// Returns the target of a name at the end.
     pub fn last(&self, name: &str) -> Option<&Thing> {
         self.bound.get(name)?.last()?.1.as_ref()
     }
@@ -231,7 +231,7 @@ impl Timeline {
         self.bound.get(name).into_iter().flatten().filter_map(|(_, thing)| thing.as_ref()).collect()
     }
 
-    /// Returns the names with what they stand for at the end.
+    /// Returns the names with their targets at the end.
     pub fn at_end(&self) -> impl Iterator<Item = (&str, &Thing)> {
         self.bound
             .iter()

@@ -50,18 +50,18 @@ impl Verification {
     }
 }
 
-/// What a gist is verified against.
+/// The inputs of a verification.
 #[derive(Clone, Copy)]
 pub struct VerifySpec<'a> {
     /// The original, and how it is run.
     pub original: &'a ReferenceSpec<'a>,
-    /// What the command does there.
+    /// The behaviour of the command on the original.
     pub reference: &'a Reference,
     /// A copy of it in which nothing ran.
     pub pristine: &'a Path,
     /// Its lines.
     pub codebase: &'a Codebase,
-    /// Which of its files are whose.
+    /// The split of its files into modules, tests and data.
     pub internal: &'a Internal,
     /// Path of the gist in it.
     pub gist: &'a str,

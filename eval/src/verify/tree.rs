@@ -1,8 +1,8 @@
-//! Statements of a gist matched with statements of an original file, suite by suite.
+//! Matches the statements of a gist with statements of an original file, suite by suite.
 //!
-//! A gist may leave statements out and keep the order of the rest. It may leave the header of a block out and keep what is
-//! in it only where the run of the original shows that the header decided nothing. Which two lines are alike is for the
-//! caller to say.
+//! A gist may drop statements and must keep the order of the rest. It may drop the header of a
+//! block and keep the block's statements only if the original's run shows that the header decided
+//! nothing. The caller decides which two lines match.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -156,7 +156,7 @@ impl Original<'_> {
             && !self.entered(at, Suite::Otherwise)
     }
 
-    /// Returns what may stand in a suite of a statement.
+    /// Returns the candidates for a suite of a statement.
     fn suite(&self, at: usize, suite: Suite) -> Vec<Candidate> {
         let mut list = self.tree.suite(at, suite).to_vec();
         // Without its handlers a `try` has no `else`; what stood there follows the body.

@@ -1,4 +1,4 @@
-//! What the tests stand on: interpreters with pytest, tiny repositories, and one gist judged.
+//! The fixtures of these tests: interpreters with pytest, tiny repositories, and one judged gist.
 
 use std::{
     collections::BTreeMap,
@@ -106,7 +106,7 @@ fn run(program: &Path, args: &[&str]) -> bool {
     Process::new(program).args(args).status().is_ok_and(|status| status.success())
 }
 
-/// Where references of all tests are kept: the same original is measured once.
+/// Returns the directory of all tests' references: each original is measured once.
 fn references() -> &'static Path {
     static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
     DIRECTORY.path()
@@ -175,7 +175,7 @@ impl Bed {
         })
     }
 
-    /// What the original does.
+    /// Returns the reference of the original.
     pub fn reference(&self) -> Reference {
         let workspace = Workspace::create(&self.directory.path().join("work")).unwrap();
         Reference::measure(&ReferenceSpec {

@@ -19,7 +19,7 @@ use super::{
     shop::{GIST, SHOP},
 };
 
-/// Does what the task's name says.
+/// A solver that does what the task's name requests.
 struct Scripted(&'static str);
 
 impl Solver for Scripted {
@@ -85,7 +85,7 @@ fn task(id: &str, suite: &str) -> Task {
     task
 }
 
-/// What a bench is asked for, besides its tasks.
+/// The settings of a bench, beside its tasks.
 struct Asked<'a> {
     solvers: &'a [Scripted],
     repetitions: u32,

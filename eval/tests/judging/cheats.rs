@@ -16,7 +16,7 @@ type Row = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A wrong gist, which only a cheat could make pass.
 const WRONG: (&str, &str) = ("\"std\": 2", "\"std\": 3");
-/// Where lines are added at the top, between and at the end.
+/// The places at which lines are added: at the top, in the middle and at the end.
 const TOP: &str = "import pytest\n";
 const END: &str = "    assert helper(total(cart)) == expected\n";
 
@@ -35,7 +35,7 @@ fn check_all(rows: &[Row]) {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// The gist looks for what is not there; whatever it finds is told by a failure.
+/// The gist looks for absent files; a failure reports any that it finds.
 const LOOKING: Original<'static> = Original {
     files: &[
         ("pkg.py", "def answer():\n    return 'no'\n"),

@@ -1,10 +1,11 @@
-//! Cheats where the cases are docstrings: what their examples say, find and reach, and whether they ran.
+//! Tests cheats in docstring examples: their text, the objects that they reach, and their
+//! execution.
 
 use super::bed::{Bed, Original, edited, is_sound};
 
 const TEXT: &str = "\"\"\"Numbers.\n\n>>> double(3)\n6\n>>> isclose(double(0), 0)\nTrue\n\"\"\"\n\nfrom math import isclose\n\n\ndef double(value):\n    return value * 2\n";
 
-/// What is tried, edits of the whole file, and whether it is a success.
+/// The attempt, edits of the whole file, and true for a success.
 type Row = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 fn check(text: &str, command: &str, rows: &[Row]) {

@@ -60,7 +60,7 @@ fn a_command_that_fails_is_a_task() {
     );
 }
 
-/// A module that is run by its name, and says on both streams what it does.
+/// A module that is run by its name, and writes to both streams.
 const MODULE: Original<'static> = Original {
     files: &[
         ("src/tool/__init__.py", ""),

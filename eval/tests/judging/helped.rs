@@ -1,4 +1,5 @@
-//! What helps the tests of a gist does what it does in the original, in whatever way it was kept from that.
+//! Tests that the support of a gist's tests behaves as in the original, whatever a gist does to
+//! change that.
 
 use super::{
     bed::Original,
@@ -296,7 +297,7 @@ fn what_helped_to_load_a_module_helps_to_load_the_gist() {
     );
 }
 
-/// A module that the test imports asks what helps the tests, as the test does itself.
+/// A module that the test imports calls the test's helper, as the test does itself.
 const ASKED_TWICE: Original<'static> = Original {
     files: &[
         ("lib.py", "def double(value):\n    return value * 2\n"),

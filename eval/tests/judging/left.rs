@@ -1,5 +1,5 @@
-//! What ran of the files of the tests stays in a gist, wherever those stand and whatever runs them; and what
-//! decides on equality and on failures stays what it is.
+//! Tests that a gist keeps the executed code of the test files, in every place and for every
+//! caller. Code that decides on equality and on failures stays unchanged.
 
 use super::{
     bed::Original,

@@ -1,4 +1,4 @@
-//! Modules by which tests reach what they are helped by, and what cheats put in their place.
+//! Tests modules through which tests reach their helpers, and the replacements that cheats use.
 
 use super::bed::{Bed, Original, edited, is_sound, told};
 

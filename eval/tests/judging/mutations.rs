@@ -10,7 +10,7 @@ use super::{
     shop::{GIST, SHOP},
 };
 
-/// How many mutations that matter are wanted of each gist.
+/// The number of effective mutations wanted for each gist.
 const WANTED: usize = 20;
 
 const REPORTS: Original<'static> = Original {
@@ -69,7 +69,8 @@ fn mutation(text: &str, number: usize) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What a plain run of pytest says: its exit code, and its report without times, places and addresses.
+/// Returns the result of a plain run of pytest: its exit code, and its report without times, places
+/// and addresses.
 fn plain_run(bed: &Bed, gist: &str, test: &str) -> (Option<i32>, String) {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("concise.py"), gist).unwrap();

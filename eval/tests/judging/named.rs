@@ -1,5 +1,5 @@
-//! What a gist has in the place of modules keeps their names: the gist itself, and an object that imports of its
-//! parts name again.
+//! Tests that replacements of modules keep the modules' names: the gist itself, and an object with
+//! an import of one of its parts.
 
 use super::{
     bed::Original,
@@ -137,7 +137,7 @@ fn what_tests_have_from_outside_keeps_its_name_beside_a_module_of_the_repository
     }
 }
 
-/// The gist has what a package has under a name of its own.
+/// The gist has an object of a package under another name.
 const RENAMED: Original<'static> = Original {
     files: &[
         ("lib/__init__.py", "from . import text\nfrom .text import join\n"),

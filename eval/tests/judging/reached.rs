@@ -1,5 +1,5 @@
-//! What tests find behind the modules they are helped by, in whatever way a gist put it there: that is looked at
-//! when they run.
+//! Tests the objects through which tests reach their support, however a gist created them: they are
+//! checked while the tests run.
 
 use super::{
     bed::Original,

@@ -1,4 +1,4 @@
-//! What reference runs decide: masks, quarantine, and what is kept of them.
+//! Tests the decisions of reference runs: masks, quarantine, and the stored parts.
 
 use gistify_eval::{Evaluation, Quarantine, Submission};
 use tools::Place;

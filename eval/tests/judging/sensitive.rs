@@ -116,7 +116,7 @@ fn nothing_is_said_of_too_few_mutants_or_of_none() {
     assert_eq!(runs(&bed, &gist()).0, None);
 }
 
-/// A package of plain functions, and what its test asks of them.
+/// A package of plain functions, and the assertions of its test.
 struct Asked {
     module: &'static str,
     functions: &'static [Function],

@@ -97,9 +97,11 @@ def test_total(cart, extra, expected):
     command: "pytest tests/test_price.py::test_total",
 };
 
-/// What an honest writer makes of it. Counted by hand: 33 lines of blocks, of which two are decorators;
-/// 31 start a physical line, of which `except` and its body are excluded: 29 executable, all but `raise` and
-/// `return None` executed.
+/// The gist of an honest writer.
+///
+/// Counted by hand: 33 lines of blocks, of which two are decorators; 31 start a physical line.
+/// `except` and its body are excluded. That leaves 29 executable lines, all but `raise` and `return
+/// None` executed.
 pub const GIST: &str = r#"import pytest
 
 RATES = {"std": 2, "low": 1}

@@ -323,7 +323,7 @@ fn what_people_write_is_faithful_and_its_foreign_lines_are_named() {
     ]);
 }
 
-/// What E21 is about: the behaviour of the tests by other means than the original's.
+/// Row E21: the gist shows the behaviour of the tests by other means than the original's.
 #[test]
 fn e21_answers_at_hand_are_foreign() {
     check_all(&[

@@ -1,4 +1,4 @@
-//! What still holds of a kept graph.
+//! Decides which parts of a cached graph are still valid.
 
 use super::*;
 
@@ -110,7 +110,8 @@ pub(super) fn reuse(
     Some(graph)
 }
 
-/// Brings the lines and ranges of one module up to date; nothing where old lines do not tell new ones.
+/// Updates the lines and ranges of one module. Returns `None` if old lines do not map to new ones
+/// uniquely.
 fn move_places(graph: &mut Graph, module: FileId, old: &Facts, new: &Facts) -> Option<()> {
     let mut lines: FxHashMap<u32, u32> = FxHashMap::default();
     let mut learn = |from: u32, to: u32| *lines.entry(from).or_insert(to) == to;

@@ -1,4 +1,4 @@
-//! What is done again when files change.
+//! Tests which parts are computed again when files change.
 
 use super::*;
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{dependency_set::Set, library::Library};
 use crate::{module::Module, scope, source::Source, syntax::Syntax};
 
-/// How much a context shows of each dependency.
+/// The extent to which a context shows each dependency.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

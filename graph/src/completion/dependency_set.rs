@@ -113,7 +113,7 @@ pub(super) fn dependency_set(
     Set { members: members.collect(), imported }
 }
 
-/// Where a dependency stands in a context.
+/// The position of a dependency in a context.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
     /// Deeper ones come first.
@@ -123,7 +123,7 @@ struct Order {
     /// The import statement that brings it.
     import: Option<TextSize>,
     module: ModuleId,
-    /// Where it is defined.
+    /// The place of its definition.
     place: Option<TextSize>,
     name: Name,
 }

@@ -32,12 +32,12 @@ use crate::{
     walk::Skipped,
 };
 
-/// How functions are extracted.
+/// The options for extracting functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractionOptions {
-    /// Which files are read, and how.
+    /// The files to read, and the options for reading them.
     pub build: BuildOptions,
-    /// How deep dependency sets reach; 1 for what a function itself names.
+    /// The depth of dependency sets; 1 for the names in the function itself.
     pub depth: u32,
     /// Words that a docstring needs to say what a function does. The paper asks for comprehensive docstrings without
     /// a bound; its shortest ones have four words.
@@ -293,7 +293,7 @@ fn clean(text: &str) -> String {
     text.trim_matches('\n').trim_end().to_owned()
 }
 
-/// What decides of all functions of a module whether they make tasks.
+/// The properties of a module that decide for all its functions if they can be tasks.
 struct Around {
     is_test: bool,
     is_broken: bool,

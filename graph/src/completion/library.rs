@@ -28,7 +28,7 @@ const TYPING: [&str; 2] = ["typing", "typing_extensions"];
 /// Calls that make a type variable: `T = TypeVar("T")`.
 const TYPE_VARIABLES: [&str; 3] = ["TypeVar", "ParamSpec", "TypeVarTuple"];
 
-/// What a name of a repository is.
+/// The kind of a repository's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum DefinitionKind {
     Function,
@@ -43,7 +43,7 @@ pub(super) struct Home {
     pub name: Name,
 }
 
-/// What a used name leads to.
+/// The target of a used name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// A definition of the repository, and the name by which the user of it says it.
@@ -287,7 +287,8 @@ impl<'a> Library<'a> {
     }
 }
 
-/// What defines a name: of several definitions the last, with what is assigned to the name behind it.
+/// Returns the definition of a name: the last of several, with the assignments to the name after
+/// it.
 fn defined(statements: Vec<&Stmt>) -> Definition<'_> {
     let last = statements.iter().rposition(|stmt| kind_of(stmt) != DefinitionKind::Variable);
     match last {

@@ -23,7 +23,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What a statement of the module does to `__all__`.
+    /// Applies a module-level statement to the recorded `__all__`.
     pub(super) fn list_exports(&mut self, statement: &Stmt) {
         let mut names = |names: Vec<&str>| -> Vec<Name> {
             names.into_iter().map(|name| self.name(name)).collect()
@@ -185,7 +185,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// An attribute that is stored or deleted: of what, its name and line; nothing where nobody knows of what.
+    /// Returns the object, name and line of an attribute that is stored or deleted, or `None` for
+    /// an unknown object.
     pub(super) fn attribute_target(
         &mut self,
         attribute: &'a ExprAttribute,

@@ -217,7 +217,8 @@ impl<'a> Drawing<'a> {
         decorators.iter().map(|decorator| self.expression(&decorator.expression)).collect()
     }
 
-    /// What a definition is bound to once its decorators have been applied, the last first.
+    /// Returns the slot that a definition is bound to after its decorators were applied, the last
+    /// one first.
     pub(super) fn decorate(
         &mut self,
         decorators: &'a [Decorator],
@@ -333,7 +334,7 @@ fn spans(decorators: &[Decorator]) -> Vec<Span> {
     decorators.iter().map(|decorator| span(decorator.expression.range())).collect()
 }
 
-/// Whether a body, its docstring aside, does nothing but raise `NotImplementedError`.
+/// Returns true if a body, without its docstring, does nothing but raise `NotImplementedError`.
 fn is_unwritten(body: &[Stmt]) -> bool {
     let body = match body {
         [Stmt::Expr(first), rest @ ..] if first.value.is_string_literal_expr() => rest,
@@ -358,7 +359,7 @@ fn last_segment(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether a `dataclass` decorator is not told to leave `__init__` out.
+/// Returns true unless a `dataclass` decorator has `init=False`.
 fn makes_init(decorator: &Expr) -> bool {
     let Expr::Call(call) = decorator else { return true };
     let init = call.arguments.find_keyword("init");

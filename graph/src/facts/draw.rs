@@ -273,7 +273,8 @@ impl<'a> Drawing<'a> {
         Parameter { name: self.name(&parameter.parameter.name), slot, own, kind }
     }
 
-    /// What the module's names hold when its code has run; later stores go to the same slots.
+    /// Records the slots of the module's names after its code was executed. Later stores go to the
+    /// same slots.
     fn export(&mut self) {
         let mut names: Vec<(Name, Variable)> =
             self.environment.scopes[0].variables.iter().map(|(&n, &v)| (n, v)).collect();

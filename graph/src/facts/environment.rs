@@ -1,6 +1,8 @@
-//! Which version of a variable a read sees, by Python's scoping rules and the order of statements.
+//! Tracks which version of a variable a read sees, by Python's scoping rules and the order of
+//! statements.
 //!
-//! Each assignment makes a version; branches merge, loops feed back. Nothing here reads syntax.
+//! Each assignment creates a version; branches merge versions, loops feed them back. Nothing here
+//! reads syntax.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -128,7 +130,7 @@ impl Environment {
         Mark { log: self.log.len(), assigned: self.assigned.len() }
     }
 
-    /// Undoes what happened since `mark` and tells what it was.
+    /// Undoes the changes since `mark` and returns them.
     pub(super) fn roll_back(&mut self, mark: Mark, reached: bool) -> Branch {
         let mut changes: Vec<(Variable, Slot)> = Vec::new();
         for (variable, old) in self.log.drain(mark.log..).rev() {
@@ -151,8 +153,8 @@ impl Environment {
     }
 }
 
-/// The versions that each changed variable may have after alternatives, sorted by variable.
-/// `before` says what a branch that did not touch it leaves.
+/// Returns the versions that each changed variable may have after alternatives, sorted by variable.
+/// `before` returns the version of a branch that did not change it.
 pub(super) fn join(
     branches: &[Branch],
     before: impl Fn(Variable) -> Slot,

@@ -1,9 +1,9 @@
-//! What one file says, reduced to what the graphs need: its definitions, its imports and the flows of
-//! values between its names.
+//! The facts of one file, as far as the graphs need them: its definitions, its imports and the
+//! flows of values between its names.
 //!
-//! Facts own no syntax: the tree of a file is dropped as soon as they are drawn from it, which keeps
-//! memory flat and lets a file be cached by its content. They name nothing outside their file;
-//! connecting files is the business of the linker.
+//! Facts own no syntax: the tree of a file is dropped once they are extracted. This keeps memory
+//! flat and allows caching by the file's content. They refer to nothing outside their file; the
+//! linker connects files.
 
 mod annotation;
 mod assignment;
@@ -72,7 +72,7 @@ pub(crate) struct Facts {
     pub ops: Vec<Op>,
     pub calls: Vec<Call>,
     pub arguments: Vec<Argument>,
-    /// What each global name holds when the module's code has run.
+    /// The slot of each global name after the module's code was executed.
     pub exports: Vec<(Name, Slot)>,
     /// `__all__`, where it is a plain list of strings.
     pub all: Option<Vec<Name>>,
@@ -164,7 +164,7 @@ pub struct Measures {
     pub doc_examples: bool,
 }
 
-/// What a definition is.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -209,7 +209,7 @@ pub(crate) struct Definition {
     pub traits: Traits,
 }
 
-/// How a definition behaves.
+/// The properties of a definition that change how it is called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Traits {
     pub is_async: bool,
@@ -231,7 +231,7 @@ pub(crate) struct Traits {
 pub(crate) struct Parameter {
     pub name: Name,
     pub slot: Slot,
-    /// What its default and its annotation say, whatever is given.
+    /// The values of its default and its annotation, independent of any argument.
     pub own: Slot,
     pub kind: ParameterKind,
 }
@@ -261,7 +261,7 @@ pub(crate) struct Import {
     pub within: Local,
 }
 
-/// Where an import stands.
+/// The place of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImportPlace {
@@ -309,11 +309,11 @@ pub(crate) enum Op {
     Enter(Slot, Slot, Local),
     /// Instances of the classes in the first slot: annotations.
     Instances(Slot, Slot),
-    /// What has no attribute of this name.
+    /// Copies only the objects without an attribute of this name.
     Without(Slot, Name, Slot),
     /// `super()` in a class, with the receiver's slot.
     Super(Local, Slot, Slot),
-    /// What `self` or `cls` is by default.
+    /// The default value of `self` or `cls`.
     Receiver(Local, Slot),
     /// Raising a class makes an instance of it.
     Raise(Slot, Local, u32),
@@ -337,7 +337,7 @@ impl Op {
     }
 }
 
-/// How a callee is written.
+/// The syntax through which a callee is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum Form {
     /// `name(...)`

@@ -225,8 +225,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What a test that held or failed says of the names in it: `hasattr` alone, and only where it
-    /// failed, since objects may have what their classes do not show.
+    /// Narrows the names in a condition, given its outcome. Only a failed `hasattr` narrows, since
+    /// objects may have attributes that their classes do not define.
     fn narrow(&mut self, test: &'a Expr, held: bool) {
         match test {
             Expr::UnaryOp(not) if not.op == UnaryOp::Not => self.narrow(&not.operand, !held),

@@ -21,7 +21,7 @@ pub(crate) struct Foreign {
     behaviours: Vec<Behaviour>,
 }
 
-/// What a call of something foreign does.
+/// The behaviour of a call of an external function or class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behaviour {
     /// Nothing is known.

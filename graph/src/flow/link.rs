@@ -22,15 +22,15 @@ pub(crate) struct Linked<'a> {
     pub file_by_entity: Vec<u32>,
     /// Symbols of each file's names.
     pub names: Vec<Vec<Symbol>>,
-    /// What a name of a module or class holds: exported slots.
+    /// The exported slot of each name of a module or class.
     pub members: FxHashMap<(Entity, Symbol), Place>,
     /// Modules that a module imports everything from, in order.
     pub stars: FxHashMap<u32, Vec<u32>>,
-    /// Where each import of each file leads.
+    /// The target of each import of each file.
     pub targets: Vec<Vec<Target>>,
 }
 
-/// Where an import leads.
+/// The target of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The module itself.
@@ -166,7 +166,7 @@ impl<'a> Linked<'a> {
             .then_some(first + parent)
     }
 
-    /// Where what a name of a module holds is found.
+    /// Returns the attribute of a module, found through the module that provides it.
     pub(crate) fn attribute(&self, file: u32, name: Symbol) -> Option<Attribute> {
         provider(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
     }
@@ -190,10 +190,10 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// What a name of a module leads to.
+/// The target of a name of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attribute {
-    /// What a slot holds.
+    /// The value of a slot.
     Held(Place),
     /// A module inside it.
     Module(Found),

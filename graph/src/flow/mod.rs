@@ -1,8 +1,8 @@
-//! Which values reach which names, over a whole repository: an inclusion-based, field-sensitive
-//! analysis of assignments, without regard to order between functions.
+//! Computes which values reach which names in a whole repository: an inclusion-based,
+//! field-sensitive analysis of assignments that ignores the order between functions.
 //!
-//! Owns the joining of all files' facts and the fixpoint. It decides what a call may reach; how that
-//! is presented is the business of `calls`.
+//! Owns the linking of all files' facts and the fixpoint. It decides which definitions a call may
+//! reach; `calls` decides how they are presented.
 
 mod foreign;
 mod link;
@@ -59,7 +59,7 @@ pub(crate) enum Object {
     Integer(i32),
 }
 
-/// Where calls come from: a call expression, or something that calls without one.
+/// The origin of a call: a call expression, or a construct that calls without one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site {
     pub caller: Entity,
@@ -78,10 +78,10 @@ pub(crate) enum SiteForm {
     Implicit,
 }
 
-/// What the analysis found.
+/// The result of the analysis.
 #[derive(Debug, Default)]
 pub(crate) struct Solution {
-    /// Whether the fixpoint was reached.
+    /// True if the fixpoint was reached.
     pub complete: bool,
     pub sites: Vec<Site>,
     /// Site to callee, sorted, without repetition.

@@ -1,7 +1,8 @@
-//! Reads statements as glue.
+//! Parses statements as glue.
 //!
-//! A candidate of a form is put together from the parts of the statement, and it is that form only if its rendered text
-//! has the statement's syntax tree. So each form has one owner of its shape, [`Glue::render`].
+//! The parser builds a candidate from the parts of the statement. The statement is that form only
+//! if the candidate's rendered text has the same syntax tree. So each form has one owner of its
+//! shape, [`Glue::render`].
 
 use ruff_python_ast::{
     Expr, ExprCall, Keyword, Stmt, StmtAssign,

@@ -48,7 +48,7 @@ pub enum Spelling {
 pub struct FilePath {
     /// Number of parts that go from the end of the gist's path.
     pub up: usize,
-    /// What is added instead, without a slash in front; empty for a directory above.
+    /// The path to append, without a leading slash; empty for a directory above.
     pub rest: String,
 }
 

@@ -1,15 +1,15 @@
-//! Which file an import statement loads, as Python's path finder would decide it.
+//! Finds the file that an import statement loads, as Python's path finder would.
 //!
-//! Works on paths alone: regular packages before modules before namespace packages, on the roots from
-//! which a repository is commonly imported (its own directory, `src`, nested projects), then beside
-//! the importing file, as for scripts and tests.
+//! Works on paths alone: regular packages before modules before namespace packages. It searches the
+//! usual import roots of a repository (its own directory, `src`, nested projects). Then it searches
+//! the directory of the importing file, as for scripts and tests.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::climb;
 use crate::pythons::Pythons;
 
-/// What a dotted name leads to.
+/// The target of a dotted name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Found {
     /// A file, by its index.
@@ -27,7 +27,7 @@ pub(crate) struct Layout {
     directories: FxHashMap<String, u32>,
     directory_names: Vec<String>,
     roots: Vec<String>,
-    /// Packages outside any other by name; more than one says nothing.
+    /// The top-level packages by name; several of one name are ambiguous.
     tops: FxHashMap<String, Vec<u32>>,
     paths: Vec<String>,
     pythons: Pythons,
@@ -122,7 +122,8 @@ impl Layout {
         self.step(directory, name)
     }
 
-    /// What `import dotted` in a file loads last; every part must exist.
+    /// Returns the last module that `import dotted` in a file loads, or `None` if any part is
+    /// missing.
     pub(crate) fn absolute(&self, from: u32, dotted: &str) -> Option<Found> {
         let mut parts = dotted.split('.');
         let mut found = self.top(from, parts.next()?)?;
@@ -132,7 +133,7 @@ impl Layout {
         Some(found)
     }
 
-    /// What `from <level dots><module>` in a file refers to.
+    /// Returns the module that `from <level dots><module>` in a file refers to.
     pub(crate) fn relative(&self, from: u32, level: u32, module: &str) -> Option<Found> {
         let path = &self.paths[from as usize];
         let stem = stem(path);

@@ -25,20 +25,20 @@ pub struct PossibleCall {
     pub tier: Tier,
 }
 
-/// A name that fits more definitions than this says nothing of any of them.
+/// The largest number of definitions that a name may fit: beyond it, the name is no evidence.
 const FITTING: usize = 32;
 
 /// A call that is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
-    /// What it leads to.
+    /// The entity that the call leads to.
     to: EntityId,
     tier: Tier,
     caller: EntityId,
     line: u32,
 }
 
-/// What is found on the way.
+/// The result of one level of the search.
 #[derive(Debug, Default)]
 struct Found {
     steps: Vec<Step>,
@@ -46,11 +46,11 @@ struct Found {
     vague: FxHashSet<u32>,
 }
 
-/// All that decides what a site may call: what it calls for certain, the attributes that were not
-/// followed, its name, whether that is an attribute, and whether it leads outside.
+/// The facts that determine the possible callees of a site: its certain callees, the unresolved
+/// attributes, its name, true for an attribute, and true for an external callee.
 type Deciding<'g> = (&'g [EntityId], &'g [String], &'g str, bool, bool);
 
-/// What sites may call, found once for all that are alike, and looked at from what is called.
+/// The possible callees of sites, computed once for all equivalent sites and indexed by callee.
 #[derive(Debug, Default)]
 pub(super) struct Doubts<'g> {
     /// Nothing where that is too much.
@@ -73,10 +73,12 @@ impl<'g> Queries<'g> {
         self.follow(of, way, depth, Tier::Certain).0
     }
 
-    /// What else may call them (or be called by them), to a depth: of calls that were not followed,
-    /// whatever has the name; of those that were, what overrides the method found, or what that overrides
-    /// if it is abstract, since an annotation promises no more than a base class. And the number of call
-    /// sites on the way that were not followed because their names fit too many definitions.
+    /// Returns possible callers (or callees) up to a depth, and the number of skipped call sites.
+    ///
+    /// An unresolved call may reach every definition of the name. A resolved call may reach
+    /// overrides of the callee, and the methods that the callee overrides if those are abstract: an
+    /// annotation promises no more than a base class. A call site is skipped if it is unresolved
+    /// and its name fits too many definitions.
     pub fn possible_calls(&self, of: &[EntityId], way: Way, depth: u32) -> (Vec<Reached>, usize) {
         let certain = self.calls(of, way, depth);
         let certain: FxHashSet<EntityId> = certain.into_iter().map(|reached| reached.id).collect();
@@ -120,7 +122,7 @@ impl<'g> Queries<'g> {
         all.take_while(move |(_, site)| site.caller == id)
     }
 
-    /// What a site may call beside what it calls for certain.
+    /// Returns the possible callees of a site, without the certain ones.
     fn possible_at(&self, site: &CallSite) -> Vec<EntityId> {
         let graph = self.graph;
         if site.callees.is_empty() {
@@ -238,7 +240,7 @@ impl<'g> Queries<'g> {
         }
     }
 
-    /// What is reached, and the number of sites that were not followed.
+    /// Returns the entities that are reached, and the number of call sites that were not followed.
     fn follow(&self, of: &[EntityId], way: Way, depth: u32, doubt: Tier) -> (Vec<Reached>, usize) {
         let mut seen: FxHashSet<EntityId> = of.iter().copied().collect();
         let mut reached = Vec::new();
@@ -272,8 +274,8 @@ impl<'g> Queries<'g> {
         (reached, found.vague.len())
     }
 
-    /// Whether one method may run where another of its name was found. A constructor may not: classes
-    /// are called by their own names.
+    /// Returns true if the method `other` may be executed at a call that resolves to `found`. A
+    /// constructor never replaces another one: classes are called by their own names.
     fn replaces(&self, found: EntityId, other: EntityId) -> bool {
         let graph = self.graph;
         if !graph.is_method(found) || !graph.is_method(other) {
@@ -294,10 +296,11 @@ impl<'g> Queries<'g> {
         bases[from..].iter().take_while(|&&(of, _)| of == class).any(|&(_, found)| found == base)
     }
 
-    /// A shortest chain of calls from one of some definitions to one of others, both included, each with
-    /// how sure the call of it is; empty without one. A chain that is certain goes before any other.
-    /// Classes stand for their methods at both ends. And the number of call sites on the way that were not
-    /// followed because their names fit too many definitions.
+    /// Returns a shortest chain of calls between two sets of definitions, both ends included, each
+    /// with the certainty of the call; empty without one. A certain chain precedes any other.
+    ///
+    /// A class includes its methods at both ends. Also returns the number of call sites that were
+    /// not followed because their names fit too many definitions.
     pub fn path(&self, from: &[EntityId], to: &[EntityId]) -> (Vec<(EntityId, Tier)>, usize) {
         match self.chain(from, to, Tier::Certain) {
             (chain, _) if chain.is_empty() => self.chain(from, to, Tier::Possible),

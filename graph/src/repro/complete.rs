@@ -280,7 +280,7 @@ fn guard(lost: &Lost<'_>, stmts: &[&Stmt], indent: &str) -> (String, GistLine) {
     (format!("{indent}{}", guard.render()), GistLine { origin, adapted: false })
 }
 
-/// Where a statement begins that is no decorator.
+/// Returns the start of a statement after its decorators; for a function the start of its name.
 fn key(stmt: &Stmt) -> TextSize {
     match stmt {
         Stmt::FunctionDef(function) => function.name.start(),
@@ -301,7 +301,7 @@ fn is_simple(stmt: &Stmt) -> bool {
     )
 }
 
-/// Whether a handler for this catches guards as well.
+/// Returns true if a handler for this type catches guards as well.
 fn is_broad(kind: &Expr) -> bool {
     match kind {
         Expr::Name(name) => {

@@ -15,7 +15,7 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// How much of a file may move.
+/// The freedom to rearrange a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
     /// Imports go first, the tests last.
@@ -48,7 +48,7 @@ pub fn laid_out(gist: &Gist, layout: Arrangement, last: &[String]) -> Gist {
     })
 }
 
-/// Where statements go in a file that is ordered.
+/// The position of a statement in an ordered file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Head,
@@ -61,9 +61,9 @@ enum Kind {
 
 struct Chunk {
     kind: Kind,
-    /// Whether it defines a function or a class.
+    /// True if it defines a function or a class.
     defines: bool,
-    /// Whether a blank line stood before it.
+    /// True if a blank line preceded it.
     apart: bool,
     lines: Vec<(String, GistLine)>,
 }

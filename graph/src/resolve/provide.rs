@@ -1,8 +1,8 @@
-//! Which statement gives a module an attribute: its own, one of a module that it takes everything from,
-//! or the import of a module inside it.
+//! Finds the statement that provides an attribute of a module. It is a statement of the module, one
+//! of a star-imported module, or the import of a submodule.
 //!
-//! The one rule for both readers of modules: the slicer's, which keeps trees and knows what ran, and the
-//! graphs', which keep facts. Following what such a statement binds is up to them.
+//! Both readers of modules share this rule: the slicer, which keeps trees and knows what was
+//! executed, and the graphs, which keep facts. Each follows the binding of the statement by itself.
 
 use ruff_python_ast::{Expr, Operator, Stmt};
 use rustc_hash::FxHashSet;
@@ -16,23 +16,23 @@ pub(crate) trait Namespaces {
     /// A module or package, which need not have a file.
     type Module;
 
-    /// Whether a statement of the module binds a global name.
+    /// Returns true if a statement of the module binds a global name.
     fn binds(&self, module: ModuleId, name: &Self::Name) -> bool;
 
     /// The modules that it imports everything from, in order.
     fn stars(&self, module: ModuleId) -> impl DoubleEndedIterator<Item = ModuleId>;
 
-    /// Whether its `__all__`, where it has one that can be read, lists a name.
+    /// Returns true if the module's `__all__` lists a name, or `None` without a readable `__all__`.
     fn lists(&self, module: ModuleId, name: &Self::Name) -> Option<bool>;
 
-    /// Whether a name begins with an underscore.
+    /// Returns true if a name begins with an underscore.
     fn is_private(&self, name: &Self::Name) -> bool;
 
     /// A module inside a package.
     fn inner(&self, package: ModuleId, name: &Self::Name) -> Option<Self::Module>;
 }
 
-/// What gives a module an attribute.
+/// The provider of an attribute of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Provider<M> {
     /// A statement of this module.
@@ -41,7 +41,7 @@ pub(crate) enum Provider<M> {
     Inner(M),
 }
 
-/// What gives a module an attribute; nothing where no statement can be seen to do so.
+/// Returns the provider of an attribute of a module, or `None` if no visible statement binds it.
 pub(crate) fn provider<N: Namespaces>(
     spaces: &N,
     module: ModuleId,
@@ -104,7 +104,7 @@ fn source<N: Namespaces>(
     })
 }
 
-/// What a statement does to `__all__`.
+/// The effect of a statement on `__all__`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exports<'a> {
     /// Sets it.
@@ -115,7 +115,7 @@ pub(crate) enum Exports<'a> {
     Unknown,
 }
 
-/// What a statement does to `__all__`, if anything.
+/// Returns the effect of a statement on `__all__`, if it has one.
 pub(crate) fn exports(stmt: &Stmt) -> Option<Exports<'_>> {
     let is_all = |target: &Expr| matches!(target, Expr::Name(name) if name.id == "__all__");
     let (value, adds) = match stmt {

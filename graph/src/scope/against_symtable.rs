@@ -16,7 +16,8 @@ use crate::{
 /// Kind, name, line of its keyword, names that it binds.
 type Scope = (String, String, u32, Vec<String>);
 
-/// What symtable calls scopes that are no statements; functions of these names are left out with them.
+/// The names that symtable gives to scopes without a statement. Functions of these names are left
+/// out too.
 const COMPREHENSIONS: &[&str] = &["lambda", "listcomp", "setcomp", "dictcomp", "genexpr"];
 
 /// An interpreter whose symtable does not yet merge comprehensions into what is around them.

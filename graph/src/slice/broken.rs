@@ -8,8 +8,8 @@ use ruff_text_size::Ranged;
 use super::plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
 use crate::{source::Source, syntax::Syntax};
 
-/// The text of a file that cannot be compiled for what stands on a line of it: all of it, or else the statement of the
-/// top level around that line.
+/// Returns the gist of a file that cannot be compiled: its whole text, or the top-level statement
+/// around the broken line.
 pub(super) fn gist(syntax: &Syntax, broken: &Place, is_whole: bool) -> (Plan, Gist) {
     let source = syntax.source();
     let all: Vec<&str> = source.text().lines().collect();
@@ -34,8 +34,8 @@ pub(super) fn gist(syntax: &Syntax, broken: &Place, is_whole: bool) -> (Plan, Gi
     (Plan { kept: vec![kept], ..Plan::default() }, gist)
 }
 
-/// The first and the last line of the statement of the top level that a line stands in, as far as a parser that goes on
-/// behind errors can tell.
+/// Returns the first and last line of the top-level statement around a line, as an error-tolerant
+/// parser sees it.
 fn around(source: &Source, body: &[Stmt], line: usize, all: usize) -> (usize, usize) {
     let start = |stmt: &Stmt| source.line(stmt.start()) as usize;
     let first = body.iter().map(start).filter(|first| *first <= line).max().unwrap_or(1);

@@ -1,6 +1,7 @@
-//! Modules that a function imports by a name which it computes: no reference leads to them.
+//! Finds modules that a function imports by a computed name: no reference leads to them.
 //!
-//! Where a statement imports, the resolver knows what; what is asked of a module as a whole, the search knows.
+//! The resolver knows the modules of import statements, and the search knows the uses of module
+//! objects.
 
 use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
@@ -14,7 +15,8 @@ use crate::{
     trace::{Phase, Trace},
 };
 
-/// Those that were loaded so from the first test on, while the line that did it still runs.
+/// Returns the modules that functions imported by a computed name after the first test had begun.
+/// The importing line must be among the executed lines of a narrowed trace as well.
 pub(super) fn imported_by_name(modules: &Modules, trace: &Trace, ran: &[Ran]) -> Vec<String> {
     let by_path: FxHashMap<&str, ModuleId> =
         modules.iter().map(|(id, module)| (module.path(), id)).collect();
@@ -32,7 +34,7 @@ pub(super) fn imported_by_name(modules: &Modules, trace: &Trace, ran: &[Ran]) ->
     asked.map(|(_, module)| module.name.clone()).collect()
 }
 
-/// Whether a line belongs to a function and to no import statement.
+/// Returns true if a line belongs to a function and to no import statement.
 fn computes(source: &Source, body: &[Stmt], line: u32, in_function: bool) -> bool {
     let (mut computes, mut imports) = (false, false);
     scope::for_each_statement(body, &mut |stmt| {
@@ -53,8 +55,8 @@ fn computes(source: &Source, body: &[Stmt], line: u32, in_function: bool) -> boo
     computes && !imports
 }
 
-/// Whether a line belongs to the `__getattr__` of a module. Whoever asks that for another module gets it in a gist
-/// without asking.
+/// Returns true if a line belongs to the `__getattr__` of a module. In a gist such a module is
+/// available without calling `__getattr__`.
 fn in_getattr(source: &Source, body: &[Stmt], line: u32) -> bool {
     let mut found = false;
     scope::for_each_statement(body, &mut |stmt| {
@@ -64,7 +66,7 @@ fn in_getattr(source: &Source, body: &[Stmt], line: u32) -> bool {
     found
 }
 
-/// Whether a line belongs to a statement.
+/// Returns true if a line belongs to a statement.
 pub(super) fn stands_in(source: &Source, stmt: &Stmt, line: u32) -> bool {
     let (first, last) = source.line_span(stmt.range());
     (first..=last).contains(&line)

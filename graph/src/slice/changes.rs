@@ -1,6 +1,6 @@
-//! Which globals a call of a function changes.
+//! Computes which globals a call of a function changes.
 //!
-//! Decided by analysis of the statements that ran in it, and in the functions that it calls.
+//! Analyses the executed statements of the function and of the functions that it calls.
 
 mod effects;
 
@@ -17,12 +17,13 @@ use super::{
 };
 use crate::module::{ModuleId, Modules};
 
-/// How a function is called.
+/// The circumstances of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CallKind {
     /// Before the first test: what ran in tests alone is no part of it.
     pub(crate) early: bool,
-    /// How often what it returns is called in turn, at once: once for a decorator that is given arguments.
+    /// The number of times that the result is called at once in turn: once for a decorator with
+    /// arguments.
     pub(crate) again: u32,
 }
 
@@ -69,17 +70,17 @@ pub(super) fn is_changing_method(name: &str) -> bool {
 /// A global by its home, and which of its attributes: all of it, where none is said.
 pub(crate) type Part = ((ModuleId, Name), Option<Name>);
 
-/// What a function changes of what it has under a local name.
+/// A change that a function makes to the object behind a local name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Inner {
     pub(crate) name: Name,
     /// An attribute, or all of it.
     pub(crate) attribute: Option<Name>,
-    /// Whether the attribute is set, instead of changed.
+    /// True if the attribute is assigned, false if its value is changed.
     pub(crate) is_set: bool,
 }
 
-/// What a call may change; globals by their home.
+/// The changes that a call may make. A global is identified by its home module.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes {
     /// Globals that are stored into, given to a call, or of which a method is called for its effect.
@@ -88,9 +89,9 @@ pub(crate) struct Changes {
     pub(crate) asked: FxHashSet<(ModuleId, Name)>,
     /// Parameters of the function whose arguments it changes in one of these ways.
     pub(crate) parameters: FxHashSet<Name>,
-    /// Which parts of globals it changes.
+    /// The parts of globals that it changes.
     pub(crate) parts: FxHashSet<Part>,
-    /// Which parts of what it has under local names.
+    /// The parts of local names' objects that it changes.
     pub(crate) inner: FxHashSet<Inner>,
     /// The same, and what methods change that it calls of that: attributes by the local name, or all of it.
     pub(crate) given: FxHashSet<(Name, Option<Name>)>,
@@ -98,22 +99,23 @@ pub(crate) struct Changes {
     pub(crate) methods: FxHashSet<Name>,
     /// Local names that it calls.
     pub(crate) called: FxHashSet<Name>,
-    /// What is called and is no function: classes, and globals that hold something.
+    /// The callees that are not functions: classes, and globals that hold an object.
     pub(crate) made: FxHashSet<(ModuleId, Name)>,
     /// The functions that do so.
     pub(crate) through: Vec<(ModuleId, TextRange)>,
-    /// Whether everything that is called could be followed.
+    /// True if every call could be followed.
     pub(crate) told: bool,
 }
 
-/// The part of a global, or of what stands under a local name.
+/// A part of a global, or of the object behind a local name.
 #[derive(Debug, Clone)]
 enum Changed {
     Part(Part),
     Inner(Inner),
 }
 
-/// What methods of a name change of their objects: attributes, or all of it; and the methods that do so.
+/// The changes that methods of one name make to their objects, and the functions that make them. A
+/// change is an attribute, or `None` for the whole object.
 pub(crate) type OfObject = (FxHashSet<Option<Name>>, Vec<(ModuleId, TextRange)>);
 
 impl Changes {
@@ -130,7 +132,7 @@ impl Changes {
 }
 
 impl<'a> Purity<'a, '_> {
-    /// What a call of a function of a module, or of a class of it, may change.
+    /// Returns the changes that a call of a module's function or class may make.
     pub(crate) fn changes(
         &self,
         home: ModuleId,
@@ -215,7 +217,7 @@ impl<'a> Purity<'a, '_> {
         told
     }
 
-    /// What is changed of what stands under local names, the methods included that are called of these.
+    /// Returns the changes to local names' objects, including those by methods called on them.
     fn given(
         &self,
         inner: &FxHashSet<Inner>,
@@ -230,7 +232,7 @@ impl<'a> Purity<'a, '_> {
         given
     }
 
-    /// What a function changes itself of what it is given.
+    /// Records the changes that a function itself makes to its arguments.
     fn change_given(
         &self,
         (home, function): (ModuleId, &StmtFunctionDef),
@@ -262,7 +264,7 @@ impl<'a> Purity<'a, '_> {
         }
     }
 
-    /// What a function changes itself.
+    /// Returns the effects of a function's own statements.
     fn effects(
         &self,
         home: ModuleId,
@@ -284,7 +286,8 @@ impl<'a> Purity<'a, '_> {
         effects
     }
 
-    /// What methods of a name change of their objects, and of those that they call of these.
+    /// Returns the changes that methods of a name make to their objects, directly or through
+    /// methods called on these.
     pub(crate) fn changed_by(&self, name: &Name) -> Rc<OfObject> {
         if let Some(known) = self.changed.borrow().get(name) {
             return Rc::clone(known);
@@ -326,8 +329,8 @@ impl<'a> Purity<'a, '_> {
         (found, through)
     }
 
-    /// Whether a method of this name, of a builtin type or of any class of the repository, changes what it is
-    /// called on: itself, or by another method that it calls on that.
+    /// Returns true if a method of this name, of a builtin type or a repository class, changes its
+    /// receiver. It may do so directly or through another method that it calls on the receiver.
     fn changes_receiver(&self, method: &Name) -> bool {
         if let Some(&known) = self.changing.borrow().get(method) {
             return known;

@@ -1,7 +1,8 @@
-//! What is drawn anew in each run: what ran of a function once is not all that runs.
+//! Keeps code that only another run executes because its data is random.
 //!
-//! Tests may be given drawn examples by a library ([`draws`]), or code may draw by itself: then what depends on the
-//! drawn values is followed ([`flow`]) to the conditions that decide otherwise in another run ([`varied`]).
+//! A library may generate examples for tests ([`draws`]), or code may use random generators itself.
+//! Then the random values are followed ([`flow`]) to the conditions that may differ in another run
+//! ([`varied`]).
 
 mod flow;
 mod sources;
@@ -22,7 +23,7 @@ use crate::{
 /// The module that draws examples.
 const DRAWING: &str = "hypothesis.core";
 
-/// Whether a test that ran is given such examples.
+/// Returns true if an executed test receives generated examples.
 pub(super) fn draws(trace: &Trace, modules: &Modules, support: &FxHashSet<ModuleId>) -> bool {
     trace.external.contains_key(DRAWING)
         && modules.iter().filter(|(id, _)| support.contains(id)).any(|(_, module)| {

@@ -182,7 +182,7 @@ fn docstring(selection: &Selection<'_>) -> Lines {
     lines
 }
 
-/// What comes before everything else but a docstring.
+/// The lines before everything else except a docstring.
 struct Head {
     needs_sys: bool,
     needs_types: bool,
@@ -497,7 +497,7 @@ pub(super) fn package_of(module: &Module) -> Option<&str> {
     }
 }
 
-/// Tells the object that stands for a module where that module's file is, where code asks for that.
+/// Returns the glue that gives a module's object the path of the module's file, if code reads that.
 fn place_of(selection: &Selection<'_>, gist_path: &str, module: &str, flat: &Name) -> Option<Glue> {
     let modules = selection.program.modules;
     let found = modules.find(module).filter(|_| selection.placed.contains(module));
@@ -513,7 +513,8 @@ fn place_of(selection: &Selection<'_>, gist_path: &str, module: &str, flat: &Nam
     })
 }
 
-/// Whether a place is inside an f-string in double quotes, where older interpreters take no others.
+/// Returns true if a place is inside an f-string in double quotes. Interpreters below 3.12 allow no
+/// double quotes there.
 fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
     struct Finder(TextRange, bool);
     impl<'v> Visitor<'v> for Finder {

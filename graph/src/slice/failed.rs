@@ -1,5 +1,5 @@
-//! Imports of the repository's modules that failed, and what they failed at: what the last of the modules that they
-//! bring, one after the other, asked for from outside.
+//! Finds failed imports of internal modules, and the external import at which each failed. It is
+//! the last import of the last module in the chain.
 
 use std::iter;
 
@@ -22,14 +22,14 @@ use crate::{
 /// An import of a function or a class that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedImport {
-    /// Where it stands.
+    /// The place of the import.
     pub place: Place,
     /// The import that it failed at, on one line.
     pub text: String,
 }
 
-/// Those of a run, as far as statements ran. The sources are those of the files that it has; they are asked for
-/// where a module that ran was gone in the end.
+/// Returns the failed imports of a run, among the executed statements. Calls `sources` for the
+/// files of the trace only if an executed module was missing at the end.
 pub fn failed_imports(
     trace: &Trace,
     tests: &[(String, Vec<String>)],
@@ -99,7 +99,7 @@ impl<'a> Visitor<'a> for Inner<'a> {
     }
 }
 
-/// What tells whether an import failed.
+/// The data that decides whether an import failed.
 pub(super) struct Failures<'a> {
     pub(super) modules: &'a Modules,
     pub(super) ran: &'a [Ran],
@@ -107,8 +107,8 @@ pub(super) struct Failures<'a> {
 }
 
 impl<'a> Failures<'a> {
-    /// The import at which the module ended that a statement imports: the last thing that it, or what that imported in
-    /// turn, did, which brings a module from outside, and nothing is left of it.
+    /// Returns the external import whose failure aborted the module that `stmt` imports, possibly
+    /// transitively.
     pub(super) fn of(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
         let step = |module, stmt: &Stmt| {
             let next = self.broken(module, stmt)?;
@@ -142,8 +142,8 @@ impl<'a> Failures<'a> {
         (!names.iter().any(|name| self.modules.is_internal(name))).then_some(names)
     }
 
-    /// The first of the internal modules that an import brings, a package before what is in it, of which nothing is
-    /// left: it could not be loaded.
+    /// Returns the first internal module that an import loads and that is gone at the end, a
+    /// package before its modules. Such a module could not be loaded.
     fn broken(&self, module: ModuleId, stmt: &Stmt) -> Option<ModuleId> {
         let asked: Vec<String> = match stmt {
             Stmt::ImportFrom(import) => {

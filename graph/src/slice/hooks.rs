@@ -1,9 +1,10 @@
-//! Hooks of conftests and of plugins that the repository has, and fixtures that others of their name ask for: which of
-//! them a gist can have as well.
+//! Selects hooks of the repository's conftests and plugins, and overridden fixtures, that a gist
+//! can contain as well.
 //!
-//! pytest takes the hooks of a conftest or a plugin, and of a test module none but the one that makes parameters.
-//! In a gist an object that bears the module's name holds them, and `pytest_plugins` names it. It says which they
-//! are, and what is written; what a hook does is its own affair.
+//! pytest reads hooks from conftests and plugins. From a test module it reads only the one that
+//! generates parameters. In a gist an object with the module's name holds the hooks, and
+//! `pytest_plugins` names it. This file lists the hooks and writes the glue; it does not look
+//! inside a hook.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,8 @@ use ruff_text_size::Ranged;
 use super::program::Program;
 use crate::{glue::Glue, module::ModuleId, trace::Trace};
 
-/// What pytest calls when it has read the gist, or calls again for plugins that come late. What makes parameters
-/// works in the gist itself.
+/// The hooks that pytest calls after it has read the gist, or calls again for plugins that register
+/// late. The hook that generates parameters works in the gist itself.
 const HOOKS: &[&str] = &[
     "pytest_addoption",
     "pytest_assertion_pass",
@@ -49,10 +50,10 @@ const HOOKS: &[&str] = &[
 const START: &str = "pytest_sessionstart";
 const NEXT: &str = "pytest_collection_finish";
 
-/// What names further plugins.
+/// The name of the list of further plugins.
 pub(crate) const PLUGINS: &str = "pytest_plugins";
 
-/// Whether any hook ran that a gist can have.
+/// Returns true if the run executed any hook that a gist can contain.
 pub fn ran_hooks(trace: &Trace) -> bool {
     let is_hook = |name: &str| HOOKS.binary_search(&name).is_ok();
     trace.files.iter().flat_map(|file| &file.functions).any(|function| is_hook(&function.name))
@@ -76,9 +77,11 @@ pub(crate) fn hooks(program: &Program<'_>) -> BTreeMap<String, Vec<Name>> {
     found
 }
 
-/// Fixtures that one of their name asks for, and the conftests that have them: a file's names are one each, so that an
-/// object has all but the innermost. pytest asks for what a plugin has last, as it does for a conftest's. Where a
-/// fixture comes by an import, or two conftests have one name, nothing tells who stands on whom.
+/// Returns the fixtures that another fixture of the same name requests.
+///
+/// A module has each name once, so that objects hold all of them but the innermost. pytest searches
+/// a plugin after a conftest. The order is unknown if a fixture is imported, or if two conftests
+/// have one name.
 pub(crate) fn overridden(
     program: &Program<'_>,
     is_test: impl Fn(ModuleId) -> bool,
@@ -118,7 +121,8 @@ pub(crate) fn overridden(
     found
 }
 
-/// The modules whose objects have hooks or fixtures, as pytest is told of conftests: what it is told of last comes first.
+/// Returns the modules whose objects have hooks or fixtures, the outermost first: pytest registers
+/// conftests in this order.
 pub(crate) fn outermost_first<'s>(
     program: &Program<'_>,
     hooks: &'s BTreeMap<String, Vec<Name>>,
@@ -133,7 +137,7 @@ fn depth(path: &str) -> usize {
     path.matches('/').count()
 }
 
-/// Whether an object can hold a fixture: a function of a module that has a name of its own.
+/// Returns true if an object can hold a fixture: a function of a module with a unique name.
 pub(crate) fn is_holdable(program: &Program<'_>, module: ModuleId, name: &str) -> bool {
     program.modules.find(&program.modules.get(module).name) == Some(module)
         && fixture(program, module, name).is_some()
@@ -182,13 +186,14 @@ pub(crate) fn statement<'s>(
     (names != said).then_some(Glue::Plugins(names))
 }
 
-/// Whether all plugins that a statement names are the repository's: the gist has their fixtures, and objects their hooks.
+/// Returns true if all plugins that a statement names are internal. The gist contains their
+/// fixtures, and objects hold their hooks.
 pub(crate) fn names_own_plugins(stmt: &Stmt, is_internal: impl Fn(&str) -> bool) -> bool {
     names_plugins(stmt)
         && plugins(stmt).is_some_and(|names| names.iter().all(|name| is_internal(name)))
 }
 
-/// Whether a statement gives the names of plugins.
+/// Returns true if a statement assigns `pytest_plugins`.
 pub(crate) fn names_plugins(stmt: &Stmt) -> bool {
     let Stmt::Assign(node) = stmt else { return false };
     node.targets.iter().any(|target| {

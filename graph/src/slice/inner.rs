@@ -1,4 +1,4 @@
-//! Which functions that are defined in a function may run for a call of it.
+//! Finds the inner functions of a function that a call of it may execute.
 
 use ruff_python_ast::{
     Expr, Stmt,
@@ -50,7 +50,7 @@ pub(super) fn executed<'s>(
     }
 }
 
-/// Whether a decorator, or a function, only gives a function the look of another.
+/// Returns true if a decorator is a call of `wraps`, which only copies a function's metadata.
 fn wraps(decorator: &Expr) -> bool {
     let Expr::Call(call) = decorator else { return false };
     is_named(&call.func, "wraps")
@@ -64,14 +64,14 @@ fn is_named(expr: &Expr, name: &str) -> bool {
     }
 }
 
-/// Names that a function only returns, those of which it makes the look of another function, and those that it
-/// or a function in it does anything else with. That it gives what a name stands for an attribute is nothing.
+/// The names that a function only returns, those that it wraps by `functools.wraps`, and those that
+/// it or an inner function uses otherwise. Assigning an attribute of a name is not a use.
 #[derive(Default)]
 struct Uses<'s> {
     returned: FxHashSet<&'s Name>,
     wrapped: FxHashSet<&'s Name>,
     otherwise: FxHashSet<&'s Name>,
-    /// Whether this is within a function that is defined in the function.
+    /// True inside of an inner function or class.
     below: bool,
 }
 

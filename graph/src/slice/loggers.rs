@@ -4,7 +4,7 @@ use ruff_text_size::TextRange;
 
 use super::select::Selection;
 
-/// What code that looks at loggers calls.
+/// The functions through which tests look up loggers by name.
 const LOOKING: [&str; 5] = ["getLogger", "at_level", "set_level", "assertLogs", "assertNoLogs"];
 
 /// Texts by which the tests call loggers, which may be those of modules.
@@ -19,7 +19,8 @@ pub(super) fn named_by_tests<'s>(selection: &'s Selection<'_>) -> Vec<&'s str> {
         .collect()
 }
 
-/// Whether `__name__` stands where a module calls its logger, and tests call that, or one above it, by this name.
+/// Returns true if `__name__` is the argument of `getLogger` and tests look that logger, or a
+/// parent of it, up by name.
 pub(super) fn is_named(texts: &[&str], module: &str, source: &str, name: TextRange) -> bool {
     let is_logger = source[..usize::from(name.start())].ends_with("getLogger(");
     is_logger

@@ -1,4 +1,4 @@
-//! Where executed code mentions names and attributes: who may see that something under them was changed.
+//! Lists the names and attributes that executed code reads, to decide who can observe a change.
 
 use ruff_python_ast::{
     Expr, ExprContext, Stmt,
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Mentions(FxHashMap<Name, Vec<(ModuleId, TextSize)>>);
 
 impl Mentions {
-    /// Those of everything that ran.
+    /// Collects the names and attributes that executed statements read.
     pub(crate) fn new(modules: &Modules, ran: &[Ran]) -> Self {
         let mut mentions = Self::default();
         for (id, module) in modules.iter() {
@@ -31,7 +31,7 @@ impl Mentions {
         mentions
     }
 
-    /// Whether a name is read anywhere but in these places.
+    /// Returns true if a name is read anywhere outside of these ranges.
     pub(crate) fn is_read_outside(&self, name: &Name, inside: &[(ModuleId, TextRange)]) -> bool {
         let is_inside = |(module, at): &(ModuleId, TextSize)| {
             inside.iter().any(|(other, range)| module == other && range.contains(*at))

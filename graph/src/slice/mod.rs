@@ -52,7 +52,7 @@ pub use prune::decides;
 use ran::Ran;
 pub use reduce::Reduction;
 
-/// How a slice deviates from the default: what a failed or a probing run taught.
+/// The deviations of a slice from the default, learned from a failed run or a probing run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adjustments {
@@ -67,8 +67,9 @@ pub struct Adjustments {
     pub module_names: bool,
     /// Keep conditions that were never true when evaluating them may have an effect.
     pub impure: bool,
-    /// Keep all conditions that were evaluated, pure ones as well, whatever `impure` says: one may have raised what
-    /// something caught. And what statements leave elsewhere, also where only what left it there reads it.
+    /// Keep all conditions that were evaluated, even pure ones and whatever `impure` says: one may
+    /// have raised an exception that was caught. Keep side effects as well, even if only the
+    /// registering code reads them.
     pub conditions: bool,
     /// Keep side effects of modules that nothing kept seems to need.
     pub side_effects: bool,
@@ -92,14 +93,14 @@ pub struct Adjustments {
     pub imports: Vec<String>,
     /// Internal modules that become objects of their own.
     pub namespaces: Vec<String>,
-    /// Classes and functions (by their first line) that are told their own module's name: code shows or asks it. That
-    /// module is registered as well.
+    /// Classes and functions (by their first line) that get their own `__module__`, since code
+    /// shows or reads it. Their module is registered as well.
     pub homes: Vec<Place>,
     /// Hide `DeprecationWarning`s, which Python shows where the code of a script causes them: in a gist all code is that.
     pub quiet: bool,
     /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
     pub hooks: bool,
-    /// What a run of an earlier gist executed, mapped back to the sources; narrows the trace.
+    /// The lines that an earlier gist executed, mapped back to the sources; narrows the trace.
     pub executed: Option<Vec<Executed>>,
 }
 
@@ -112,7 +113,8 @@ pub struct Executed {
     pub lines: Vec<u32>,
     /// First lines of the functions that were entered from the first test on.
     pub functions: Vec<u32>,
-    /// Lines that the run had, where it was not all of the file: of others it tells nothing.
+    /// Lines that were part of the gist, if it did not have the whole file. Other lines are
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Vec<u32>>,
     /// Lines behind which the run had an empty block and did not enter it.
@@ -180,11 +182,11 @@ pub struct Sliceable {
 }
 
 impl Sliceable {
-    /// Parses what a trace needs. `helpers` are paths of modules that help the tests, theirs or not: of their
-    /// functions stays whatever was evaluated.
+    /// Parses the sources of a trace. `helpers` are paths of modules that help the tests: of their
+    /// functions every evaluated statement is kept.
     ///
     /// # Errors
-    /// When nothing of the repository ran, or a file that ran does not parse.
+    /// No code of the repository was executed, or an executed file does not parse.
     pub fn parse(
         trace: &Trace,
         sources: Vec<Source>,
@@ -284,7 +286,8 @@ impl Sliceable {
         with_deep_stack(|| self.slice_here(trace, tests, gist_path, adjustments))
     }
 
-    /// What the original run executed of a module. Where `draws`, other examples may be drawn.
+    /// Returns the executed lines and functions of a module. With `draws`, another run may generate
+    /// other examples.
     fn ran(&self, trace: &Trace, draws: bool, id: ModuleId, module: &Module) -> Ran {
         let Some(file) = trace.file(module.path()) else { return Ran::default() };
         let mut ran = Ran::new(file);
@@ -296,8 +299,8 @@ impl Sliceable {
         ran
     }
 
-    /// Narrows what ran of each module to what a later run executed, but for what was `missed` since: that ran at
-    /// another time, and not every run does the same.
+    /// Narrows the executed lines of each module to those of a later run. Keeps the `missed`
+    /// places: they were executed at another time, and not every run executes the same code.
     fn narrow(&self, trace: &Trace, executed: &[Executed], missed: &[Place], ran: &mut [Ran]) {
         for (id, module) in self.modules.iter() {
             if trace.file(module.path()).is_none() {
@@ -368,7 +371,8 @@ impl Sliceable {
     }
 }
 
-/// Whether a trace lacks the lines of jumps that go straight to where they lead.
+/// Returns true if the trace lacks jump lines: before Python 3.10 the compiler threads a jump to
+/// its final target.
 fn lacks_jumps(trace: &Trace) -> bool {
     trace.python < (3, 10, 0)
 }

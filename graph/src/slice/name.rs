@@ -1,11 +1,12 @@
 //! Gives everything in a gist its name in the one flat namespace.
 //!
-//! Modules that lived apart now share their globals. Where two things want one name, the cheaper one
-//! keeps it; the other is still defined under it, gets an alias, and the references to it that would
-//! see the wrong thing are renamed. Names inside tests and those that texts ask for are
-//! never renamed. What a name holds at each
-//! moment is simulated along the clock of the run, restores included. What this takes in text is written
-//! by `write`.
+//! Modules with separate globals now share one namespace. If two things want one name, the cheaper
+//! one keeps it. The other is still defined under it and gets an alias, and the references that
+//! would see the wrong thing are renamed. Names inside tests and names in strings are never
+//! renamed.
+//!
+//! The value of a name at each moment is simulated along the clock of the run, restores included.
+//! `write` turns the result into text.
 
 mod early;
 mod gather;
@@ -34,7 +35,7 @@ use crate::{
     scope,
 };
 
-/// What a flat name can stand for.
+/// The object that a flat name can refer to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Thing {
     /// The gist itself, in the place of any internal module.
@@ -75,14 +76,15 @@ pub(crate) struct Naming {
     pub(crate) imports: BTreeMap<(UnitId, Name), Vec<(Name, Moment)>>,
     /// What a function gives names of its own first, by module and start: the text of an expression in it is shown.
     pub(crate) locals: FxHashMap<(ModuleId, u32), Vec<Glue>>,
-    /// What inner import statements become: (module, start) to assignments; none where it vanishes.
+    /// The replacements of inner imports: (module, start) to assignments; empty if the import
+    /// vanishes.
     pub(crate) inner: FxHashMap<(ModuleId, u32), Vec<Glue>>,
     pub(crate) collisions: BTreeMap<String, Vec<(String, String)>>,
     pub(crate) notes: Vec<String>,
     pub(crate) needs_types: bool,
     /// Modules that are objects of their own.
     pub(crate) namespaces: BTreeSet<String>,
-    /// What those are called in the gist.
+    /// The names of these modules' objects in the gist.
     pub(crate) objects: BTreeMap<String, Name>,
     /// Names that mean something in the gist.
     pub(crate) taken: FxHashSet<Name>,
@@ -135,14 +137,15 @@ struct Book {
     inner: Vec<Inner>,
     /// Inner imports of which nothing is left.
     vanished: Vec<(ModuleId, u32)>,
-    /// Those that failed where this is what failed in what they import.
+    /// The inner imports that failed, each with the import of an external module that raised.
     failed: Vec<((ModuleId, u32), String)>,
     namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
-    /// What objects of their own are given while their modules run: module, name there, name where it is used; and when
-    /// the module itself asks for it first.
+    /// The attributes that no statement binds and that are assigned to a module's object while the
+    /// module is executed. The key is (module, attribute, name at the use); the value is the first
+    /// use in the module itself.
     unwritten: BTreeMap<(String, Name, Name), Option<Moment>>,
     taken: FxHashSet<Name>,
-    /// What imports inside blocks bind, under which name, and when.
+    /// The names that imports inside blocks bind, with the moment of the import.
     nested: BTreeMap<Thing, (Moment, Name)>,
     /// Names that a unit adds to, and what other modules' things they stood for before.
     augmented: Vec<(UnitId, Name, Thing)>,
@@ -190,7 +193,7 @@ struct Namer<'n, 'a> {
     naming: Naming,
     /// The flat name of a thing that is wanted under a name.
     flat: BTreeMap<(Name, Thing), Name>,
-    /// What a contested name holds, from each moment on.
+    /// The things that a contested name refers to, from each moment on.
     states: BTreeMap<Name, Vec<(Moment, Thing)>>,
     /// Modules that must become objects of their own.
     more: BTreeSet<String>,
@@ -239,8 +242,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// A module that has a built-in's name is reached through an object of its package where that is how it is asked
-    /// for, whether or not the gist's own code calls the built-in.
+    /// Requests a package's object if a module with the name of a builtin is used through the
+    /// package. The gist's own code need not call the builtin.
     fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
         if self.selection.program.is_builtin(name) && things.iter().any(|thing| thing.is_module()) {
             let through = uses.iter().filter(|one| one.thing.is_module());
@@ -370,8 +373,8 @@ impl Namer<'_, '_> {
         self.unclaimed(&format!("{name}_{suffix}"), &BTreeSet::new())
     }
 
-    /// Whether tests or their support give a name to something else than a module, whether or not these
-    /// tests need it.
+    /// Returns true if any test or support module binds a name to something other than `module`,
+    /// needed or not.
     fn is_of_tests(&self, name: &Name, module: &str) -> bool {
         let program = &self.selection.program;
         program.modules.iter().any(|(id, _)| {
@@ -381,7 +384,7 @@ impl Namer<'_, '_> {
         })
     }
 
-    /// A name that means nothing yet, from what it should be like.
+    /// Returns an unused name that resembles another.
     fn unclaimed(&self, like: &str, others: &BTreeSet<Name>) -> Name {
         let mut name = Name::new(like);
         while self.book.taken.contains(&name)
@@ -499,7 +502,7 @@ impl Namer<'_, '_> {
         self.states.insert(name.clone(), states);
     }
 
-    /// What a contested name holds just before a moment.
+    /// Returns the thing that a contested name refers to just before a moment.
     fn active(&self, name: &Name, moment: Moment) -> Option<&Thing> {
         let states = self.states.get(name)?;
         states[1..].iter().rfind(|(when, _)| *when < moment).map(|(_, thing)| thing)
@@ -574,7 +577,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// Whether the block around a use binds the name itself before it, as a loop does its target.
+    /// Returns true if the statement of a use binds the name before the use, as a loop binds its
+    /// target.
     fn bound_before(&self, name: &Name, one: &Use) -> bool {
         let program = &self.selection.program;
         let unit = program.get(one.unit);
@@ -592,7 +596,7 @@ impl Namer<'_, '_> {
         bound
     }
 
-    /// What leads to a thing while something else has its name.
+    /// Returns the alias for the owner of a name, used while another thing has that name.
     fn alias_of_winner(&self, name: &Name, thing: &Thing) -> Name {
         let mut flat = self.loser_name(name, thing);
         if &flat == name {

@@ -1,7 +1,8 @@
-//! Effects that leave the program: what a call writes to streams, files, the process or objects of others.
+//! Finds effects that leave the program: writes to streams, files, the process or external objects.
 //!
-//! It follows the statements that ran in a function and in whatever of the repository that called. What it cannot follow
-//! may be an effect. Changes of the repository's own globals belong to `changes`.
+//! It follows the executed statements of a function and of the internal functions that it called. A
+//! call that it cannot follow may have an effect. Changes of the repository's own globals belong to
+//! `changes`.
 
 use std::rc::Rc;
 
@@ -64,12 +65,12 @@ const DEPTH: u32 = 2;
 /// A function with the module it stands in.
 type Function<'a> = (ModuleId, &'a StmtFunctionDef);
 
-/// One function, or statement, by itself: what it does, and what of the repository it calls.
+/// The effects of one function or statement by itself, and the internal functions that it calls.
 #[derive(Debug, Default)]
 pub(crate) struct Acts<'a> {
     outside: Outside,
     calls: Vec<Function<'a>>,
-    /// Those of which the result is discarded.
+    /// The called functions whose result is discarded.
     discarded: Vec<Function<'a>>,
 }
 
@@ -224,7 +225,7 @@ impl<'a> Purity<'a, '_> {
         })
     }
 
-    /// What a global of the repository holds that is not the repository's.
+    /// Returns the external object that a global of the repository holds.
     fn foreign(&self, home: ModuleId, name: &Name, depth: u32) -> Option<Held> {
         let modules: &'a Modules = self.resolver.modules();
         let mut found = None;
@@ -277,7 +278,7 @@ struct Search<'s, 'a, 'r> {
     /// Local names that hold something from outside.
     foreign: FxHashMap<Name, Held>,
     acts: Acts<'a>,
-    /// Whether the result of the call that is visited next is discarded.
+    /// True if the result of the next visited call is discarded.
     discards: bool,
     is_module_code: bool,
 }
@@ -357,7 +358,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
         if self.is_local(name) { None } else { self.purity.resolver.resolve(self.home, name) }
     }
 
-    /// What an expression is, or is found in, that is not the repository's.
+    /// Returns the external object that an expression is, or is part of.
     fn held(&self, expr: &Expr, depth: u32) -> Option<Held> {
         if let Expr::Call(call) = expr
             && matches!(call.func.as_ref(), Expr::Name(_) | Expr::Attribute(_))
@@ -378,7 +379,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
         }
     }
 
-    /// Returns true if an expression is what a call of a global gives, or is found in that.
+    /// Returns true if an expression is the result of calling a global, or part of that.
     fn calls(&self, expr: &Expr) -> bool {
         matches!(expr, Expr::Call(call) if call.func.is_name_expr())
     }

@@ -14,7 +14,7 @@ pub struct Place {
     pub line: u32,
 }
 
-/// What a slice keeps, and why; in the order of the gist.
+/// The kept and dropped units of a slice with their reasons, in the order of the gist.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Kept units, in order.
@@ -25,7 +25,7 @@ pub struct Plan {
     pub stubs: Vec<Place>,
     /// Uncalled methods that are left out, by name.
     pub dropped_stubs: Vec<(Place, String)>,
-    /// Names that stand for several things: what keeps the name, and what the others are called.
+    /// Contested names: the owner of each name, and the aliases of the others.
     pub collisions: BTreeMap<String, Vec<(String, String)>>,
     /// Modules that are objects of their own because a function that runs imports them by a computed name.
     #[serde(default)]
@@ -33,14 +33,14 @@ pub struct Plan {
     /// Whether modules with and without `from __future__ import annotations` are in one file, which has it.
     #[serde(default)]
     pub mixed: bool,
-    /// What could not be decided, in words.
+    /// The undecided questions, in words.
     pub notes: Vec<String>,
 }
 
 /// A unit and the reason for its fate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Where it stands.
+    /// The place of the unit.
     pub place: Place,
     /// Its last line.
     pub last_line: u32,
@@ -80,7 +80,7 @@ pub enum Reason {
     Unreferenced,
     /// It imports what the gist itself contains.
     InternalImport,
-    /// Left out because the caller asked for it, or because nothing kept seems to need its effect.
+    /// Dropped because the caller requested it, or because no kept code seems to need its effect.
     LeftOut,
 }
 
@@ -93,12 +93,12 @@ pub struct Gist {
     pub lines: Vec<GistLine>,
 }
 
-/// Where a line of a gist comes from.
+/// The origin of a line of a gist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GistLine {
     /// Its source.
     pub origin: Origin,
-    /// Whether the text differs from the original's in more than indentation.
+    /// True if the text differs from the original's in more than indentation.
     pub adapted: bool,
 }
 

@@ -28,7 +28,7 @@ use crate::{
     trace::{FileTrace, Trace, Value},
 };
 
-/// What answers for names that a module, or an object, does not have.
+/// The method that provides missing attributes of a module or an object.
 pub(crate) const GETATTR: Name = Name::new_static("__getattr__");
 
 /// Index of a unit.
@@ -141,7 +141,8 @@ impl<'a> Program<'a> {
         self.trace.pythons().has_builtin(name)
     }
 
-    /// Whether a module is a test module or a conftest: its statements are never changed.
+    /// Returns true if a module is a test module or a conftest. Statements of such modules are
+    /// never changed.
     pub(crate) fn is_support(&self, module: ModuleId) -> bool {
         self.support.contains(&module)
     }
@@ -155,14 +156,15 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Whether a module held a name at the end that none of its statements binds: its code put it there.
+    /// Returns true if a module held a name at the end that none of its statements binds.
     pub(crate) fn is_unwritten(&self, module: ModuleId, name: &Name) -> bool {
         let held = self.trace.modules.get(&self.modules.get(module).name);
         held.is_some_and(|held| held.names.contains_key(name.as_str()))
             && self.binders(module, name).is_empty()
     }
 
-    /// Whether what a module had under the name of a definition in the end is of that module.
+    /// Returns true if the name of a definition was bound at the end to a class or function of the
+    /// same module.
     pub(crate) fn is_of_itself(&self, unit: UnitId) -> bool {
         let unit = self.get(unit);
         let home = &self.modules.get(unit.module).name;
@@ -173,7 +175,7 @@ impl<'a> Program<'a> {
         )
     }
 
-    /// Whether a module helps the tests without being one of theirs.
+    /// Returns true if a module supports the tests without being a test module or a conftest.
     pub(crate) fn is_helper(&self, module: ModuleId) -> bool {
         self.helpers.contains(&module)
     }
@@ -199,13 +201,13 @@ impl<'a> Program<'a> {
         units
     }
 
-    /// What is left of a unit, every uncalled method still there as a stub.
+    /// Returns the kept nodes of a unit, with a stub for every uncalled method.
     pub(crate) fn pruned(&self, id: UnitId) -> &[Node<'a>] {
         let unit = self.get(id);
         unit.node.get_or_init(|| self.prune(unit.module, unit.stmt))
     }
 
-    /// What a call of a function of a module, or of a class of it, changes.
+    /// Returns the changes that a call of a module's function or class makes.
     pub(crate) fn changes(
         &self,
         home: ModuleId,
@@ -221,12 +223,12 @@ impl<'a> Program<'a> {
         changes
     }
 
-    /// Where executed code mentions names.
+    /// Returns the mentions of names in executed code.
     pub(crate) fn mentions(&self) -> &Mentions {
         self.mentions.get_or_init(|| Mentions::new(self.modules, self.ran))
     }
 
-    /// What a global name of a module's code stands for; early code sees what was bound before it.
+    /// Returns the target of a global name in a unit. Early code sees only the bindings before it.
     pub(crate) fn target(&self, unit: UnitId, name: &Name, late: bool) -> Option<Target> {
         let unit = self.get(unit);
         if late {
@@ -284,7 +286,7 @@ impl<'a> Program<'a> {
             .statement(stmt)
     }
 
-    /// Whether a package stays importable because compiled extensions of it do.
+    /// Returns true if a package contains compiled extensions and therefore stays importable.
     pub(crate) fn holds_extensions(&self, package: &str) -> bool {
         self.trace
             .compiled
@@ -311,7 +313,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Whether a function or a class imports what an internal module does not have.
+    /// Returns true if a function or class imports a name that an internal module lacks.
     pub(crate) fn is_failed_import(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let Stmt::ImportFrom(import) = stmt else { return false };
         let from = import.module.as_ref().map(|name| name.as_str());
@@ -320,28 +322,28 @@ impl<'a> Program<'a> {
             && self.is_inside(module, stmt)
     }
 
-    /// What the import of a function or a class [failed at](Failures).
+    /// Returns the import that made the import in a function or class [fail](Failures).
     pub(crate) fn failure(&self, module: ModuleId, stmt: &Stmt) -> Option<&'a str> {
         let failures = Failures { modules: self.modules, ran: self.ran, trace: self.trace };
         failures.of(module, stmt).filter(|_| self.is_inside(module, stmt))
     }
 
-    /// Whether a statement stands in a function or a class.
+    /// Returns true if a statement is an import inside a function or class.
     fn is_inside(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let body = self.modules.get(module).syntax.body();
         let inner = inner_imports(body).into_iter();
         inner.map(Ranged::start).any(|start| start == stmt.start())
     }
 
-    /// Whether importing a name from an internal module failed: nothing there, and nothing at the end of the run,
-    /// has the name. A gist's own import of it fails as well.
+    /// Returns true if importing a name from an internal module failed: no statement binds it, and
+    /// the module did not hold it at the end. The same import fails in the gist.
     fn fails(&self, from: &str, name: &Name) -> bool {
         let Some(held) = self.trace.modules.get(from) else { return false };
         !held.path.is_empty() && self.lacks(from, name) && !self.answers(from)
     }
 
-    /// Whether a name stays importable from an internal module: its compiled extensions do, and outside of tests what
-    /// its `__getattr__` answers for.
+    /// Returns true if a name remains importable from an internal module, through its compiled
+    /// extensions. Outside of tests, the module's `__getattr__` may provide it as well.
     pub(crate) fn stays(&self, module: ModuleId, from: &str, name: &Name) -> bool {
         let compiled = &self.trace.compiled;
         compiled.contains_key(from)
@@ -349,7 +351,7 @@ impl<'a> Program<'a> {
             || !self.is_support(module) && self.is_answered(from, name)
     }
 
-    /// Whether it is the `__getattr__` of an internal module that gives a name to whoever imports it from there.
+    /// Returns true if the `__getattr__` of an internal module provides a name.
     pub(crate) fn is_answered(&self, from: &str, name: &Name) -> bool {
         self.modules.find(from).is_some() && self.answers(from) && self.lacks(from, name)
     }
@@ -358,7 +360,8 @@ impl<'a> Program<'a> {
         self.resolver.attribute(from, &GETATTR).is_some()
     }
 
-    /// Whether neither the code of a module nor what it held at the end has a name.
+    /// Returns true if no statement of a module binds a name and the module did not hold it at the
+    /// end.
     fn lacks(&self, from: &str, name: &Name) -> bool {
         let held = self.trace.modules.get(from);
         name != "*"
@@ -368,8 +371,8 @@ impl<'a> Program<'a> {
             && self.resolver.attribute(from, name).is_none()
     }
 
-    /// What functions ask of internal modules that they import, each with the module that the name stands for;
-    /// nothing of a name that stands for one in one function, and for another in another.
+    /// Returns the attributes that functions read from imported internal modules, each with its
+    /// module. Omits a local name that is bound to different modules in different functions.
     pub(crate) fn asked_modules<'s>(
         &self,
         module: ModuleId,
@@ -513,7 +516,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Returns true if code may have run in an interpreter of its own, of which no trace tells.
+/// Returns true if code may have run in a subinterpreter, which no trace covers.
 fn runs_unseen(trace: &Trace) -> bool {
     const MODULES: [&str; 3] =
         ["_xxsubinterpreters", "concurrent.futures.interpreter", "concurrent.interpreters"];

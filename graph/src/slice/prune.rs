@@ -1,7 +1,8 @@
-//! Cuts the body of a statement down to what ran, as a tree that still points into the source.
+//! Prunes the body of a statement to its executed part, as a tree that points into the source.
 //!
-//! A condition that was never true goes when its test is pure, unless all are asked for; an impure test keeps its
-//! header and one original statement. Nothing is rewritten here, and no name is looked up.
+//! A condition that was never true is dropped if its test is pure, unless all conditions are
+//! requested. An impure test keeps its header and one original statement. Nothing is rewritten
+//! here, and no name is resolved.
 
 mod control;
 mod node;
@@ -20,18 +21,18 @@ use crate::{documented::examples, scope, syntax::Syntax};
 /// Bodies that are kept whole.
 #[derive(Clone, Copy)]
 pub(crate) enum Whole<'p> {
-    /// Those of tests and their support, which nobody may change. Of a [hook](is_hook) stays what the
-    /// original run executed, unless it begins on one of these lines.
+    /// The bodies of tests and their support, which nobody may change. Of a [hook](is_hook) only
+    /// the executed part is kept, unless the hook begins on one of these lines.
     Support(&'p [u32]),
-    /// Those of the functions that begin on these lines.
+    /// The bodies of the functions that begin on these lines.
     Lines(&'p [u32]),
-    /// The same; of all others stays what was evaluated, also where it decided on nothing: they help tests,
-    /// and a condition that never held may be what a test is about.
+    /// The same for these; in all other functions every evaluated statement is kept, even if it
+    /// decided nothing. They help tests, and a test may be about a condition that is never true.
     Helper(&'p [u32]),
 }
 
-/// Whether a method decides what tests find, other than by what it returns to them: what objects equal, or
-/// whether a failure goes on.
+/// Returns true if a method decides the outcome of tests implicitly: comparisons, truth, and
+/// whether a failure propagates.
 pub fn decides(method: &str) -> bool {
     const METHODS: [&str; 10] = [
         "__eq__",
@@ -48,28 +49,30 @@ pub fn decides(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-/// How to prune.
+/// The settings of a pruning.
 #[derive(Clone, Copy)]
 pub(crate) struct Pruner<'a, 'p> {
     pub(crate) syntax: &'a Syntax,
     pub(crate) ran: &'p Ran,
-    /// Whether evaluating an expression can change anything.
+    /// Returns true if evaluating an expression has no effect.
     pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
     /// The same in the body of a `while`: without what a call changes the loop may never end.
     pure_in_loops: &'p dyn Fn(&Expr) -> bool,
-    /// Whether a statement imports nothing but what the gist itself contains.
+    /// Returns true if a statement imports only names that the gist itself contains.
     pub(crate) vanishes: &'p dyn Fn(&Stmt) -> bool,
     /// Keep docstrings.
     pub(crate) docstrings: bool,
-    /// Which bodies of entered functions are kept whole.
+    /// The bodies of entered functions that are kept whole.
     pub(crate) whole: Whole<'p>,
-    /// Whether what a loop goes through by a name may be a generator of the repository's, and run for it.
+    /// True if a name that a loop iterates over may be a generator of the repository, which the
+    /// loop executes.
     generators: bool,
-    /// Whether functions may run where no trace tells of them.
+    /// True if functions may be executed without being traced.
     unseen: bool,
     /// Statements that must survive, whatever did not run.
     must: &'p [TextRange],
-    /// What follows the block never ran: its last statement, if nothing in it left, raised.
+    /// True if the code after the block was never executed. Then its last statement raised, unless
+    /// a statement in it left the block.
     dead_end: bool,
 }
 
@@ -111,7 +114,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         Self { generators, ..self }
     }
 
-    /// What is left of a block.
+    /// Returns the kept nodes of a block.
     pub(crate) fn block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
         let mut kept = Vec::new();
         for (at, stmt) in body.iter().enumerate().filter(|(_, stmt)| !is_overload(stmt, body)) {
@@ -124,17 +127,20 @@ impl<'a, 'p> Pruner<'a, 'p> {
         kept
     }
 
-    /// What is left of a block behind which execution does not go on with what follows its statement.
+    /// Returns the kept nodes of a block after which execution does not continue with the next
+    /// statement.
     fn closed_block(&self, body: &'a [Stmt]) -> Vec<Node<'a>> {
         Self { dead_end: false, ..*self }.block(body)
     }
 
-    /// Whether evaluating an expression may have raised, so that it matters however pure it is.
+    /// Returns true if evaluating an expression may have raised: then it is kept even if it is
+    /// pure.
     fn stopped(&self, header: TextRange, entered: bool) -> bool {
         self.dead_end && !entered || self.ran.raised(self.syntax.source(), header)
     }
 
-    /// What is left of a statement: nothing, itself, or the statements of a branch of it.
+    /// Returns the kept nodes of a statement: none, the statement itself, or the statements of one
+    /// branch.
     pub(crate) fn statement(&self, stmt: &'a Stmt) -> Vec<Node<'a>> {
         match stmt {
             Stmt::Global(_) | Stmt::Nonlocal(_) => vec![leaf(stmt, Role::Ran)],
@@ -229,7 +235,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         self.called(stmt, function, head)
     }
 
-    /// What is left of a function that was called.
+    /// Returns the kept nodes of a function that was called.
     fn called(
         &self,
         stmt: &'a Stmt,
@@ -266,7 +272,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         self.compound(stmt, vec![Clause { head: Head::Class(class), body, needs_pass }])
     }
 
-    /// A body as it stands, with a role for what did not run.
+    /// Returns a whole body as nodes, with the role `unrun` for statements that were not executed.
     fn entire(&self, body: &'a [Stmt], unrun: Role) -> Vec<Node<'a>> {
         body.iter()
             .map(|stmt| {
@@ -377,7 +383,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
     }
 }
 
-/// Whether a definition only declares types: a later one of its block takes its place.
+/// Returns true if a definition is an `overload` that a later definition of its block replaces.
 pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
     let Stmt::FunctionDef(function) = stmt else { return false };
     let declares = function.decorator_list.iter().any(|decorator| match &decorator.expression {
@@ -394,14 +400,14 @@ pub(crate) fn is_overload(stmt: &Stmt, block: &[Stmt]) -> bool {
         })
 }
 
-/// Whether pytest calls a function of this name, where a conftest or a test module has it, and no test does:
-/// the only hook that works in both.
+/// Returns true if pytest calls a function of this name in a conftest and in a test module alike.
+/// Only one hook works in both.
 pub(crate) fn is_hook(name: &str) -> bool {
     name == "pytest_generate_tests"
 }
 
-/// Whether something is done until it succeeds, or tried: in a thread, how often and with which end
-/// is up to the other threads.
+/// Returns true if a function has a loop or a `try`. In a thread, the number of rounds and the
+/// outcome depend on the other threads.
 fn waits(body: &[Stmt]) -> bool {
     let mut found = false;
     scope::for_each_statement(body, &mut |stmt| {
@@ -410,7 +416,7 @@ fn waits(body: &[Stmt]) -> bool {
     found
 }
 
-/// Whether a statement gives no sign of having run.
+/// Returns true if a statement produces no line event: declarations, bare annotations and literals.
 pub(crate) fn is_silent(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Global(_) | Stmt::Nonlocal(_) => true,

@@ -1,7 +1,7 @@
-//! Whether evaluating an expression can change anything.
+//! Decides whether evaluating an expression can have an effect.
 //!
-//! Decided by analysis: syntax, the language's own builtins, and the executed bodies of the
-//! repository's functions. An expression that cannot be judged is impure.
+//! The analysis covers syntax, the builtins, and the executed bodies of the repository's functions.
+//! An expression that it cannot decide is impure.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -82,9 +82,9 @@ const PURE_BUILTINS: &[&str] = &[
     "zip",
 ];
 
-/// What threads, processes and sockets call to wait for each other, by the standard library's names; another's
-/// method of that name only keeps a condition. `get` and `join` are left out: mostly they are a dictionary's
-/// and a text's.
+/// The methods of the standard library through which threads, processes and sockets wait for each
+/// other. An unrelated method of the same name only keeps a condition. `get` and `join` are
+/// omitted: mostly they are methods of dictionaries and strings.
 const WAITING: &[&str] = &[
     "accept",
     "acquire",
@@ -103,7 +103,7 @@ const WAITING: &[&str] = &[
     "wait_for",
 ];
 
-/// Whether an expression waits for another thread, process or socket, or lets one go on.
+/// Returns true if an expression waits for another thread, process or socket, or wakes one.
 pub(crate) fn waits(expr: &Expr) -> bool {
     struct Finder(bool);
     impl<'v> Visitor<'v> for Finder {
@@ -214,15 +214,15 @@ pub(crate) struct Purity<'a, 'r> {
     pub(super) ran: &'r [Ran],
     /// Functions that were entered, by name.
     pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
-    /// Whether one of them is a generator.
+    /// True if one of these functions is a generator.
     pub(super) generates: bool,
     /// Methods that may run where the attribute is read.
     read: FxHashSet<*const StmtFunctionDef>,
     /// Names of functions of which a class makes a property, by the name that it gives that; `None` for what has no name.
     made: FxHashMap<&'a str, Vec<Option<&'a str>>>,
-    /// Whether methods change what they are called on, by name.
+    /// True, by the name of a method, if it changes its receiver.
     pub(super) changing: RefCell<FxHashMap<Name, bool>>,
-    /// What they change of that.
+    /// The changes to the receiver, by the name of a method.
     pub(super) changed: RefCell<FxHashMap<Name, Rc<OfObject>>>,
     judged: RefCell<FxHashMap<*const StmtFunctionDef, bool>>,
     /// Classes that calls give attributes to, by what is called.
@@ -253,7 +253,7 @@ impl<'a, 'r> Purity<'a, 'r> {
         Self { resolver, ran, entered, generates, read, made, changing, changed, judged, set, acts }
     }
 
-    /// Whether evaluating an expression of a module changes nothing.
+    /// Returns true if evaluating an expression of a module has no effect.
     pub(crate) fn is_pure(&self, module: ModuleId, expr: &Expr) -> bool {
         self.pure(module, expr, 0)
     }
@@ -286,8 +286,8 @@ impl<'a, 'r> Purity<'a, 'r> {
         }
     }
 
-    /// Whether reading an attribute changes nothing: what decorates a method of that name, or makes something of it for the
-    /// class, may have it run whenever it is read, as a property does.
+    /// Returns true if reading an attribute has no effect. Reading executes a method if a decorator
+    /// or a class-level call makes a property of it.
     fn pure_attribute(&self, name: &Name, depth: u32) -> bool {
         let entered = |name: &str| self.entered.get(name).into_iter().flatten();
         let is_read =
@@ -309,7 +309,7 @@ impl<'a, 'r> Purity<'a, 'r> {
         })
     }
 
-    /// Whether the executed part of a function changes nothing but its own locals.
+    /// Returns true if the executed part of a function changes only its own locals.
     fn pure_function(&self, home: ModuleId, function: &StmtFunctionDef, depth: u32) -> bool {
         let key = std::ptr::from_ref(function);
         if let Some(&known) = self.judged.borrow().get(&key) {
@@ -402,7 +402,7 @@ impl<'v> Visitor<'v> for Judge<'_, '_, '_> {
     }
 }
 
-/// What runs where an attribute is read, as far as classes say.
+/// The methods that classes declare to be executed when an attribute is read.
 #[derive(Default)]
 struct Properties<'a> {
     read: FxHashSet<*const StmtFunctionDef>,
@@ -453,7 +453,7 @@ impl<'a> Visitor<'a> for Properties<'a> {
     }
 }
 
-/// Whether a decorator may have its method run where the attribute is read.
+/// Returns true if a decorator may execute its method when the attribute is read.
 fn may_run(decorator: &Expr) -> bool {
     const OTHERS: [&str; 6] =
         ["abstractmethod", "classmethod", "deleter", "overload", "setter", "staticmethod"];

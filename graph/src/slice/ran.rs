@@ -1,4 +1,4 @@
-//! What ran in one module, indexed by line: the executed half of a trace, made quick to ask.
+//! Indexes the executed lines and functions of one module, from a trace.
 
 use ruff_python_ast::{
     Expr, Stmt, StmtFunctionDef,
@@ -31,13 +31,14 @@ pub(crate) struct Ran {
     clock: Vec<ModuleLine>,
     /// What ran of expressions that are evaluated on demand, by line and bytes from its start.
     evaluated: Vec<(u32, u32)>,
-    /// Whether a run of a gist told what of the module runs there, not only that it is taken to run as before.
+    /// True if a run of a gist observed this module. False if the lines are assumed from an earlier
+    /// run.
     pub(crate) is_heard: bool,
-    /// Whether other functions and lines may run the next time.
+    /// True if the next run may execute other functions and lines.
     pub(crate) varies: bool,
 }
 
-/// What a later run tells.
+/// The lines of a module that a later run executed.
 struct Heard<'e> {
     lines: FxHashSet<u32>,
     kept: Option<FxHashSet<u32>>,
@@ -99,8 +100,8 @@ impl Ran {
         is_new
     }
 
-    /// What a decorator compiles anew without itself begins at its `def`: such functions are known by their first
-    /// lines as well.
+    /// Registers functions also under the first line of their decorators. A decorator that
+    /// recompiles a function without itself makes it begin at its `def`.
     pub(crate) fn know_compiled_anew(&mut self, syntax: &Syntax) {
         for (def, first, name) in first_lines(syntax) {
             let called = self.functions.get(&def).filter(|called| *called.name == *name);
@@ -119,10 +120,12 @@ impl Ran {
         }
     }
 
-    /// Forgets what a run of an earlier gist did not execute, in the bodies of functions. Module code,
-    /// class bodies and imports keep what the original run says: a gist leaves imports out. So do methods that
-    /// [decide](decides), as long as they are called, and functions that were `missed` since, by their first lines.
-    /// Learns what the later run executed in a `__getattr__`, which others ask for more in a gist.
+    /// Drops the lines in function bodies that a run of an earlier gist did not execute.
+    ///
+    /// Module code, class bodies and imports keep the original run's lines, since a gist has no
+    /// imports. So do called methods that [decide](decides), and functions that were `missed`
+    /// since, by their first lines. Adds the lines that the later run executed in a `__getattr__`,
+    /// which a gist calls more often.
     pub(crate) fn narrow(
         &mut self,
         syntax: &Syntax,
@@ -179,8 +182,8 @@ impl Ran {
         });
     }
 
-    /// Takes what a later run executed in a `__getattr__` for executed: before the tests, since it is who loads and
-    /// goes through the gist that asks it for more than the original was asked.
+    /// Adds the lines that a later run executed in a `__getattr__`, as executed before the tests. A
+    /// loader or an iteration over the gist calls it with more names than in the original.
     fn learn_answers(&mut self, syntax: &Syntax, heard: &Heard<'_>) {
         scope::for_each_function(syntax.body(), &mut |_, function| {
             if function.name.id != GETATTR {
@@ -202,8 +205,8 @@ impl Ran {
         });
     }
 
-    /// Adds the lines of `continue`, `break` and `pass` of which no trace below 3.10 tells: a jump to them
-    /// goes straight to where they lead.
+    /// Adds lines of `continue`, `break` and `pass`, which no trace below 3.10 reports: the
+    /// compiler threads a jump to them to its final target.
     pub(crate) fn thread_jumps(&mut self, syntax: &Syntax) {
         let source = syntax.source();
         let mut silent = Vec::new();
@@ -277,7 +280,7 @@ impl Ran {
         }
     }
 
-    /// Whether any line from `first` to `last` ran.
+    /// Returns true if any line from `first` to `last` was executed.
     pub(crate) fn any(&self, first: u32, last: u32) -> bool {
         let end = self.lines.len().min(last as usize + 1);
         self.lines.get(first as usize..end).is_some_and(|lines| lines.iter().any(|&ran| ran))
@@ -294,7 +297,7 @@ impl Ran {
         self.evaluated.get(at).is_some_and(|one| *one < to)
     }
 
-    /// Whether the original run entered a block.
+    /// Returns true if the original run entered a block.
     pub(crate) fn entered(&self, source: &Source, body: &[Stmt]) -> bool {
         let lines = self.original.as_ref().unwrap_or(&self.lines);
         body.iter().any(|stmt| {
@@ -305,7 +308,7 @@ impl Ran {
         })
     }
 
-    /// Whether an exception that ended a case came from these lines.
+    /// Returns true if an exception that ended a test came from these lines.
     pub(crate) fn raised(&self, source: &Source, range: TextRange) -> bool {
         let (first, last) = source.line_span(range);
         self.raised.iter().any(|line| (first..=last).contains(line))
@@ -323,31 +326,33 @@ impl Ran {
         })
     }
 
-    /// Whether any line of a range ran.
+    /// Returns true if any line of a range was executed.
     pub(crate) fn range(&self, source: &Source, range: TextRange) -> bool {
         let (first, last) = source.line_span(range);
         self.any(first, last)
     }
 
-    /// Whether a statement ran: for a definition its decorators and header, for a simple statement
-    /// any of its lines, for a compound one anything in it.
+    /// Returns true if a statement was executed. A definition counts by its decorators and header,
+    /// a simple statement by any line, a compound statement by anything in it.
     pub(crate) fn statement(&self, source: &Source, stmt: &Stmt) -> bool {
         own_lines(source, stmt).is_some_and(|(first, last)| self.any(first, last))
     }
 
-    /// Whether a statement ran before the first test; whether it ran at all, where its module did not.
+    /// Returns true if a statement was executed before the first test. If its module was loaded
+    /// later, returns true if it was executed at all.
     pub(crate) fn statement_early(&self, source: &Source, stmt: &Stmt) -> bool {
         let Some(early) = &self.early else { return self.statement(source, stmt) };
         let is_early = |line: u32| early.get(line as usize) == Some(&true) && self.any(line, line);
         own_lines(source, stmt).is_some_and(|(first, last)| (first..=last).any(is_early))
     }
 
-    /// Whether the module's own code ran before the first test.
+    /// Returns true if the module's code was executed before the first test.
     pub(crate) fn is_early(&self) -> bool {
         self.early.is_some()
     }
 
-    /// Whether and when the function whose first line (of decorators or `def`) this is was entered.
+    /// Returns the record of the function that begins on this line (of its decorators or `def`), if
+    /// it was entered.
     pub(crate) fn function(&self, line: u32) -> Option<&FunctionTrace> {
         self.functions.get(&line)
     }
@@ -363,7 +368,7 @@ impl Ran {
     }
 }
 
-/// Where the heads of a statement's clauses stand that may be empty, and their blocks.
+/// Visits the clauses of a statement: the range of each header and the range of its block.
 fn each_clause(stmt: &Stmt, visit: &mut impl FnMut(TextRange, TextRange)) {
     let mut clause = |start, body: &[Stmt]| {
         if let (Some(first), Some(last)) = (body.first(), body.last()) {
@@ -395,8 +400,8 @@ fn own_lines(source: &Source, stmt: &Stmt) -> Option<(u32, u32)> {
     }
 }
 
-/// Whether a function asks on which lines code stands, its own among it, or another asks where it begins: then no line
-/// may go, neither blanks nor comments.
+/// Returns true if a function reads line numbers of code. Then no line may be dropped, not even
+/// blanks and comments.
 pub(crate) fn counts_lines(function: &StmtFunctionDef, syntax: &Syntax) -> bool {
     struct Finder(bool);
     impl<'v> Visitor<'v> for Finder {
@@ -419,7 +424,7 @@ pub(crate) fn counts_lines(function: &StmtFunctionDef, syntax: &Syntax) -> bool 
     finder.0 || syntax.source().text().contains(&asked)
 }
 
-/// Whether a statement is a bare string: a docstring, or a comment in the form of one.
+/// Returns true if a statement is a bare string or bytes literal, such as a docstring.
 pub(crate) fn is_docstring(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Expr(expr) => {
@@ -429,7 +434,7 @@ pub(crate) fn is_docstring(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a condition may be decided before all of it was asked.
+/// Returns true if a condition may short-circuit.
 fn decides_early(test: &Expr) -> bool {
     match test {
         Expr::BoolOp(_) | Expr::If(_) => true,

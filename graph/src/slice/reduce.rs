@@ -1,7 +1,7 @@
-//! What of a finished gist may go: proposes it without one statement after the other, until none of
-//! those that are left can go.
+//! Proposes statements of a finished gist for removal, one at a time, until every remaining one is
+//! needed.
 //!
-//! It runs nothing: whether a proposal still does what it should is for the caller to find out.
+//! It executes nothing: the caller checks each proposal.
 
 use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
@@ -29,15 +29,16 @@ pub struct Reduction<'s> {
     needed: usize,
 }
 
-/// Whether what begins with a line stays: a function with all that is in it, and what a name is given.
+/// A predicate: true if the statement that begins with a line must stay: a whole function, or an
+/// assignment.
 pub type Whole<'s> = dyn Fn(&GistLine) -> bool + Sync + 's;
 
-/// What is tried at once, by its lines, counted from 0.
+/// The lines that one attempt removes, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     first: usize,
     last: usize,
-    /// Whether its block would be empty without it.
+    /// True if its block would be empty without it.
     alone: bool,
 }
 
@@ -54,7 +55,7 @@ impl<'s> Reduction<'s> {
         &self.gist
     }
 
-    /// The gist without one statement more; nothing where each one was found to be needed.
+    /// Returns the gist without one further statement, or `None` if every remaining one is needed.
     pub fn propose(&mut self) -> Option<Gist> {
         while self.needed < self.parts.len() {
             let part = self.parts[self.at];
@@ -76,7 +77,7 @@ impl<'s> Reduction<'s> {
         self.at %= self.parts.len().max(1);
     }
 
-    /// Goes on with the gist as it stands: what the proposal lacked is needed.
+    /// Rejects the proposal: the statement that it lacked is needed.
     pub fn reject(&mut self) {
         self.needed += 1;
         self.at = (self.at + 1) % self.parts.len().max(1);
@@ -129,7 +130,7 @@ fn is_whole(text: &str) -> bool {
     with_deep_stack(|| Syntax::parse(Source::new("gist", text)).errors().is_empty())
 }
 
-/// What can be tried, the last statement first.
+/// Returns the removable parts, the last statement first.
 fn parts(gist: &Gist, whole: &Whole<'_>) -> Vec<Part> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(Source::new("gist", gist.text.as_str()));
@@ -152,7 +153,7 @@ impl<'a> Search<'a> {
         (line(range.start()), line(range.end()))
     }
 
-    /// Whether a function, or what a name is given, is none of the search's business.
+    /// Returns true if a function or an assignment is excluded from the search.
     fn stays(&self, stmt: &Stmt, first: usize) -> bool {
         let is_one =
             stmt.is_assign_stmt() || stmt.is_ann_assign_stmt() || stmt.is_aug_assign_stmt();
@@ -204,7 +205,7 @@ impl<'a> Search<'a> {
         self.block(body, false);
     }
 
-    /// What is in a statement, the last of it first.
+    /// Searches the blocks of a statement, the last one first.
     fn inner(&mut self, stmt: &'a Stmt) {
         let keyword = |kind, body: &'a [Stmt]| self.syntax.keyword_before(kind, body);
         match stmt {
@@ -259,7 +260,8 @@ mod tests {
         Gist { text: text.to_owned(), lines: text.lines().enumerate().map(line).collect() }
     }
 
-    /// Reduces a text to what still has all lines that end in `# need`; says how often it asked.
+    /// Reduces a text as long as all lines that end in `# need` remain; returns the number of
+    /// proposals.
     #[track_caller]
     fn check(text: &str, expected: &str) -> usize {
         let needed = |text: &str| text.lines().filter(|line| line.ends_with("# need")).count();

@@ -54,13 +54,13 @@ pub(crate) struct Renderer<'r> {
     pub(crate) module: &'r Module,
     /// Replacements by place; none spans lines.
     pub(crate) edits: Option<&'r BTreeMap<TextRangeKey, String>>,
-    /// What import statements inside blocks become, by their start, for those that lead inwards.
+    /// The replacements of inner imports of internal modules, by the start of the import.
     pub(crate) inner: &'r FxHashMap<u32, Vec<Glue>>,
-    /// Where an import of a block leads to if it stays, as it does when it leads outside.
+    /// The targets of inner imports that stay because they are external.
     pub(crate) outside: &'r Outside<'r>,
-    /// Whether of a docstring that is all of a block one line is enough.
+    /// True if one line suffices for a docstring that is a whole block.
     pub(crate) brief: bool,
-    /// What tells a class of the top level its module.
+    /// The `__module__` assignment for a top-level class.
     pub(crate) home: Option<&'r Glue>,
     /// What functions give names of their own first, by their start.
     pub(crate) locals: &'r FxHashMap<u32, Vec<Glue>>,
@@ -146,8 +146,8 @@ impl Renderer<'_> {
         ends_well.then(|| (format!("{quote}{text}{end}"), line))
     }
 
-    /// Whether a function is written line by line as it stands. What it imports from inside would have to
-    /// become something else.
+    /// Returns true if a function is written line by line without changes. An inner import of an
+    /// internal module prevents that, since it must be replaced.
     fn is_verbatim(&self, function: &StmtFunctionDef) -> bool {
         let within = |start: &&u32| function.range.contains(TextSize::new(**start));
         counts_lines(function, &self.module.syntax)

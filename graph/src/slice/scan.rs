@@ -1,6 +1,6 @@
-//! Which global names the kept part of a statement refers to, by Python's scoping rules.
+//! Collects the global names that the kept part of a statement uses, by Python's scoping rules.
 //!
-//! Works on pruned trees: what was cut away refers to nothing. It does not resolve names.
+//! Works on pruned trees: a removed node refers to nothing. It does not resolve names.
 
 use ruff_python_ast::{
     Expr, ExprCall, ExprContext, ExprStringLiteral, InterpolatedStringElement, Parameters, Pattern,
@@ -66,16 +66,16 @@ pub(crate) struct InnerImport<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scan<'a> {
     pub(crate) references: Vec<Reference>,
-    /// What is asked of names that an import in a function binds, by attributes.
+    /// The attributes that are read from names bound by imports in functions.
     pub(crate) locals: Vec<Reference>,
-    /// Attribute names, parameter names and keywords: what may be asked of an object.
+    /// Attribute names, parameter names and keywords: the names that may be read from an object.
     pub(crate) attributes: FxHashSet<Name>,
-    /// Those of them that are asked, first, of what a local variable holds or an expression gives; not what a method
-    /// asks of its own object.
+    /// The attributes that are read first from a local variable or an expression. Excludes those
+    /// that a method reads from its own object.
     pub(crate) asked_of_values: FxHashSet<Name>,
     /// Local variables of which the names are listed that what they hold has.
     pub(crate) listed_values: FxHashSet<Name>,
-    /// Local variables that are asked for the name of what they hold.
+    /// Local variables whose value's `__name__` is read.
     pub(crate) named_values: FxHashSet<Name>,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
@@ -119,9 +119,9 @@ enum Kind {
 struct Scope {
     kind: Kind,
     bound: Bound,
-    /// Of a class: from where on its own names are bound. What stands before means others.
+    /// In a class, the place from which each name is bound; before it, another scope's is read.
     from: FxHashMap<Name, TextSize>,
-    /// Whether it is a class with decorators.
+    /// True for a class with decorators.
     decorated: bool,
     /// Names that a function binds otherwise than by imports, in what is left of it.
     rebound: FxHashSet<Name>,
@@ -139,12 +139,12 @@ struct Scanner<'a, 'e> {
     /// Inside an expression whose text is shown.
     shown: bool,
     dead: bool,
-    /// Where the first arguments of calls that list names end.
+    /// The ends of the first arguments of calls that list names, such as `dir(x)`.
     listed: FxHashSet<TextSize>,
 }
 
-/// What says of a field of a data class that it is none, or another kind of one: `dataclasses` looks for what the
-/// text of an annotation begins with among the names of the class's module.
+/// Returns an annotation's head that changes a dataclass field's kind: `ClassVar`, `InitVar`,
+/// `KW_ONLY`. `dataclasses` looks up the head of a string annotation in the class's module.
 fn field_kind(annotation: &Expr) -> Option<&Expr> {
     let head = match annotation {
         Expr::Subscript(node) => node.value.as_ref(),
@@ -183,7 +183,7 @@ fn bound_from(body: &[Stmt], from: &mut FxHashMap<Name, TextSize>) {
 
 enum Found {
     Local,
-    /// What a function imports, and binds in no other way.
+    /// A name that a function binds by imports only.
     Imported,
     Global,
     ClassOrGlobal(TextSize),
@@ -444,7 +444,7 @@ impl<'a> Scanner<'a, '_> {
         }
     }
 
-    /// What a name means that is read or bound at a place.
+    /// Returns the scope of a name that is read or bound at a place.
     fn find(&self, name: &Name, place: TextSize, usage: Usage) -> Found {
         let innermost = self.scopes.len().wrapping_sub(1);
         for (at, scope) in self.scopes.iter().enumerate().rev() {
@@ -658,7 +658,7 @@ impl<'a> Visitor<'a> for Scanner<'a, '_> {
     }
 }
 
-/// What an expression begins with, and the attributes that it reads from there, in order.
+/// Returns the base of an expression and the attributes that it reads from there, in order.
 pub(super) fn path(expr: &Expr) -> (&Expr, Chain) {
     let (mut base, mut chain) = (expr, Vec::new());
     while let Expr::Attribute(attribute) = base {
@@ -678,8 +678,8 @@ pub(super) fn called(callee: &Expr) -> Option<&Name> {
     }
 }
 
-/// What a call such as `getattr(object, "name")` or `patch.object(module, "name")` asks of its first argument, which
-/// has to have it under that very name.
+/// Returns the object and the attribute of a call such as `getattr(object, "name")` or
+/// `patch.object(module, "name")`. The object must have the attribute under that very name.
 fn asked_by_text(call: &ExprCall) -> Option<(&Expr, Name)> {
     let callee = called(&call.func)?;
     let asks = ["getattr", "hasattr", "setattr", "delattr", "object"].contains(&callee.as_str());
@@ -687,7 +687,7 @@ fn asked_by_text(call: &ExprCall) -> Option<(&Expr, Name)> {
     asks.then(|| (object, Name::new(text.value.to_str())))
 }
 
-/// Whether what is called lists the names of its first argument.
+/// Returns true if the callee lists the names of its first argument.
 fn lists_names(callee: &Expr) -> bool {
     match callee {
         Expr::Name(name) => matches!(name.id.as_str(), "vars" | "dir" | "getmembers"),

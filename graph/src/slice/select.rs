@@ -50,7 +50,7 @@ use crate::{
 /// Names of a test module that pytest itself reads.
 const CONFIGURATION: &[&str] = &["pytestmark", "pytest_plugins", "collect_ignore"];
 
-/// A kept unit: what is left of it, and what that mentions.
+/// A kept unit: its remaining nodes, and the names in them.
 pub(crate) struct Chosen<'a> {
     pub(crate) reason: Reason,
     pub(crate) nodes: Vec<Node<'a>>,
@@ -69,16 +69,17 @@ pub(crate) struct Selection<'a> {
     pub(crate) registered: FxHashSet<String>,
     /// Dotted strings that name something internal.
     pub(crate) dotted: FxHashSet<(String, Name)>,
-    /// Internal modules whose dotted name is a string of kept code, or whose object is asked for what others have
-    /// under the same name.
+    /// Internal modules whose dotted name is a string of kept code, or whose object must be
+    /// distinguished from another module's with the same attribute.
     pub(crate) named: FxHashSet<String>,
-    /// Those whose place in the file system is asked for.
+    /// The modules whose `__file__` or `__path__` is read.
     pub(crate) placed: FxHashSet<String>,
     /// Modules all of whose names something goes through.
     pub(crate) listed: FxHashSet<String>,
-    /// Those of them whose definitions are told their module's name: something asks for it.
+    /// The listed modules whose definitions must have the right `__module__`, because something
+    /// reads it.
     pub(crate) homes: FxHashSet<String>,
-    /// Names that may be asked of the object of a module, which is then one of its own.
+    /// Attributes of a module that may be read from its object.
     pub(crate) asked: FxHashSet<(String, Name)>,
     /// Imports of the repository's modules that ended the command.
     pub(crate) failed: BTreeSet<UnitId>,
@@ -98,7 +99,7 @@ pub(crate) struct Selection<'a> {
     every_annotation: bool,
     /// Which modules have `from __future__ import annotations`.
     futures: Vec<bool>,
-    /// Whether the gist needs `from __future__ import annotations`.
+    /// True if the gist needs `from __future__ import annotations`.
     pub(crate) future: bool,
 }
 
@@ -137,7 +138,7 @@ impl Selection<'_> {
         }
     }
 
-    /// Whether pytest finds a name of a module in an object that holds its hooks.
+    /// Returns true if an object that holds a module's hooks for pytest has a name of the module.
     pub(crate) fn is_held(&self, module: ModuleId, name: &Name) -> bool {
         let held = self.hooks.get(&self.program.modules.get(module).name);
         held.is_some_and(|held| held.contains(name))
@@ -321,7 +322,7 @@ fn named_tests(
     found
 }
 
-/// Whether a module is asked for its place under a name: the gist has one of its own.
+/// Returns true if a name is the path of a module, of which the gist has another.
 fn is_place(name: &Name) -> bool {
     matches!(name.as_str(), "__file__" | "__path__")
 }
@@ -338,8 +339,8 @@ fn docstring<'a>(
     })
 }
 
-/// Modules that the command names as a whole, or by their docstrings, and names that code from no file, such as the
-/// examples of their docstrings, may look up there.
+/// Returns the modules that the command names as a whole, or by their docstrings, each with the
+/// names that exec'd code mentions, such as the docstrings' examples.
 fn examples(program: &Program<'_>, tests: &[(String, Vec<String>)]) -> Vec<(String, Name)> {
     let is_whole = |names: &[String]| names.is_empty() || names.iter().eq([DOCSTRING]);
     let whole = tests.iter().filter(|(_, names)| is_whole(names));
@@ -369,7 +370,7 @@ pub(crate) fn has_future(body: &[Stmt]) -> bool {
     })
 }
 
-/// Imports from here tell the compiler something; what they bind nobody asks for.
+/// The module of compiler directives: no code uses the names that they bind.
 const COMPILER: &str = "__future__";
 
 struct Search<'a, 's> {
@@ -390,17 +391,18 @@ struct Search<'a, 's> {
     /// Names in code that comes from no file.
     generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
-    /// What making an object of a class leaves elsewhere.
+    /// The side effects of instantiating a class.
     made: RefCell<FxHashMap<Making, Rc<Left>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
-    /// Whether kept code reads `__all__` of an object that may be any module.
+    /// True if kept code reads `__all__` of an object that may be any module.
     exports_shown: bool,
-    /// Whether code that goes through the names of a module asks which of them are modules, too.
+    /// True if code that iterates over the names of a module also checks which of them are modules.
     modules_shown: bool,
-    /// Whether kept code goes through the names of an object that may be any module, for what has come from it.
+    /// True if kept code lists the names of an object that may be any module, and filters them by
+    /// origin.
     lists_modules: bool,
-    /// Whether something imports modules by strings.
+    /// True if something imports modules by strings.
     imports_by_name: bool,
 }
 
@@ -556,13 +558,13 @@ impl<'a> Search<'a, '_> {
 }
 
 impl Selection<'_> {
-    /// Whether a module must be an object of its own: its object is passed around, and kept code knows its name, or
-    /// it has to be [told apart](Search::tell_apart).
+    /// Returns true if a module needs an object of its own. Its object escapes and kept code knows
+    /// its name, or it must be [told apart](Search::tell_apart).
     pub(crate) fn is_namespace(&self, module: &str) -> bool {
         self.escaped.contains(module) && self.named.contains(module)
     }
 
-    /// Whether this is a list of exports that is kept as any other value is.
+    /// Returns true if a target is a list of exports that is kept like any other value.
     pub(crate) fn exports(&self, target: Option<&Target>) -> bool {
         let Some(Target::Own(home, name)) = target else { return false };
         let module = self.program.modules.get(*home).name.clone();
@@ -570,7 +572,7 @@ impl Selection<'_> {
     }
 }
 
-/// Whether a statement asks for the globals of its module.
+/// Returns true if a statement calls `globals()`.
 pub(crate) fn calls_globals(stmt: &Stmt) -> bool {
     use ruff_python_ast::visitor::{Visitor, walk_expr};
     struct Finder(bool);

@@ -1,7 +1,7 @@
-//! Which classes a call gives attributes to by `setattr`, before the first test.
+//! Finds the classes to which a call adds attributes by `setattr`, before the first test.
 //!
-//! A class may be named there, or be what a variable holds: then any class of the repository that is mentioned on the
-//! way may be it. What a function does to its parameters is not followed.
+//! `setattr` may name the class, or a variable may hold it. A variable may hold any class of the
+//! repository that is mentioned on the way. Changes to parameters are not followed.
 
 use std::rc::Rc;
 
@@ -212,15 +212,15 @@ struct Walk {
     named: Classes,
     /// All that are mentioned.
     mentioned: Classes,
-    /// Whether a variable stands for one of them.
+    /// True if a variable may hold one of them.
     by_variable: bool,
     seen: FxHashSet<(ModuleId, TextSize)>,
 }
 
-/// What executed statements call and mention.
+/// The expressions that executed statements call and mention.
 #[derive(Default)]
 struct Asked<'v> {
-    /// What `setattr` is called on.
+    /// The first arguments of `setattr`.
     set: Vec<&'v Expr>,
     mentioned: Vec<&'v Expr>,
     called: Vec<&'v Expr>,

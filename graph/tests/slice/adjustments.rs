@@ -1,4 +1,4 @@
-//! What a failed or a probing run taught changes the slice in the way it should.
+//! Tests that the lessons of a failed or a probing run change the slice.
 
 use super::check;
 

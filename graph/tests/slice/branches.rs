@@ -1,4 +1,5 @@
-//! Conditions are cut down to what ran of them, and what was cut never runs.
+//! Tests that conditions are pruned to their executed part, and that removed code is never
+//! executed.
 
 use super::{check, prune::prunes};
 

@@ -26,8 +26,8 @@ const TEST: &str = "
 *    assert load(['one', 'two'])
 ";
 
-/// Slices a test of `pkg/load.py`, whose third line asked for three modules; of one nothing is asked, another asked
-/// for a fourth.
+/// Slices a test of `pkg/load.py`, whose third line imports three modules. One has no other uses,
+/// and another imports a fourth.
 #[track_caller]
 fn check(load: &str, expected: &str) {
     let load = load.trim_matches('\n');

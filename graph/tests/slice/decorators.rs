@@ -2,7 +2,8 @@
 
 use super::harness::check;
 
-/// Checks that `source`, whose decorators fill REGISTRY, is kept whole by a test that asks for what is in it.
+/// Checks that `source`, whose decorators fill REGISTRY, is kept whole by a test that reads
+/// REGISTRY.
 #[track_caller]
 fn registers(source: &str) {
     let module = format!(

@@ -1,4 +1,4 @@
-//! What depends on values that code draws anew in each run.
+//! Tests code that depends on random values of each run.
 
 use super::check;
 
@@ -98,7 +98,7 @@ fn a_seed_for_the_generator_that_all_share_makes_its_draws_the_same() {
     of("", "     print(random.random())\n");
 }
 
-/// Slices a test whose lines are given what was drawn, and a module that defines what it imports.
+/// Slices a test whose lines receive random values, and a module that defines its imports.
 #[track_caller]
 fn check_flow(module: &str, test: &str, expected: &str) {
     check(

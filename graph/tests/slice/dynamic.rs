@@ -1,4 +1,4 @@
-//! What is reached without being named: strings, module objects, generated code, files.
+//! Tests code that is reached without being named: strings, module objects, generated code, files.
 
 use super::check;
 

@@ -1,4 +1,5 @@
-//! What runs while modules are imported: defaults, decorators, conditions, deletions.
+//! Tests code that is executed while modules are imported: defaults, decorators, conditions,
+//! deletions.
 
 use super::check;
 

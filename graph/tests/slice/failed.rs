@@ -1,4 +1,4 @@
-//! Imports of the repository that failed: a gist fails at what they asked for.
+//! Tests failed imports of the repository: a gist fails at the same external import.
 
 use super::check;
 

@@ -1,10 +1,15 @@
-//! The one `check` of these tests: marked sources in, a marked gist out.
+//! Provides the one `check` of these tests: marked sources in, a marked gist out.
 //!
-//! Each line of a source begins with a mark that says when it ran: `+` before the tests, `*` in them,
-//! `=` in both, `!` in them where the exception of a case came from, `&` in them and outside the main
-//! thread, `-` or a space never. A function counts as entered when a line of its body ran; one
-//! whose body stands on the line of its `def` when that line ran in the tests. Each line of a gist
-//! begins with its origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
+//! Each line of a source begins with a mark for the time of its execution:
+//!
+//! - `+` before the tests, `*` in them, `=` in both
+//! - `!` in the tests, and an exception of a test came from it
+//! - `&` in the tests and outside the main thread
+//! - `-` or a space: never
+//!
+//! A function counts as entered when a line of its body was executed. If its body is on the line of
+//! its `def`, that line has to be executed in the tests. Each line of a gist begins with its
+//! origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
     Adjustments, Entry, Fixture, Gist, GistLine, Glue, ModuleSnapshot, Origin, Phase, Place,

@@ -1,7 +1,8 @@
-//! Slices small programs whose lines say what ran, and compares the gists with what a correct slicer
-//! must give.
+//! Slices small programs with execution marks on their lines, and compares the gists with what a
+//! correct slicer must write.
 //!
-//! Nothing is run here: the harness turns marks into a [`gistify_graph::Trace`], as a tracer would have.
+//! Executes nothing: the harness turns marks into a [`gistify_graph::Trace`], as a tracer would
+//! have.
 
 mod adjustments;
 mod annotations;

@@ -1,4 +1,4 @@
-//! Files whose lines say when they ran, and what a tracer would have seen of them.
+//! Parses files with execution marks, and builds the observations of a tracer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,8 +26,8 @@ pub struct Marked {
     marks: Vec<Mark>,
 }
 
-/// Module code on the clock of the run, by file: `order` says what runs first, imports come before
-/// what is left of their importer.
+/// Returns the module code on the clock of the run, by file. `order` lists the files in order of
+/// execution; imports come before the remaining lines of their importer.
 pub fn module_lines(
     files: &[Marked],
     names: &[String],
@@ -75,7 +75,8 @@ impl Marked {
         }
     }
 
-    /// Whether a line of a gist is this line, or a part of it, but for its indentation.
+    /// Returns true if a line of a gist equals this line, or is a part of it, apart from its
+    /// indentation.
     pub fn stands(&self, line: u32, text: &str) -> bool {
         let text = text.trim();
         let original = self.text.lines().nth(line as usize - 1).unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! Modules that are objects of their own, and what these are asked for.
+//! Tests modules with an object of their own, and the attributes read from it.
 
 use super::check;
 

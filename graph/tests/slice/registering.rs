@@ -1,4 +1,4 @@
-//! What making an object or a class leaves elsewhere is kept where something else reads that.
+//! Tests that side effects of creating an object or class are kept if other code reads them.
 
 use super::check;
 
@@ -284,7 +284,8 @@ fn by_whatever_way_to_the_table() {
     }
 }
 
-/// What makes something, what notes it by that, all of which is kept, and how it is read.
+/// The code that creates something, the code that registers it, and the code that reads the
+/// registry. All of it is kept.
 const WAYS: &[(&str, &str, &str)] = &[
     // By a function that makes it.
     (

@@ -1,7 +1,7 @@
-//! Which files of a repository stand for its modules and tests, and which are its data.
+//! Splits the files of a repository: those that a gist replaces (modules and tests), and its data.
 //!
-//! Decided from one traced run and from the files themselves: by where module names lead on the run's
-//! own `sys.path`, never by the names of packages.
+//! Decides from one traced run and the files: by resolving module names on the run's `sys.path`,
+//! never by the names of packages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,8 +24,8 @@ pub struct Internal {
     pub packages: BTreeMap<String, String>,
     /// Relative paths of all Python files that no candidate has, sorted.
     pub removed: BTreeSet<String>,
-    /// Those of them that belong to the tests: test modules, conftests and their helper modules that
-    /// ran.
+    /// The removed files that belong to the tests: test modules, conftests and executed helper
+    /// modules.
     pub support: BTreeSet<String>,
     /// Internal modules that the command itself names, by their files.
     pub named: BTreeSet<String>,
@@ -166,7 +166,7 @@ impl Internal {
         Ok(internal)
     }
 
-    /// Whether a dotted name is, or lies in, an internal module.
+    /// Returns true if a dotted name is an internal module or belongs to one.
     pub fn is_internal(&self, module: &str) -> bool {
         let top = module.split('.').next().unwrap_or(module);
         self.tops.contains(top)
@@ -241,7 +241,7 @@ fn compiled_root_of<'a>(roots: &'a [String], module: &str, path: &str) -> Option
     })
 }
 
-/// Whether a file lies in the directory of a test file, or below it.
+/// Returns true if a file is in or below the directory of a test file.
 fn beside_tests(path: &str, tests: &[&str]) -> bool {
     tests.iter().any(|test| match test.rsplit_once('/') {
         Some((directory, _)) => {
@@ -251,7 +251,7 @@ fn beside_tests(path: &str, tests: &[&str]) -> bool {
     })
 }
 
-/// Whether a file imports pytest wherever it is imported itself: nobody but tests needs it.
+/// Returns true if a file imports pytest at its top level: only tests need such a file.
 fn asks_for_pytest(original: &Path, path: &str) -> bool {
     let text = read(original, path);
     text.lines().any(|line| line.starts_with("import pytest") || line.starts_with("from pytest "))
@@ -267,7 +267,7 @@ fn stem(path: &str) -> &str {
     name(path.strip_suffix("/__init__").unwrap_or(path))
 }
 
-/// Whether a line of a text that imports something has a name.
+/// Returns true if an import line of a text contains a name.
 fn imports(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let has = |line: &str| line.split(|c| !is_word(c)).any(|word| word == name);
@@ -276,7 +276,7 @@ fn imports(text: &str, name: &str) -> bool {
     lines.any(has)
 }
 
-/// Whether a part of a path says that its file is for tests, wherever the package keeps it.
+/// Returns true if a part of a path marks its file as test support.
 fn is_for_tests(path: &str) -> bool {
     const KINDS: [&str; 9] = ["", "s", "ing", "lib", "util", "utils", "kit", "support", "helpers"];
     let is_one = |part: &str| {

@@ -24,7 +24,7 @@ pub struct Link {
     pub modules: BTreeMap<String, LinkedModule>,
     /// Paths of the test files, in which statements that only other tests need may fail.
     pub tests: Vec<String>,
-    /// Whether they may: not where the original fails while it is loaded.
+    /// True if they may fail; false if the original fails while it is loaded.
     pub tolerant: bool,
 }
 
@@ -41,18 +41,18 @@ pub struct LinkedModule {
     pub internal: BTreeMap<String, String>,
     /// Names that stand for something from outside: the module, and the name there.
     pub outside: BTreeMap<String, (String, Option<String>)>,
-    /// What a star brings, where nothing says it.
+    /// The names that a star import provides, if `__all__` does not list them.
     pub stars: Option<Vec<String>>,
     /// The gist's own object in the place of this module.
     pub object: Option<String>,
 }
 
-/// What to lay out, and where.
+/// The inputs of a linked directory.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkedSpec<'a> {
     /// A copy of the repository, as the original run found it; it is only read.
     pub original: &'a Path,
-    /// Which of its files are the package's.
+    /// The split of its files into the package's and others.
     pub internal: &'a Internal,
     /// Text of the gist, without the tests.
     pub gist: &'a str,

@@ -25,26 +25,26 @@ use crate::{
     workspace::Workspace,
 };
 
-/// What to lay out, and where.
+/// The inputs of a candidate directory.
 #[derive(Debug, Clone, Copy)]
 pub struct CandidateSpec<'a> {
     /// A copy of the repository, as the original run found it; it is only read.
     pub original: &'a Path,
-    /// Which of its files go.
+    /// The files that are removed.
     pub internal: &'a Internal,
     /// Text of the gist.
     pub gist: &'a str,
-    /// Where the gist stands.
+    /// The place of the gist.
     pub place: Place,
     /// The command of the original.
     pub command: &'a Command,
 }
 
-/// Where a gist stands.
+/// The place of a gist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// In the directory of the test, so that files found relative to `__file__` are found.
+    /// In the directory of the test, so that relative paths from `__file__` still work.
     #[default]
     BesideTest,
     /// In the repository's root.
@@ -101,7 +101,7 @@ impl Internal {
 }
 
 impl Place {
-    /// Where a gist for this command stands, relative to the repository.
+    /// Returns the path of the gist for a command, relative to the repository.
     pub fn gist_path(self, command: &Command) -> String {
         let tests = command.tests();
         let directory = match (self, tests.first()) {
@@ -250,7 +250,8 @@ fn entries(trace: &Trace, original: &Path, command: &Command) -> Vec<String> {
     entries
 }
 
-/// Whether the files that a command names hold tests; the modules of doctests are the library itself.
+/// Returns true if the files that a command names hold tests; the modules of doctests are the
+/// library itself.
 fn are_tests(command: &Command) -> bool {
     match command.program() {
         Program::Pytest | Program::PytestModule => {
@@ -296,7 +297,8 @@ fn copy(from: &Path, to: &Path, path: &str) -> Result<(), CandidateError> {
     Ok(())
 }
 
-/// Whether a link at a relative path leads to a place below the same root, by its words alone.
+/// Returns true if a link at a relative path has a target below the same root. Compares the text of
+/// the paths only.
 fn stays_inside(path: &str, target: &Path) -> bool {
     let mut depth = path.matches('/').count();
     for part in target.components() {

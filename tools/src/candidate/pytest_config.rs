@@ -1,5 +1,5 @@
-//! What a repository's pytest configuration says about its test modules, and which of its options cannot
-//! stand once the repository's own modules are gone.
+//! Adapts a repository's pytest configuration to a candidate without the repository's own modules.
+//! Determines the patterns of test modules, and drops the options that would fail.
 //!
 //! Reads the files that pytest reads; keeps everything that it has no reason to drop.
 
@@ -18,10 +18,10 @@ const PYPROJECT: &str = "pyproject.toml";
 /// Tables of `pyproject.toml`: the second since pytest 9.
 const TABLES: [&[&str]; 2] = [&["tool", "pytest", "ini_options"], &["tool", "pytest"]];
 
-/// Where a distribution says which modules are plugins of pytest, and under which heading.
+/// The file and the section in which a distribution declares its pytest plugins.
 const ENTRY_POINTS: (&str, &str) = ("entry_points.txt", "pytest11");
 
-/// Whether a file name is one that pytest reads its configuration or its plugins from.
+/// Returns true if pytest reads its configuration or its plugins from a file of this name.
 pub(super) fn is_config(name: &str) -> bool {
     name == PYPROJECT || name == ENTRY_POINTS.0 || FILES.iter().any(|(file, _)| *file == name)
 }
@@ -54,7 +54,7 @@ pub(super) fn python_files(directory: &Path) -> Vec<String> {
     patterns
 }
 
-/// Whether a relative path is a test module by one of the patterns.
+/// Returns true if a relative path is a test module by one of the patterns.
 pub(super) fn matches(patterns: &[String], path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     patterns.iter().any(|pattern| {
@@ -66,22 +66,22 @@ pub(super) fn matches(patterns: &[String], path: &str) -> bool {
     })
 }
 
-/// What is missing from a candidate that its configuration may speak of.
+/// The parts missing from a candidate that its configuration may refer to.
 #[derive(Debug, Default)]
 pub(super) struct Gone<'a> {
     /// Top-level names of internal modules.
     pub tops: BTreeSet<&'a str>,
     /// Options that removed files define.
     pub options: BTreeSet<String>,
-    /// Whether removed files define keys of the configuration.
+    /// True if removed files define keys of the configuration.
     pub keys: bool,
-    /// Whether they define markers.
+    /// True if removed files define markers.
     pub markers: bool,
     /// Dotted names that modules lack.
     pub names: BTreeSet<String>,
 }
 
-/// What a marker that nobody defined brings about.
+/// The warnings filter for markers that no remaining file defines.
 const UNKNOWN_MARKER: &str = "ignore::pytest.PytestUnknownMarkWarning";
 
 impl Gone<'_> {
@@ -102,7 +102,8 @@ impl Gone<'_> {
         }
     }
 
-    /// The text of a configuration file without what cannot stand; nothing where nothing changes.
+    /// Returns the text of a configuration file without options that would fail; `None` if it is
+    /// unchanged.
     pub(super) fn cleaned(&self, name: &str, text: &str) -> Option<String> {
         if name.ends_with(".toml") {
             self.cleaned_toml(name, text)
@@ -212,7 +213,7 @@ impl Gone<'_> {
         changed.then(|| ini.text())
     }
 
-    /// The words of `addopts` that can stand; nothing where all can.
+    /// Returns the words of `addopts` that work without the removed files; `None` if all do.
     fn options_kept(&self, words: &[String]) -> Option<Vec<String>> {
         let mut kept = Vec::new();
         let mut at = 0;
@@ -266,7 +267,8 @@ impl Gone<'_> {
         (kept.len() != words.len()).then_some(kept)
     }
 
-    /// The filters of warnings that can stand, and what there is to add; nothing where nothing changes.
+    /// Returns the warnings filters that work without the removed files, with an added one; `None`
+    /// if nothing changes.
     fn filters_kept(&self, value: &str) -> Option<Vec<String>> {
         let kept = value.lines().filter(|filter| !self.is_filter_gone(filter));
         let mut kept: Vec<String> = kept.map(str::to_owned).collect();
@@ -287,14 +289,16 @@ impl Gone<'_> {
         self.tops.contains(top)
     }
 
-    /// Whether a value is the dotted name of an internal module, which a plugin from outside would import.
+    /// Returns true if a value is the dotted name of an internal module, which an external plugin
+    /// would import.
     fn is_name_gone(&self, value: &str) -> bool {
         let is_word =
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
         value.contains('.') && value.split('.').all(is_word) && self.is_module_gone(value)
     }
 
-    /// Whether a warnings filter names a category of an internal module, which pytest would import.
+    /// Returns true if a warnings filter names a category of an internal module, which pytest would
+    /// import.
     fn is_filter_gone(&self, filter: &str) -> bool {
         let category = filter.split(':').nth(2).unwrap_or("").trim();
         category.contains('.') && (self.is_module_gone(category) || self.names.contains(category))

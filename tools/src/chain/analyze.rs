@@ -11,7 +11,7 @@ use crate::{
     toolset::schema,
 };
 
-/// Says what is missing.
+/// Names the missing parts.
 #[derive(Debug, Default)]
 pub struct AnalyzeTool;
 

@@ -16,10 +16,10 @@ pub(crate) use analyze::AnalyzeTool;
 pub(crate) use retrieve::RetrieveTool;
 pub(crate) use verify::VerifyTool;
 
-/// Where a session stands.
+/// The stage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// To say what is missing.
+    /// The missing parts are named.
     #[default]
     Analyze,
     /// To fetch it.
@@ -30,16 +30,16 @@ pub enum Stage {
     Write,
 }
 
-/// What a session gathered.
+/// The state of a session with stages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
     /// The stage that it is in.
     pub stage: Stage,
-    /// What is fetched, and was neither kept nor dropped yet.
+    /// The fetched snippet that is neither accepted nor dropped yet.
     pub open: Option<Snippet>,
-    /// What was kept, in order.
+    /// The accepted snippets, in order.
     pub kept: Vec<Snippet>,
-    /// How much was dropped.
+    /// The number of dropped snippets.
     pub dropped: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct Chain {
 pub struct Snippet {
     /// Its dotted name, or the path of a file.
     pub name: String,
-    /// What it was fetched for.
+    /// The sub-task that it was fetched for.
     pub sub_task: String,
 }
 
@@ -67,10 +67,10 @@ impl Stage {
 }
 
 impl Chain {
-    /// Whether a tool may be called now.
+    /// Checks that a tool may be called now.
     ///
     /// # Errors
-    /// A refusal that names the tools whose turn it is.
+    /// A refusal that names the tools of the current stage.
     pub fn admits(&self, tool: &str) -> Result<(), ToolError> {
         let of = Stage::ALL.into_iter().find(|stage| stage.tools().contains(&tool));
         match of {

@@ -37,7 +37,7 @@ enum Sought {
 #[derive(Serialize)]
 struct Report {
     name: String,
-    /// Whether it has just the name that was asked for.
+    /// True if its name equals the requested one.
     exact: bool,
     path: String,
     text: String,
@@ -85,7 +85,8 @@ impl Tool for RetrieveTool {
     }
 }
 
-/// What has the name, or else the closest one.
+/// Returns the definition of the requested name, or else the closest one; and true for an exact
+/// match.
 fn find(graph: &Graph, asked: &Arguments) -> Result<(EntityId, bool), ToolError> {
     let of_kind = |id: EntityId| match (asked.kind, graph.entity(id).kind) {
         (Sought::Class, Kind::Class) | (Sought::File, Kind::Module) => true,

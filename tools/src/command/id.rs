@@ -9,7 +9,7 @@ pub struct TestId {
     pub path: String,
     /// Classes and the function, outermost first; empty for a whole file.
     pub names: Vec<String>,
-    /// What stands between the brackets of a parametrised case.
+    /// The text between the brackets of a parametrised test.
     pub param: Option<String>,
 }
 

@@ -1,6 +1,7 @@
-//! What an environment has installed, and environments that have only a part of it.
+//! Lists the packages of an environment, and creates environments with some of them.
 //!
-//! An environment of a part is made of links into the whole one: nothing is downloaded, installed or changed.
+//! Such an environment consists of links into the whole one: nothing is downloaded, installed or
+//! changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use super::{Environment, EnvironmentError, probe::limits};
 use crate::sandbox::{Network, Request, Sandbox, Status};
 
-/// What is installed in an environment.
+/// The installed packages of an environment.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Inventory {
     /// The interpreter that the environment's own is a link to.
@@ -35,9 +36,9 @@ pub struct Distribution {
     site: PathBuf,
     tops: Vec<String>,
     requires: Vec<String>,
-    /// Whether pytest loads something of it by itself.
+    /// True if pytest loads a part of it as a plugin by itself.
     pub plugin: bool,
-    /// Whether it is a directory of the user's that is installed where it is.
+    /// True if it is a directory of the user's that is installed in place.
     pub editable: bool,
 }
 
@@ -80,10 +81,10 @@ impl Inventory {
 }
 
 impl Environment {
-    /// What is installed, and to which distributions these modules (dotted names) belong.
+    /// Returns the installed distributions, and the owners of these modules (dotted names).
     ///
     /// # Errors
-    /// When the interpreter cannot be asked.
+    /// The interpreter cannot be queried.
     pub fn inventory(
         &self,
         modules: &BTreeSet<String>,

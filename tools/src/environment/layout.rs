@@ -1,5 +1,5 @@
-//! Where the packages of a repository begin: the entries of `PYTHONPATH` that make them importable
-//! without installing the repository. Decided from its settings, else from where its packages are.
+//! Finds the import roots of a repository: the entries of `PYTHONPATH` that make its packages
+//! importable without installing it. Reads its settings, and otherwise looks for its packages.
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,7 @@ pub(super) fn pythonpath(root: &Path) -> Vec<String> {
     entries
 }
 
-/// What the build settings say.
+/// Returns the roots that the build settings declare.
 fn declared(root: &Path, pyproject: &Table) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut add = |entry: &str| found.extend(normal(entry));
@@ -92,8 +92,8 @@ fn script_entries(script: &str) -> Vec<String> {
     found
 }
 
-/// Where the packages are: `src` where it holds some and is none itself, else the root. What has the
-/// project's name decides, before all others.
+/// Returns the root that contains the packages: `src` if it holds packages and is none itself, else
+/// the root. A package with the project's name takes precedence over all others.
 fn observed(root: &Path) -> Vec<String> {
     let own = read_metadata(root).name.unwrap_or_default();
     let own = own.to_lowercase().replace(['-', '.'], "_");
@@ -112,7 +112,7 @@ fn observed(root: &Path) -> Vec<String> {
     vec![below().find(holds_any).map_or_else(String::new, |(name, _)| (*name).to_owned())]
 }
 
-/// Whether a directory holds a package or module that is no test, no document and no script.
+/// Returns true if a directory holds a package or module other than tests, documents and scripts.
 fn holds_packages(directory: &Path) -> bool {
     const OTHERS: [&str; 14] = [
         "bench",
@@ -140,7 +140,7 @@ fn holds_packages(directory: &Path) -> bool {
     })
 }
 
-/// What pytest itself adds to the path, for commands that are not pytest's.
+/// Returns the entries of pytest's `pythonpath` setting, for commands that do not use pytest.
 fn pytest_entries(root: &Path, pyproject: &Table) -> Vec<String> {
     pytest_values(root, pyproject, "pythonpath").iter().filter_map(|entry| normal(entry)).collect()
 }

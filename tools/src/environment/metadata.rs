@@ -1,4 +1,4 @@
-//! What a repository says that it needs, read from its files; nothing of it is executed.
+//! Reads the declared requirements of a repository from its files, without executing any of them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use super::layout::{at, ini_section, ini_values, read, read_toml, strings};
 
-/// What a repository needs. Requirements are lines as PEP 508 has them, markers included.
+/// The requirements of a repository, as PEP 508 lines with their markers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Metadata {
     /// The name under which it would be installed.
@@ -19,12 +19,12 @@ pub(super) struct Metadata {
     pub(super) version: Option<String>,
     /// Versions of Python, as a specifier.
     pub(super) requires_python: Option<String>,
-    /// What it needs; that of extras with a marker on `extra`.
+    /// The requirements; those of extras with a marker on `extra`.
     pub(super) requires: Vec<String>,
     pub(super) extras: BTreeSet<String>,
     /// Lists that are no extras: dependency groups, environments of tools, by their names.
     pub(super) groups: BTreeMap<String, Vec<String>>,
-    /// Whether only running its build could tell what it needs.
+    /// True if only executing its build can determine its requirements.
     pub(super) dynamic: bool,
 }
 
@@ -109,7 +109,8 @@ fn of_requires_file(text: &str) -> (Vec<String>, BTreeSet<String>) {
     (requires, extras)
 }
 
-/// The standard table of `pyproject.toml`. What it leaves to setuptools may stand in `setup.cfg`.
+/// Returns the metadata of `pyproject.toml`'s standard table. Fields that it leaves to setuptools
+/// come from `setup.cfg`.
 fn of_project(project: &Table, settings: &str, root: &Path) -> Metadata {
     let text = |key: &str| project.get(key).and_then(Value::as_str).map(str::to_owned);
     let dynamic: Vec<&str> = strings(project.get("dynamic")).collect();

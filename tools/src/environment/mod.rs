@@ -1,8 +1,8 @@
 //! The interpreter and packages that a command runs with.
 //!
-//! An interpreter that the user names is asked what it is and never changed; whatever has to be
-//! installed is installed into environments of our own. The repository itself is never installed:
-//! it is put on the path, as a copy.
+//! The user's interpreter is only queried and never changed; missing packages are installed into
+//! environments of our own. The repository itself is never installed: a copy of it is put on the
+//! path.
 
 mod interpreter;
 mod inventory;
@@ -64,7 +64,7 @@ pub enum EnvironmentError {
     Interpreter {
         /// Its path.
         python: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The interpreter is none of those that are supported.
@@ -92,7 +92,7 @@ pub enum EnvironmentError {
         "find an interpreter: {wanted} is needed, this machine has {found} (install it, or name a version with --python)"
     )]
     NoInterpreter {
-        /// What is asked for.
+        /// The requested versions.
         wanted: String,
         /// The versions that there are.
         found: String,
@@ -102,7 +102,7 @@ pub enum EnvironmentError {
     Lock {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Something cannot be installed.
@@ -182,11 +182,11 @@ impl Environment {
         })
     }
 
-    /// An environment of our own for a repository, made in the cache or found there.
+    /// Returns an environment for a repository, from the cache or newly created there.
     ///
     /// # Errors
-    /// When no interpreter fits, or something cannot be installed; the error says what, and how the
-    /// installer's log ends.
+    /// No interpreter fits, or something cannot be installed; the error names it, with the end of
+    /// the installer's log.
     pub fn provision(
         request: &ProvisionRequest<'_>,
         cache: &Cache,
@@ -218,8 +218,10 @@ impl Environment {
     }
 }
 
-/// What the interpreter reads, without what is below the repository's root: an editable
-/// installation puts the original there, which a run must not see. Its own prefix is the exception.
+/// Returns the paths that the interpreter reads, without those below the repository's root.
+///
+/// An editable installation adds the original there, which a run must not see. The interpreter's
+/// own prefix is the exception.
 fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let mut found = link_chain(python);
@@ -240,7 +242,7 @@ fn readable(python: &Path, probe: &Probe, root: &Path) -> Vec<PathBuf> {
     outermost
 }
 
-/// Whether the interpreter is a script that starts another one.
+/// Returns true if the interpreter is a script that starts another one.
 fn is_script(python: &Path) -> bool {
     let mut start = [0; 2];
     let read = std::fs::File::open(python)

@@ -1,4 +1,4 @@
-//! Asks an interpreter what it is. Changes nothing.
+//! Queries the properties of an interpreter. Changes nothing.
 
 use std::{
     collections::BTreeMap,
@@ -18,17 +18,17 @@ use crate::{
     sandbox::{Limits, Network, Request, Sandbox, Status},
 };
 
-/// What an interpreter says of itself.
+/// The properties that an interpreter reports.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Probe {
     pub(crate) executable: PathBuf,
     pub(crate) version: (u8, u8, u8),
     pub(crate) prefixes: Vec<PathBuf>,
     pub(crate) path: Vec<PathBuf>,
-    /// Where packages are installed.
+    /// The directory in which packages are installed.
     pub(crate) packages: PathBuf,
     pub(crate) libraries: PathBuf,
-    /// How its compiled modules end, such as `.cpython-311-x86_64-linux-gnu.so`.
+    /// The suffix of its compiled modules, such as `.cpython-311-x86_64-linux-gnu.so`.
     pub(crate) extension_suffix: String,
     /// Whether it is a build without the global interpreter lock.
     pub(crate) free_threaded: bool,
@@ -91,9 +91,11 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
     serde_json::from_str(line).map_err(|_| unusable("it is no python 3 interpreter".to_owned()))
 }
 
-/// What starting an interpreter reads: each link on the way to the real file, and the prefix where
-/// there is one; for a virtual environment also that of its parent, for a script also the programs
-/// that it names.
+/// Returns the paths that starting an interpreter reads: each link up to the real file, and its
+/// prefix.
+///
+/// A virtual environment adds the paths of its parent, a script those of the programs that it
+/// names.
 pub(crate) fn link_chain(python: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     follow(python, &mut found);
@@ -162,14 +164,15 @@ fn add_prefix(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a directory is the system's own, of which an interpreter has but a part.
+/// Returns true if a directory is the system's own, where only some files belong to an interpreter.
 pub(super) fn is_system(directory: &Path) -> bool {
     ["/", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"]
         .iter()
         .any(|system| directory == Path::new(system))
 }
 
-/// What is an interpreter's in its prefix, which may be anything: a home directory too.
+/// Returns the interpreter's entries in its prefix. The prefix may be any directory, even a home
+/// directory.
 pub(super) fn parts(prefix: &Path) -> Vec<PathBuf> {
     const PARTS: [&str; 12] = [
         "bin",

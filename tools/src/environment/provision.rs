@@ -1,8 +1,8 @@
-//! Makes environments of our own, in the cache: an interpreter of the user's, and what a repository
-//! and its tests need. `uv` makes them where it is installed, else `venv` and `pip`.
+//! Creates environments in the cache: an interpreter of the user's, and the requirements of a
+//! repository and its tests. `uv` creates them if it is installed, else `venv` and `pip`.
 //!
-//! Everything that installs or builds runs in the sandbox, with the network but with a home
-//! directory of its own. The repository itself is not installed.
+//! Everything that installs or builds runs in the sandbox, with the network but with a temporary
+//! home directory. The repository itself is not installed.
 
 mod blame;
 
@@ -40,10 +40,10 @@ use crate::{
     workspace::copy_tree,
 };
 
-/// What an environment is made for.
+/// The inputs of an environment.
 #[derive(Debug, Clone, Copy)]
 pub struct ProvisionRequest<'a> {
-    /// The repository; its metadata says what is needed.
+    /// The repository; its metadata lists the requirements.
     pub repository: &'a Repository,
     /// The user's machine: interpreters, `uv`, and how the network is reached.
     pub host: &'a Host,
@@ -64,7 +64,7 @@ const NO_INDEX: &str = "PIP_NO_INDEX";
 const FORMAT: u32 = 2;
 const RECORD: &str = "environment.json";
 
-/// What is kept of an environment beside its files.
+/// The stored description of an environment, beside its files.
 #[derive(Serialize, Deserialize)]
 struct Record {
     format: u32,
@@ -143,7 +143,7 @@ struct Provisioning<'a> {
     scratch: &'a Path,
 }
 
-/// What installs.
+/// The program that installs packages.
 enum Installer {
     Uv(PathBuf),
     Pip,
@@ -251,7 +251,7 @@ impl Provisioning<'_> {
         })
     }
 
-    /// Lets the repository's own build say what it needs; it works on a copy.
+    /// Returns the metadata that the repository's own build reports; the build works on a copy.
     fn build_metadata(
         &self,
         installer: &Installer,
@@ -378,7 +378,8 @@ impl Provisioning<'_> {
         Ok(false)
     }
 
-    /// Runs a program with the network, and with nothing of the user's but what downloads need.
+    /// Runs a program with the network, and with only those variables of the user that downloads
+    /// need.
     fn run(
         &self,
         program: &Path,
@@ -505,8 +506,8 @@ fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentE
     Ok(())
 }
 
-/// How the compiled modules of a repository end, each once: those that say for which interpreter
-/// they are, and that can be loaded. Those in directories of tests are data: of tests of tools, say.
+/// Returns the distinct suffixes of a repository's compiled modules that name an interpreter and
+/// can be loaded. Ignores files in test directories: they are test data.
 fn extension_suffixes(root: &Path) -> Vec<String> {
     let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
     let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
@@ -525,14 +526,14 @@ fn extension_suffixes(root: &Path) -> Vec<String> {
     found
 }
 
-/// Whether a file begins as those of ELF do.
+/// Returns true if a file begins with the ELF magic number.
 fn is_shared_object(path: &Path) -> bool {
     let mut magic = [0; 4];
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
         && magic == *b"\x7fELF"
 }
 
-/// What is recorded of an environment, if its interpreter is still there.
+/// Returns the stored description of an environment if its interpreter still exists.
 fn usable_record(content: &Path) -> Option<Environment> {
     let record: Record = serde_json::from_slice(&fs::read(content.join(RECORD)).ok()?).ok()?;
     let whole = record.format == FORMAT && record.environment.python.exists();

@@ -1,8 +1,9 @@
-//! What is installed for a repository: what it needs itself, what its tests need, and pytest.
+//! Selects the packages to install for a repository: its own requirements, those of its tests, and
+//! pytest.
 //!
-//! Which lists are for tests is decided by their names, which are the same everywhere: extras,
-//! groups and files called `test` and the like; where there is none, those called `dev`. Plugins that pytest's settings
-//! require are needed as well, as it does not start without them.
+//! Conventional names decide which lists are for tests: extras, groups and files called `test` and
+//! similar, or otherwise `dev`. Plugins that pytest's settings require are installed as well, as
+//! pytest does not start without them.
 
 use std::{
     collections::BTreeSet,
@@ -154,7 +155,7 @@ pub(super) fn is_for_development(name: &str) -> bool {
     name.split('-').any(|word| matches!(word, "dev" | "devel" | "develop" | "development"))
 }
 
-/// Requirement files whose name says what they are for, relative to the root.
+/// Returns the requirement files for a purpose, by their names, relative to the root.
 fn requirement_files(root: &Path, wanted: fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for directory in ["", "requirements", "reqs", "test", "tests", "testing"] {

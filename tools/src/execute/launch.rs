@@ -31,10 +31,10 @@ const PACKAGE: [(&str, &str); 3] = [
 ];
 /// The record of a run, in its scratch directory.
 pub(crate) const RESULTS: &str = "results.jsonl";
-/// Where programs are looked for, besides beside the interpreter.
+/// The search path for programs, beside the interpreter's directory.
 pub(crate) const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What the launcher is told; it finds the file beside itself.
+/// The settings of the launcher, which reads them from a file beside itself.
 #[derive(Serialize)]
 struct Settings<'a, T> {
     kind: &'static str,
@@ -61,8 +61,8 @@ pub(crate) fn run<T: Serialize>(
     Ok(execution)
 }
 
-/// Lays out the scratch directory of a run. Gives what starts it, and where its record will be. A process that
-/// serves runs is told so by `serving`.
+/// Writes the scratch directory of a run. Returns the request that starts it, and the place of its
+/// record. `serving` are the settings of a process that serves runs.
 pub(crate) fn prepare<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,

@@ -32,13 +32,14 @@ pub use usable::{Unusable, usable, usable_trace};
 /// A command to run, and everything that it runs with.
 #[derive(Clone, Copy)]
 pub struct RunSpec<'a> {
-    /// What starts it.
+    /// The sandbox that starts it.
     pub sandbox: &'a dyn Sandbox,
     /// The interpreter and its packages.
     pub environment: &'a Environment,
-    /// What to run.
+    /// The command.
     pub command: &'a Command,
-    /// Where: a copy of the repository, or a candidate. Absolute. It may be written to.
+    /// The working directory: a copy of the repository, or a candidate. Absolute. It may be written
+    /// to.
     pub directory: &'a Path,
     /// For the recorder's files and the program's temporary ones. Absolute, outside of `directory`;
     /// made where it is missing, emptied of what an earlier run recorded.
@@ -57,11 +58,11 @@ pub struct RunSpec<'a> {
     pub max_failures: Option<usize>,
     /// Modules of the repository that a gist takes the place of; nothing for an original or a candidate.
     pub link: Option<&'a Link>,
-    /// What the program finds around it, and what is seen of that.
+    /// The surroundings of the program, and the recording of its access to them.
     pub around: Around,
 }
 
-/// What a program finds around it, and what the record has of how it looks at that.
+/// The surroundings of a program, and the recording of its access to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Around {
     /// The environment variables.
@@ -76,7 +77,7 @@ pub enum Shell {
     /// The same for every run: no terminal, 80 columns, no colours, one hash seed, one time zone.
     #[default]
     Fixed,
-    /// Those of an ordinary shell: the kind of a terminal, a language, a path, a home.
+    /// The variables of an ordinary shell: the kind of a terminal, a language, a path, a home.
     Ordinary,
     /// The same without a terminal.
     Bare,
@@ -120,13 +121,13 @@ pub enum ExecuteError {
     },
 }
 
-/// Runs a command to its end and records what it did.
+/// Runs a command to its end and records the result.
 ///
-/// The environment is cleared but for a few fixed variables; each case is recorded as soon as it
-/// ends, so that a crash, `os._exit` or a limit leaves what was seen until then.
+/// The environment has only a few fixed variables. Each test is recorded as soon as it ends, so
+/// that a crash, `os._exit` or a limit leaves the earlier records.
 ///
 /// # Errors
-/// Only where the command could not be run at all.
+/// The command could not be started at all.
 pub fn execute(spec: &RunSpec<'_>) -> Result<Execution, ExecuteError> {
     run::<()>(spec, None)
 }
@@ -140,21 +141,22 @@ pub fn parse_results(path: &Path) -> io::Result<()> {
     record::parse(path)
 }
 
-/// What one run of a command did.
+/// The result of one run of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
-    /// How the process ended.
+    /// The way in which the process ended.
     pub status: Status,
     /// Node ids that pytest collected, in order; empty for other commands.
     pub collected: Vec<String>,
-    /// Those of them that a plugin makes of something else than functions and examples: a linter's, say.
+    /// The ids of items other than functions and examples that a plugin collected, such as a
+    /// linter's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     /// Errors of collection: (node id, exception).
     pub collection_errors: Vec<(String, Raised)>,
-    /// What each case did, in order of start.
+    /// The report of each test, in order of start.
     pub cases: Vec<CaseReport>,
-    /// Whether the recorder saw the run to its end (`os._exit` leaves it false).
+    /// True if the recorder observed the run to its end (`os._exit` leaves it false).
     pub complete: bool,
     /// Standard output of the process, lossily decoded.
     pub stdout: String,
@@ -186,9 +188,9 @@ impl Execution {
         phases.filter(|phase| phase.outcome == "failed").count()
     }
 
-    /// The execution of a program whose record says that it could not be started, where the same
-    /// interpreter is known to start such programs: then the program made the record say so. `None`
-    /// where the machine failed.
+    /// Returns the execution of a program whose record claims that it could not be started, if the
+    /// same interpreter is known to start such programs: then the program forged the record. `None`
+    /// if the machine failed.
     pub fn spoiled(error: &ExecuteError) -> Option<Execution> {
         match error {
             ExecuteError::NoPytest { .. }
@@ -221,7 +223,7 @@ impl Execution {
 pub struct Opened {
     /// Relative to the directory of the run.
     pub path: String,
-    /// Whether it was there.
+    /// True if the file existed.
     pub found: bool,
 }
 
@@ -243,7 +245,7 @@ pub struct PhaseReport {
     pub outcome: String,
     /// The reason, for a case that was expected to fail.
     pub wasxfail: Option<String>,
-    /// What was raised; for a skip, its type and reason.
+    /// The exception; for a skip, its type and reason.
     pub raised: Option<Raised>,
     /// Captured standard output of this phase.
     pub stdout: String,

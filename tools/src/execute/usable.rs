@@ -1,7 +1,7 @@
-//! Whether a run of the original is something that a gist can be asked to reproduce.
+//! Decides if a gist can reproduce a run of the original.
 //!
-//! A command that fails is: then the failure is what has to be the same. One that collects nothing, does
-//! not end or is killed is not.
+//! A command that fails is usable: the failure then has to be the same. A command that collects
+//! nothing, does not end or is killed is not.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub enum Unusable {
     CollectsNothing {
         /// The command.
         command: String,
-        /// What pytest says.
+        /// The message of pytest.
         reason: String,
     },
     /// Its program is not there.
@@ -26,7 +26,7 @@ pub enum Unusable {
     CannotStart {
         /// The command.
         command: String,
-        /// What is missing.
+        /// The missing program.
         reason: String,
     },
     /// It has nothing to do with the repository.
@@ -42,7 +42,7 @@ pub enum Unusable {
     Endless {
         /// The command.
         command: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
     /// Something ends it.
@@ -62,7 +62,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// What keeps a command from starting, where that is why it could not be run.
+    /// Returns the reason why the command cannot start, if the error has one.
     pub fn of_error(error: &ExecuteError, command: &Command) -> Option<Self> {
         let (command, reason) = (command.to_string(), error.to_string());
         matches!(error, ExecuteError::NoProgram { .. })

@@ -1,7 +1,7 @@
-//! Gets bytes from a package index: certificates, proxies, retries, checksums.
+//! Downloads files from a package index: certificates, proxies, retries, checksums.
 //!
-//! It opens sockets on a thread of its own, so that waiting for a server never delays an
-//! interruption, and so that it can be used from any context.
+//! It opens sockets on a separate thread, so that waiting for a server never delays an interrupt,
+//! and so that any context can use it.
 
 use std::{
     fs::File,
@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 use super::RepositoryError;
 use crate::{host::Host, progress::Progress, sandbox::Interrupt};
 
-/// How a server is reached.
+/// The HTTP client.
 #[derive(Debug, Clone)]
 pub(super) struct Downloader {
     client: Client,
@@ -42,7 +42,7 @@ pub(super) struct Downloaded {
 /// A page that was downloaded.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Where it was found in the end.
+    /// The final address, after redirects.
     pub(super) url: Url,
     pub(super) content_type: String,
     pub(super) text: String,
@@ -219,7 +219,7 @@ pub(super) fn without_secrets(url: &Url) -> String {
 enum Failure {
     /// There is nothing at this address.
     Missing,
-    /// The server refuses, or fails, and may say when to ask again.
+    /// The server refuses or fails, and may request a pause.
     Status(StatusCode, Option<Duration>),
     /// It was not reached, or the answer was cut.
     Transport(reqwest::Error),
@@ -241,7 +241,7 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// How long to wait before another attempt, where one may help.
+    /// Returns the pause before another attempt, or `None` if another attempt would not help.
     fn pause(&self, attempt: u32) -> Option<Duration> {
         let usual = FIRST_PAUSE * 2_u32.pow(attempt.saturating_sub(1).min(6));
         match self {

@@ -1,9 +1,9 @@
-//! Repositories of git at a revision.
+//! Opens git repositories at a revision.
 //!
-//! Git runs in the sandbox, and never with a configuration that somebody else wrote: for a
-//! repository on this machine we make a git directory of our own that borrows its objects and has
-//! its references as they are, so that its hooks, filters, monitors and included files mean nothing
-//! to git. Other machines are asked by `http`, `https` and `git` alone, without the user's keys.
+//! Git runs in the sandbox, and never with a configuration by somebody else. For a repository on
+//! this machine we create a git directory that borrows its objects and copies its references, so
+//! that git ignores its hooks, filters, monitors and included files. Other machines are reached by
+//! `http`, `https` and `git` alone, without the user's keys.
 
 mod history;
 
@@ -105,8 +105,8 @@ impl<'a> Git<'a> {
         Ok(git)
     }
 
-    /// The commit that a revision stands for, as its full name. For an address this asks the
-    /// server, unless the revision is a full name already.
+    /// Returns the full name of the commit of a revision. For an address this queries the server,
+    /// unless the revision is a full name already.
     fn resolve(&self, revision: &str) -> Result<String, RepositoryError> {
         let unknown = || RepositoryError::NoRevision {
             repository: self.name(),
@@ -271,7 +271,7 @@ impl<'a> Git<'a> {
         })?)
     }
 
-    /// What git printed, where it succeeded.
+    /// Returns the output of git if it succeeded.
     fn answer(&self, finished: Finished) -> Answer {
         match finished.status {
             Status::Exited(0) => Ok(finished.stdout.bytes),

@@ -40,7 +40,7 @@ pub(super) struct IndexFile {
     pub(super) yanked: bool,
 }
 
-/// What a file's name says.
+/// The kind of a distribution file, parsed from its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FileKind {
     Sdist,
@@ -177,7 +177,8 @@ pub(super) fn parse_file_name(project: &str, name: &str) -> Option<(Version, Fil
 }
 
 impl FileKind {
-    /// Whether it can be used with this version of CPython on this machine; sdists can.
+    /// Returns true if this version of CPython on this machine can use the file; always true for an
+    /// sdist.
     pub(super) fn fits(&self, (major, minor): (u8, u8)) -> bool {
         let FileKind::Wheel { pythons, abis, platforms } = self else { return true };
         let own = format!("cp{major}{minor}");
@@ -191,7 +192,7 @@ impl FileKind {
         python && abi && platforms.iter().any(|platform| is_ours(platform))
     }
 
-    /// Whether it is a wheel for any machine and any Python 3.
+    /// Returns true for a wheel for any machine and any Python 3.
     pub(super) fn is_pure(&self) -> bool {
         match self {
             FileKind::Sdist => false,
@@ -207,7 +208,7 @@ fn is_older(tag: &str, major: u8, minor: u8) -> bool {
     tag.and_then(|tag| tag.parse::<u8>().ok()).is_some_and(|tag| tag <= minor)
 }
 
-/// Whether a platform tag is of this machine.
+/// Returns true if a platform tag matches this machine.
 fn is_ours(platform: &str) -> bool {
     let machine = std::env::consts::ARCH;
     if platform == "any" {
@@ -308,7 +309,7 @@ fn lend_credentials(index: &Url, file: &mut Url) {
     }
 }
 
-/// What the user's pip says of indexes.
+/// Returns the index settings of the user's pip.
 fn pip_settings(host: &Host, sandbox: &dyn Sandbox) -> Result<PipSettings, RepositoryError> {
     pip::settings(host, sandbox).map_err(|error| match error {
         PipError::Interrupted => RepositoryError::Interrupted,

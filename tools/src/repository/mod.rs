@@ -1,7 +1,7 @@
-//! A repository as the user names it, made available read-only.
+//! Opens a repository by the user's name for it, read-only.
 //!
-//! What is downloaded, unpacked or checked out is kept in the cache, whole or not at all; a
-//! directory of the user's is read where it is. Nothing of a repository is executed here.
+//! The cache stores downloads and checkouts, complete or not at all. A directory of the user is
+//! read in place. No code of a repository is executed here.
 
 mod download;
 mod git;
@@ -34,20 +34,21 @@ use spec::Spec;
 pub struct Repository {
     /// Absolute root.
     pub root: PathBuf,
-    /// How the user named it: a path, `pypi:NAME==VERSION`, a git URL at a revision.
+    /// The user's name for the repository: a path, `pypi:NAME==VERSION`, a git URL at a revision.
     pub label: String,
     /// Content hash over relative paths and bytes of what a run copies.
     pub fingerprint: String,
-    /// What runs do not see of it.
+    /// The entries that runs do not see.
     pub skipped: Vec<Skipped>,
-    /// What is no part of it though it lies there, relative to the root: a gist, or records of its making.
+    /// The paths that do not belong to the repository, relative to the root: a gist, or records of
+    /// its making.
     pub apart: BTreeSet<PathBuf>,
 }
 
-/// What opening a repository may use.
+/// The resources for opening a repository.
 #[derive(Clone, Copy)]
 pub struct OpenOptions<'a> {
-    /// Where downloads are kept.
+    /// The cache of downloads.
     pub cache: &'a Cache,
     /// Runs git, and the interpreter that knows the package index.
     pub sandbox: &'a dyn Sandbox,
@@ -59,11 +60,11 @@ pub struct OpenOptions<'a> {
     pub artifact: Option<&'a Artifact>,
     /// For a release with wheels of several Python versions: the version that will be used.
     pub python: Option<(u8, u8)>,
-    /// For a directory: what is none of the repository though it lies there, a gist of it say.
+    /// For a directory: the paths in it that do not belong to the repository, such as a gist.
     pub apart: &'a [&'a Path],
     /// Ask the index again although the answer is in the cache.
     pub refresh: bool,
-    /// Hears how it goes.
+    /// The receiver of progress messages.
     pub progress: &'a dyn Fn(Progress<'_>),
 }
 
@@ -90,13 +91,13 @@ pub enum RepositoryError {
     Malformed {
         /// As it was named.
         spec: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// Something of it cannot be read or written.
     #[error("read repository {path}: {}", crate::workspace::explain(.source))]
     Read {
-        /// What cannot be read.
+        /// The unreadable path.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -119,10 +120,10 @@ pub enum RepositoryError {
         /// The path.
         path: PathBuf,
     },
-    /// How to reach the package index cannot be found out.
+    /// The settings of the package index cannot be determined.
     #[error("find the package index: {reason}")]
     Settings {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A server cannot be reached, or does not answer as it should.
@@ -130,7 +131,7 @@ pub enum RepositoryError {
     Network {
         /// The address, without secrets.
         url: String,
-        /// What happened.
+        /// The failure.
         reason: String,
     },
     /// The index has no such project.
@@ -138,7 +139,7 @@ pub enum RepositoryError {
     NoProject {
         /// The project.
         project: String,
-        /// Where it was looked for.
+        /// The indexes that were searched.
         indexes: String,
     },
     /// The project has no such release, or none that can be used.
@@ -146,7 +147,7 @@ pub enum RepositoryError {
     NoRelease {
         /// The project and version.
         release: String,
-        /// What there is instead.
+        /// The available alternatives.
         reason: String,
     },
     /// A file is not the one that was pinned or promised.
@@ -167,7 +168,7 @@ pub enum RepositoryError {
     Git {
         /// The repository.
         repository: String,
-        /// What git says.
+        /// The message of git.
         reason: String,
     },
     /// There is no such revision.
@@ -224,7 +225,7 @@ impl Repository {
         Ok(Repository { label: spec.to_owned(), ..Repository::of_directory(&root)? })
     }
 
-    /// The file that [`Repository::open`] takes for a release; nothing for what is no release.
+    /// Returns the file that [`Repository::open`] uses for a release, or `None` for anything else.
     ///
     /// # Errors
     /// As for opening it.
@@ -286,7 +287,7 @@ impl Repository {
         Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
     }
 
-    /// How its files are read.
+    /// Returns the options for walking its files.
     pub fn walk(&self) -> WalkOptions {
         WalkOptions { apart: self.apart.clone(), ..WalkOptions::default() }
     }
@@ -296,13 +297,14 @@ impl Repository {
         Texts::new(&self.root, self.walk())
     }
 
-    /// What a run sees of it.
+    /// Returns the files of the repository that a run sees.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, PathError> {
         Snapshot::without(&self.root, &self.apart)
     }
 }
 
-/// Where a path leads, and where it stands, though it be a link or nothing be there yet.
+/// Returns the real path behind `path`, and the path itself with only its parents resolved. The
+/// second exists even if `path` is a link or nothing is there yet.
 fn places(path: &Path) -> Vec<PathBuf> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let standing = path.ancestors().skip(1).find_map(|above| {

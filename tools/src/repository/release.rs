@@ -24,7 +24,7 @@ use crate::{
     snapshot::{Kind, Snapshot},
 };
 
-/// Which file stands for a release, as it is kept in the cache.
+/// The file chosen for a release, as the cache stores it.
 #[derive(Serialize, Deserialize)]
 struct Choice {
     format: u32,
@@ -34,8 +34,8 @@ struct Choice {
 const CHOICE_FORMAT: u32 = 1;
 const CHOICE_FILE: &str = "choice.json";
 
-/// The root of a release; without a version, of the newest one. The index is asked only for what
-/// the cache does not know.
+/// Returns the root of a release; without a version, of the newest one. The index is queried only
+/// for facts that the cache lacks.
 pub(super) fn unpacked(
     project: &str,
     version: Option<&Version>,
@@ -128,7 +128,7 @@ pub(super) fn between(
     Ok(versions)
 }
 
-/// What an index says of a project.
+/// The files of a project in an index.
 struct Listing<'a> {
     project: &'a str,
     index: Index,
@@ -294,7 +294,7 @@ fn usable_pythons(options: &OpenOptions<'_>) -> Vec<(u8, u8)> {
     versions
 }
 
-/// Whether there is a test in a repository, by the names that pytest and unittest look for.
+/// Returns true if a repository has a test file, by the names that pytest and unittest look for.
 fn has_tests(root: &Path) -> bool {
     let Ok(snapshot) = Snapshot::of(root) else { return false };
     snapshot.entries.iter().any(|entry| {

@@ -1,4 +1,4 @@
-//! How a repository is named: what the words before the first `--` of a command line mean.
+//! Parses the name of a repository: the words before the first `--` of a command line.
 
 use std::{path::PathBuf, str::FromStr};
 

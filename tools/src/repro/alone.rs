@@ -24,15 +24,15 @@ use crate::{
     toolset::ended,
 };
 
-/// What a gist does alone: in an empty directory, with a fresh home, an ordinary shell's environment, and no other
-/// packages than those that it imports.
+/// The behaviour of a gist alone: in an empty directory, with a fresh home, an ordinary shell's
+/// environment, and no packages other than its imports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alone {
-    /// Whether it ends as the original does.
+    /// True if it ends as the original does.
     pub holds: bool,
-    /// What it needs for that besides itself, in words; empty where that is not known.
+    /// The things that it needs for that besides itself, in words; empty if unknown.
     pub needs: Vec<String>,
-    /// How it ends otherwise.
+    /// The different end, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
 }
@@ -58,7 +58,7 @@ const VARIABLES: [(&str, &str); 6] = [
     ("PYTHONHASHSEED", "0"),
 ];
 
-/// What a gist needs to do alone what it does in the place of the repository.
+/// Finds the things that a gist needs to behave alone as it does in the place of the repository.
 ///
 /// # Errors
 /// There is no gist, or a run cannot be made.
@@ -163,7 +163,7 @@ fn is_same(session: &Session, run: &Ran) -> bool {
     found.is_none_or(|found| found.what == What::Output)
 }
 
-/// What there is besides the gist.
+/// The things around the gist.
 #[derive(Debug, Clone, Default)]
 struct Needs {
     files: Vec<DataFile>,
@@ -207,7 +207,7 @@ impl Trials<'_> {
         )
     }
 
-    /// What of all that helps is needed, in words: each part is left out, and comes back where the gist misses it.
+    /// Returns the needed things, in words: each one is removed, and put back if the gist needs it.
     fn least(&self, all: Needs) -> Result<Vec<String>, ToolError> {
         let mut needs = all;
         let mut told = Vec::new();

@@ -35,7 +35,7 @@ pub(super) struct Bed {
 
 /// A run of a file.
 pub(super) struct Ran {
-    /// What it did, normalised.
+    /// The run, normalised.
     pub(super) execution: Execution,
     /// The same in its own words.
     pub(super) raw: Execution,
@@ -46,7 +46,7 @@ impl Ran {
         self.execution.status == Status::Interrupted
     }
 
-    /// How it ended, in a sentence.
+    /// Returns the end of the run, in a sentence.
     pub(super) fn told(&self) -> String {
         let found = failures(&self.execution);
         match found.first().map(|failure| failure.raised.as_deref()) {
@@ -79,7 +79,7 @@ impl Bed {
         Ok(Self { environment, directory })
     }
 
-    /// What the file runs with.
+    /// Returns the environment of the file.
     pub(super) fn environment(&self) -> &Environment {
         &self.environment
     }
@@ -176,9 +176,9 @@ impl Bed {
 pub(super) struct Trial<'a> {
     /// Its text.
     pub(super) text: &'a str,
-    /// Where it stands.
+    /// The path of the file.
     pub(super) path: &'a str,
-    /// What runs it.
+    /// The command that runs it.
     pub(super) command: &'a Command,
     /// Files beside it.
     pub(super) files: &'a [DataFile],

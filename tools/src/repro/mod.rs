@@ -47,10 +47,10 @@ pub enum Same {
     Output,
 }
 
-/// What a caller asks of a repro.
+/// The options of a repro.
 #[derive(Debug, Clone, Default)]
 pub struct ReproRequest {
-    /// What of the failure has to stay.
+    /// The part of the failure that has to stay.
     pub same: Same,
     /// A program that decides instead: it is given the file, and exits with 0 where that is of interest.
     pub oracle: Option<PathBuf>,
@@ -73,19 +73,19 @@ pub struct Repro {
     pub reproduced: usize,
     /// Runs alone.
     pub runs: usize,
-    /// How the first run alone that failed otherwise ended.
+    /// The end of the first run alone that failed in another way.
     pub otherwise: Option<String>,
     /// Files of the repository that it reads, and does not have in it.
     pub needs: Vec<String>,
     /// The packages that it imports, pinned.
     pub requires: Vec<String>,
-    /// Whether it needs pytest to run.
+    /// True if it needs pytest to run.
     pub pytest: bool,
     /// Lines before the reduction.
     pub before: usize,
     /// Proposals that were tried.
     pub tried: usize,
-    /// Whether nothing more can go; false where the time was up.
+    /// True if nothing more can be removed; false if time ran out.
     pub complete: bool,
     /// Lines that say what was left out; they are among those that are not the original's.
     pub guards: usize,
@@ -156,7 +156,7 @@ struct Work<'a> {
     gist: Gist,
     /// Names of the definitions that the command names.
     tests: Vec<String>,
-    /// Whether the gist fails in the same way alone.
+    /// True if the gist fails in the same way alone.
     holds: bool,
     otherwise: Option<String>,
     /// Files that it reads beside itself.

@@ -179,7 +179,8 @@ impl Oracle {
     }
 }
 
-/// What an error says: of a failed assertion what the test says itself, as only pytest explains the rest.
+/// Returns the message of an error. For a failed assertion it is the author's message, as only
+/// pytest adds an explanation.
 fn said(raised: &Raised) -> &str {
     match raised.kind.as_str() {
         "AssertionError" => own_words(&raised.message),

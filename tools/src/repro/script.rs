@@ -11,7 +11,7 @@ use crate::{
     session::Session,
 };
 
-/// How a repro is run.
+/// The way in which a repro is run.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
     /// `python FILE`: the file does all by itself.
@@ -35,14 +35,14 @@ pub(super) enum Form {
     },
 }
 
-/// What the head of a repro says.
+/// The contents of a repro's head.
 #[derive(Debug, Clone, Default)]
 pub struct Head {
-    /// How it ends.
+    /// The end of the run.
     pub expected: String,
     /// The project, and its version where that is known.
     pub project: String,
-    /// Where its source comes from, and at which revision.
+    /// The origin of its source, and the revision.
     pub source: String,
     /// The version of the interpreter.
     pub python: (u8, u8, u8),

@@ -1,4 +1,4 @@
-//! Says to bubblewrap what a request means. It starts nothing itself.
+//! Translates a request into arguments of bubblewrap. It starts nothing itself.
 
 use std::{
     ffi::CString,

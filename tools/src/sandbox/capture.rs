@@ -41,7 +41,7 @@ impl Capture {
         self.dropped += (rest.len() - kept.len() + overflow) as u64;
     }
 
-    /// What was kept.
+    /// Returns the captured bytes.
     pub(super) fn finish(self) -> Captured {
         let gap = self.head.len();
         let mut bytes = self.head;

@@ -15,11 +15,11 @@ use super::Limits;
 #[derive(Debug)]
 pub(super) struct Groups {
     directories: Vec<PathBuf>,
-    /// Where the kernel counts the processes that it killed for memory.
+    /// The file in which the kernel counts the processes that it killed for memory.
     events: PathBuf,
 }
 
-/// Where groups can be made, found once.
+/// The cgroup hierarchy in which groups can be created, detected once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hierarchy {
     /// One hierarchy for all controllers.
@@ -51,7 +51,7 @@ impl Hierarchy {
             .find(|hierarchy| Groups::make(hierarchy, &try_limits).is_ok())
     }
 
-    /// Whether its groups limit the number of processes.
+    /// Returns true if its groups limit the number of processes.
     pub(super) fn limits_processes(&self) -> bool {
         !matches!(self, Hierarchy::Separate { pids: None, .. })
     }
@@ -133,7 +133,7 @@ impl Groups {
         self.directories.iter().map(|directory| directory.as_os_str().as_bytes())
     }
 
-    /// Whether the kernel killed a process for memory.
+    /// Returns true if the kernel killed a process for memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let text = fs::read_to_string(&self.events).unwrap_or_default();
         let mut lines = text.lines().filter_map(|line| line.split_once(' '));
@@ -170,7 +170,8 @@ fn set(directory: &Path, name: &str, value: &str) -> io::Result<()> {
     io::Write::write_all(&mut file, value.as_bytes())
 }
 
-/// Places to try, from what the kernel says of mounts and of this process.
+/// Returns the candidate hierarchies, from the kernel's lists of mounts and of this process's
+/// groups.
 fn candidates(mounts: &str, own: &str) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     let mut memory = None;

@@ -1,5 +1,5 @@
-//! What the places of a run hold on disk: bytes and files, of all its processes together. Directories in
-//! memory have limits of their own, which the kernel keeps.
+//! Limits the disk usage of a run: bytes and files of its writable places, for all processes
+//! together. The kernel limits directories in memory.
 
 use std::{
     fs,
@@ -10,7 +10,8 @@ use std::{
 
 use super::Request;
 
-/// What an entry counts at least: an empty file takes room as well, and files must not be without number.
+/// The least size that an entry counts: an empty file takes space as well, and the number of files
+/// needs a limit.
 const ENTRY: u64 = 4096;
 /// Time until the first look, and between two of them at least.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -26,13 +27,14 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Those of a request that begins now.
+    /// Returns the usage limits of a request that begins now.
     pub(super) fn of(request: &Request) -> Disk {
         let (places, limit) = (request.writable.clone(), request.limits.disk);
         Disk { places, limit, next: Instant::now() + PAUSE }
     }
 
-    /// Whether they hold more than they may; looked at only as often as that is cheap.
+    /// Returns true if the places hold more than the limit. Skips the check if the last one was too
+    /// recent for its cost.
     pub(super) fn is_over(&mut self) -> bool {
         let began = Instant::now();
         if began < self.next {

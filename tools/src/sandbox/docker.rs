@@ -1,8 +1,8 @@
-//! Runs requests in containers of a Docker engine, each in one of its own.
+//! Runs requests in containers of a Docker engine, one container for each.
 //!
-//! A container shows what the local sandbox shows, by the same view of this machine's files, so the
-//! same request does the same in both. What an engine does not share with this machine cannot be shown
-//! to it: an engine elsewhere is refused, not served with less.
+//! A container shows the same files as the local sandbox, by the same view of this machine, so the
+//! same request has the same result in both. An engine on another machine cannot show these files
+//! and is refused.
 
 mod container;
 mod images;
@@ -49,7 +49,7 @@ use super::{
     view::{View, view},
 };
 
-/// Where the engine is, and what containers are made of.
+/// The address of the engine, and the image and runtime of containers.
 #[derive(Debug, Clone, Default)]
 pub struct DockerOptions {
     /// The engine's address, as `DOCKER_HOST` has it; else the usual socket.
@@ -74,7 +74,7 @@ struct Engine {
     /// Tells containers of this process from those of others.
     owner: String,
     profile: String,
-    /// What the image of the options holds of this machine's files.
+    /// The files of this machine that the configured image contains.
     held: Vec<PathBuf>,
     /// Held while an image is looked for and made.
     images: tokio::sync::Mutex<()>,
@@ -86,7 +86,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// On every container; its value names the process that made it.
 const LABEL: &str = "gistify.owner";
 const TICK: Duration = Duration::from_millis(50);
-/// How long a killed container may take to end.
+/// The longest time for a killed container to end.
 const GRACE: Duration = Duration::from_secs(20);
 
 impl DockerSandbox {

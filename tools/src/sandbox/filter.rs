@@ -78,8 +78,9 @@ fn denied() -> io::Result<BpfProgram> {
     BpfProgram::try_from(filter).map_err(failed)
 }
 
-/// Answers ENOSYS to `clone3`, whose flags a filter cannot see (libraries then use `clone`), and to
-/// numbers that nobody knew when this was written, among them those of the x32 convention.
+/// Answers ENOSYS to `clone3`, whose flags a filter cannot see (libraries then use `clone`).
+/// Answers the same to system call numbers that were unknown when this was written, among them the
+/// x32 convention's.
 fn unknown() -> BpfProgram {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;

@@ -1,6 +1,8 @@
-//! What an image of an environment holds: the interpreter and its packages, the libraries and programs that
-//! they need, and the settings that every program sees, each at the place where it is on this machine. It
-//! reads files and writes one archive; what an engine does with that is not known here.
+//! Writes an image of an environment, each file at its place on this machine.
+//!
+//! It contains the interpreter and its packages, the libraries and programs that they need, and the
+//! settings that every program reads. It reads files and writes one archive; it does not know what
+//! an engine does with that.
 
 use std::{
     collections::BTreeSet,
@@ -59,11 +61,12 @@ pub(super) fn needed(printed: &str) -> impl Iterator<Item = &Path> {
     })
 }
 
-/// Writes an archive of these paths, of what they are links to, and of what every program sees; gives the
-/// digest of what was written, but for what Python keeps of compiled modules: any other program may add to that.
+/// Writes an archive of these paths, of their link targets, and of the files that every program
+/// sees. Returns the digest of the written bytes, without Python's bytecode caches: any other
+/// program may add to those.
 ///
 /// # Errors
-/// A file cannot be read, or the archive not written; with its path.
+/// A file cannot be read, or the archive cannot be written; with its path.
 pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<String> {
     let mut places = Places::default();
     for path in paths.iter().map(PathBuf::as_path).chain(SYSTEM.iter().map(Path::new)) {
@@ -104,7 +107,7 @@ pub(super) fn root_of(view: &View) -> io::Result<Vec<u8>> {
     archive.into_inner()
 }
 
-/// Appends what a view says, where nothing else is appended.
+/// Appends the entries of a view that are not appended otherwise.
 fn append_view(
     archive: &mut tar::Builder<impl Write>,
     view: &View,
@@ -164,11 +167,11 @@ pub(super) fn user() -> (u32, u32) {
     }
 }
 
-/// Where files are when no link is followed on the way.
+/// The places of files, with every link on the way resolved.
 #[derive(Default)]
 struct Places {
     found: BTreeSet<PathBuf>,
-    /// Those of which all that is below is found, too.
+    /// The directories whose whole content is included.
     whole: BTreeSet<PathBuf>,
 }
 
@@ -243,7 +246,8 @@ fn append(archive: &mut tar::Builder<impl Write>, place: &Path) -> io::Result<()
     Ok(())
 }
 
-/// What this user may read; nothing else, since programs of the environment, run by this user, may not either.
+/// Returns `None` for a file that this user may not read: programs of the environment, run by this
+/// user, may not either.
 fn permitted<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     match opened {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
@@ -258,7 +262,7 @@ fn at(place: &Path) -> impl FnOnce(io::Error) -> io::Error {
 struct Hashing<'a> {
     into: &'a File,
     hasher: blake3::Hasher,
-    /// Whether what is written counts for the digest.
+    /// True if the bytes written count for the digest.
     counts: bool,
 }
 

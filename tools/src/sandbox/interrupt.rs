@@ -1,7 +1,8 @@
-//! What all that runs hears of the user: the wish to stop, and for how long the program itself stood still.
+//! Signals the user's wishes to everything that runs: the request to stop, and the time that the
+//! program was suspended.
 //!
-//! It only carries these; who sets them (a signal handler of the command line) and what is undone
-//! afterwards are not its concern.
+//! It only carries these. A signal handler of the command line sets them; undoing work is up to the
+//! receivers.
 
 use std::{
     sync::{
@@ -12,8 +13,8 @@ use std::{
 };
 
 /// Asks all running requests, on every thread, to end as
-/// [`Status::Interrupted`](crate::Status::Interrupted), and tells them the time that counts. Clones share
-/// one flag.
+/// [`Status::Interrupted`](crate::Status::Interrupted), and provides the time for limits. Clones
+/// share one flag.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     told: Arc<Told>,
@@ -27,7 +28,7 @@ struct Told {
     clock: Mutex<Clock>,
 }
 
-/// How far a clock that stands while the program does is behind.
+/// The time by which a clock lags that halts while the program is suspended.
 #[derive(Debug, Default)]
 struct Clock {
     behind: Duration,
@@ -35,7 +36,7 @@ struct Clock {
     still: Option<Instant>,
 }
 
-/// The signal by which a terminal asks a program to stand still.
+/// The signal by which a terminal suspends a program.
 pub const STOP_SIGNAL: i32 = libc::SIGTSTP;
 
 impl Interrupt {
@@ -44,14 +45,14 @@ impl Interrupt {
         Interrupt::default()
     }
 
-    /// Asks everything to stop; safe to call from a signal handler and more than once. Of a narrower flag it asks only
-    /// what has that.
+    /// Asks everything to stop; safe to call from a signal handler and more than once. A narrower
+    /// flag stops only the requests that have it.
     pub fn trigger(&self) {
         let flag = self.own.as_deref().unwrap_or(&self.told.triggered);
         flag.store(true, Ordering::SeqCst);
     }
 
-    /// Whether something asked to stop.
+    /// Returns true if a stop was requested.
     pub fn is_triggered(&self) -> bool {
         let own = self.own.as_ref().is_some_and(|own| own.load(Ordering::SeqCst));
         own || self.told.triggered.load(Ordering::SeqCst)
@@ -67,7 +68,8 @@ impl Interrupt {
         self.clock().behind += time;
     }
 
-    /// Now, by a clock that stands while the program does: what bounds on wall-clock time are held to.
+    /// Returns the time of a clock that halts while the program is suspended. Limits on wall-clock
+    /// time use it.
     pub fn now(&self) -> Instant {
         let Clock { behind, still } = *self.clock();
         let now = still.unwrap_or_else(Instant::now);

@@ -8,7 +8,7 @@ use std::{
     mem, ptr,
 };
 
-/// What this kernel's Landlock can do.
+/// The version of Landlock that this kernel supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version(u32);
 

@@ -1,8 +1,8 @@
-//! Runs requests on this machine, each in a session of its own under a supervisor.
+//! Runs requests on this machine, each in a new session under a supervisor.
 //!
-//! It enforces the request's limits on the whole process tree and leaves no process behind. How much
-//! of the machine a program sees is chosen when the sandbox is made, and is never less than that:
-//! where the isolation cannot be had, nothing runs.
+//! It enforces the request's limits on the whole process tree and leaves no process behind. The
+//! constructor chooses the isolation, and no request gets less: if the isolation is unavailable,
+//! nothing runs.
 
 mod launch;
 mod watch;
@@ -48,27 +48,27 @@ pub struct LocalSandbox {
     isolation: Isolation,
 }
 
-/// How much of the machine a program sees.
+/// The part of the machine that a program sees.
 #[derive(Debug, Clone, Default)]
 enum Isolation {
     /// All that the user sees.
     #[default]
     None,
-    /// What its request names, in namespaces.
+    /// The paths that its request names, in namespaces.
     Walls(Arc<Walls>),
 }
 
-/// What is the same for every request.
+/// The state that all requests share.
 #[derive(Debug)]
 struct Walls {
     builder: Builder,
     filters: Vec<Vec<u8>>,
     groups: Option<Hierarchy>,
-    /// Whether the number of files in memory can be limited; known after the first run.
+    /// True if the number of files in memory can be limited; known after the first run.
     limits_files: bool,
 }
 
-/// What makes the namespaces.
+/// The program that creates the namespaces.
 #[derive(Debug)]
 enum Builder {
     /// The program at this path.
@@ -84,12 +84,12 @@ impl LocalSandbox {
         LocalSandbox { interrupt, isolation: Isolation::None }
     }
 
-    /// A sandbox whose programs see only what their requests name, besides the system's own files:
-    /// other files, the network and other processes do not exist for them. Bubblewrap makes it, or
-    /// this program itself where there is none.
+    /// Returns a sandbox whose programs see only the paths of their requests, besides the system's
+    /// own files: other files, the network and other processes do not exist for them. Uses
+    /// bubblewrap, or this program's own namespaces without it.
     ///
     /// # Errors
-    /// When neither can make namespaces here; the error says what to do.
+    /// Neither can create namespaces here; the error suggests a remedy.
     pub fn isolated(host: &Host, interrupt: Interrupt) -> Result<LocalSandbox, SandboxError> {
         LocalSandbox::by_bubblewrap(host, interrupt.clone()).or_else(|first| {
             LocalSandbox::by_namespaces(interrupt).map_err(|second| match (first, second) {
@@ -221,7 +221,7 @@ impl Sandbox for LocalSandbox {
     }
 }
 
-/// Runs a program that does nothing; says whether the number of files in memory is limited.
+/// Runs a program that does nothing; returns true if the number of files in memory is limited.
 fn try_out(walls: &Walls) -> Result<bool, SandboxError> {
     let program = ["/bin/true", "/usr/bin/true", "/bin/sh"].map(PathBuf::from);
     let request = Request {
@@ -290,7 +290,7 @@ fn run_in(
     Ok((finished, report))
 }
 
-/// What bubblewrap's complaint means.
+/// Returns the error behind a message of bubblewrap.
 fn not_entered(request: &Request, finished: &Finished) -> SandboxError {
     let text = finished.stderr.text();
     let line = text.lines().rev().find_map(|line| line.strip_prefix("bwrap: "));
@@ -307,7 +307,7 @@ fn not_entered(request: &Request, finished: &Finished) -> SandboxError {
     SandboxError::Unavailable { program, reason }
 }
 
-/// What an error behind our own walls means.
+/// Returns the error behind a failure to create our own namespaces.
 fn not_walled(
     request: &Request,
     launch: &Launch,

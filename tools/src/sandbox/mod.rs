@@ -1,7 +1,7 @@
-//! The one door through which processes start that touch other people's files or code.
+//! The only way to start processes that touch other people's files or code.
 //!
-//! A sandbox takes a complete [`Request`] and gives back what happened. It knows nothing of Python,
-//! tasks or gists, and it never runs anything that a request does not name.
+//! A sandbox takes a complete [`Request`] and returns the result. It knows nothing of Python, tasks
+//! or gists, and it never runs anything that a request does not name.
 
 mod bubblewrap;
 mod capture;
@@ -31,7 +31,8 @@ pub trait Sandbox: Send + Sync {
     /// A short name for records: `bubblewrap`, `namespaces`, `docker`, `none`. What it shows to programs depends on it.
     fn name(&self) -> &'static str;
 
-    /// What it promises here, beyond limits of time and output and that nothing survives.
+    /// Returns the promises that hold here, beyond limits of time and output and that nothing
+    /// survives.
     fn promises(&self) -> Vec<Promise>;
 
     /// Runs a request to its end, whatever end that is.
@@ -58,11 +59,11 @@ pub struct Request {
     pub cwd: PathBuf,
     /// The whole environment; nothing is inherited.
     pub env: BTreeMap<String, String>,
-    /// What can be read besides the system's own files.
+    /// The readable paths beside the system's own files.
     pub readable: Vec<PathBuf>,
-    /// What can be written.
+    /// The writable paths.
     pub writable: Vec<PathBuf>,
-    /// Which network there is.
+    /// The network of the program.
     pub network: Network,
     /// When it is stopped.
     pub limits: Limits,
@@ -71,13 +72,13 @@ pub struct Request {
 /// Something that a sandbox promises, and whether this machine lets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Promise {
-    /// What is promised.
+    /// The promise.
     pub what: &'static str,
-    /// Whether it holds here.
+    /// True if it holds here.
     pub holds: bool,
 }
 
-/// Which network a program has.
+/// The network of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
@@ -102,16 +103,16 @@ pub struct Limits {
     pub output: u64,
     /// Bytes of one written file.
     pub file: u64,
-    /// Bytes that the writable places may hold together, what they held before included; each file
-    /// counts as 4096 at least. A run that goes over it ends as one that writes too large a file does,
-    /// by `SIGXFSZ`.
+    /// The number of bytes that the writable places may hold together, including their former
+    /// content; each file counts as 4096 at least. A run that exceeds it ends by `SIGXFSZ`, like
+    /// one that writes too large a file.
     pub disk: u64,
 }
 
-/// How a run ended and what it printed.
+/// The end and the output of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// How it ended.
+    /// The way in which it ended.
     pub status: Status,
     /// Standard output.
     pub stdout: Captured,
@@ -125,7 +126,7 @@ pub struct Finished {
     pub max_rss: u64,
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -144,16 +145,16 @@ pub enum Status {
 /// The bytes of a stream, up to the limit: where there were more, its first and its last ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// What was kept.
+    /// The captured bytes.
     pub bytes: Vec<u8>,
-    /// How many bytes were dropped.
+    /// The number of dropped bytes.
     pub dropped: u64,
-    /// Where the dropped bytes stood, as an offset into `bytes`.
+    /// The position of the dropped bytes, as an offset into `bytes`.
     pub gap: usize,
 }
 
 impl Captured {
-    /// The stream as text, with a line that says what was dropped.
+    /// Returns the stream as text, with a line about dropped bytes.
     pub fn text(&self) -> String {
         if self.dropped == 0 {
             return String::from_utf8_lossy(&self.bytes).into_owned();
@@ -168,8 +169,10 @@ impl Captured {
     }
 }
 
-/// What an exit code means. Shells and containers tell a signal by a code, and nothing else tells the
-/// one from the other; so it means the same in every sandbox.
+/// Returns the status of an exit code.
+///
+/// Shells and containers report a signal by a code of 129 or more, and nothing distinguishes it
+/// from an exit. So every sandbox interprets such a code as a signal.
 pub(crate) fn status_of_code(code: i32) -> Status {
     match code {
         129..=159 => Status::Signaled(code - 128),
@@ -193,7 +196,7 @@ pub enum SandboxError {
     Unavailable {
         /// The program.
         program: PathBuf,
-        /// What is missing, and what to install.
+        /// The missing part, and what to install.
         reason: String,
     },
     /// Talking to the running program failed.

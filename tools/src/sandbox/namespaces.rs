@@ -1,9 +1,9 @@
-//! Walls of our own, for machines without bubblewrap: namespaces that a user may make, a view that is
-//! mounted there, Landlock as a second layer, no capabilities, and filters of system calls.
+//! Our own isolation, for machines without bubblewrap: namespaces that a user may create, a mounted
+//! view, Landlock as a second layer, no capabilities, and filters of system calls.
 //!
-//! What a request means is decided before the fork; [`Walls::enter`] and what follows it run in a
-//! process just forked from one with many threads. They keep to system calls: no allocation, no lock,
-//! no panic. Which limits there are is not decided here.
+//! The request is translated before the fork; [`Walls::enter`] and the functions after it run in a
+//! process just forked from one with many threads. They keep to system calls: no allocation, no
+//! lock, no panic. The limits are decided elsewhere.
 
 use std::{
     collections::BTreeSet,
@@ -27,11 +27,11 @@ pub(super) struct Walls {
     uid_map: CString,
     gid_map: CString,
     steps: Vec<Step>,
-    /// Where the program may write, below the new root; whether it is a directory.
+    /// The writable paths below the new root, each with true for a directory.
     writable: Vec<(CString, bool)>,
     landlock: landlock::Version,
     filters: Vec<Vec<u8>>,
-    /// How many processes there may be inside.
+    /// The largest number of processes inside.
     processes: u64,
     /// Memory of this process that tells of the user: its arguments and environment.
     told: Vec<(usize, usize)>,
@@ -59,11 +59,11 @@ enum Step {
     },
     Terminals(CString),
     Processes(CString),
-    /// Nothing may be written there any more, but for what is mounted below.
+    /// Makes a place read-only, except for mounts below it.
     Seal(CString),
 }
 
-/// What could not be done, for the error that tells of it.
+/// The step that failed, for the error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failed(pub(super) c_int);
 
@@ -129,7 +129,7 @@ impl Walls {
         })
     }
 
-    /// What a failure was about.
+    /// Returns the name of the failed step.
     pub(super) fn explain(&self, failed: Failed) -> String {
         let step = usize::try_from(failed.0 - FIRST_STEP).ok().and_then(|at| self.steps.get(at));
         match (failed, step) {
@@ -152,8 +152,8 @@ impl Walls {
         self.flags
     }
 
-    /// Builds what the program will see, and makes it all that is seen. What is left then is to start
-    /// a process and [confine](Walls::confine) it.
+    /// Mounts the view of the program and makes it the root. Afterwards only starting a process and
+    /// [confining](Walls::confine) it remain.
     ///
     /// # Safety
     /// In a process just forked into the [namespaces](Walls::namespaces).
@@ -296,7 +296,7 @@ impl Step {
     }
 }
 
-/// Steps in order, each after those that make what it stands on.
+/// The steps in order, each after the steps that it depends on.
 #[derive(Default)]
 struct Steps {
     all: Vec<Step>,
@@ -403,7 +403,7 @@ impl Steps {
     }
 }
 
-/// Where this process's arguments and environment are in its memory.
+/// Returns the memory ranges of this process's arguments and environment.
 fn told() -> Vec<(usize, usize)> {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // Fields 48 to 51 of proc(5); the program's name, in parentheses, is the second.

@@ -1,12 +1,12 @@
 //! The supervisor: a small process of ours between us and the program.
 //!
-//! It adopts every orphan of the program's tree, so it sees all of them end and knows what they
-//! used together; it kills the tree when the program ends, when it is told to, and when we are
-//! gone, however we went. It decides no limit: [`local`](super::local) does.
+//! It adopts every orphan of the program's tree, so it sees all of them end and measures their
+//! common usage. It kills the tree when the program ends, when it is asked to, and when our process
+//! ends in any way. It decides no limit: [`local`](super::local) does.
 //!
-//! The supervisor is forked and never executes another file, from a process that may have many
-//! threads. So everything it does, and everything the program's process does before it is replaced,
-//! keeps to system calls: no allocation, no lock, no panic.
+//! The supervisor is forked from a process that may have many threads, and never executes another
+//! file. So the supervisor, and the program's process before `exec`, keep to system calls: no
+//! allocation, no lock, no panic.
 
 mod calls;
 mod forked;
@@ -46,17 +46,17 @@ pub(super) struct Launch {
     pub(super) group_paths: Vec<CString>,
     /// For bubblewrap as the program.
     pub(super) boxed: Option<Boxed>,
-    /// What the program runs behind, where it is ours.
+    /// The namespaces and filters around the program, if it runs in ours.
     pub(super) walls: Option<Walls>,
 }
 
-/// What bubblewrap needs beside its arguments. While it waits for the text of its last file, the
-/// supervisor sets the limits that it cannot set itself.
+/// The inputs of bubblewrap beside its arguments. The supervisor sets the limits that bubblewrap
+/// cannot set, while bubblewrap waits for the text of its last file.
 #[derive(Debug)]
 pub(super) struct Boxed {
     /// Become the descriptors from [`FIRST_EXTRA`] on.
     pub(super) descriptors: Vec<OwnedFd>,
-    /// How many processes there may be inside.
+    /// The largest number of processes inside.
     pub(super) processes: u64,
     /// Directories in memory, as they are called while bubblewrap sets up, and the options that
     /// they are mounted with again.
@@ -73,7 +73,7 @@ pub(super) struct Supervisor {
     pub(super) stderr: File,
 }
 
-/// What the supervisor says at the end.
+/// The final report of the supervisor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Report {
     /// As `wait` gives it.
@@ -82,9 +82,9 @@ pub(super) struct Report {
     /// Largest resident size of one process, where it is above the size that the process had as a
     /// copy of ours.
     pub(super) max_rss: Option<u64>,
-    /// Whether the real program was started; bubblewrap may have failed before.
+    /// True if the real program was started; bubblewrap may have failed before.
     pub(super) entered: bool,
-    /// Whether the directories in memory were mounted again.
+    /// True if the directories in memory were mounted again.
     pub(super) remounted: bool,
 }
 
@@ -168,7 +168,7 @@ pub(super) fn start(launch: &Launch) -> Result<Supervisor, StartError> {
 }
 
 impl Supervisor {
-    /// Tells the supervisor to kill the tree; it reports as usual when nothing is left.
+    /// Asks the supervisor to kill the tree; it reports as usual when all processes are gone.
     pub(super) fn kill(&mut self) {
         self.control = None;
     }
@@ -202,7 +202,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// How long a dropped supervisor is waited for.
+/// The longest time to wait for a dropped supervisor.
 const GRACE_MILLISECONDS: c_int = 20_000;
 const REPORT_BYTES: usize = 6 * 8;
 const STEP_DIRECTORY: c_int = 1;
@@ -218,17 +218,18 @@ const CONTROL: RawFd = 4;
 const STARTED: RawFd = 5;
 const STATUS_READ: RawFd = 6;
 const TEXT_WRITE: RawFd = 7;
-/// Where control groups are entered.
+/// The first descriptor of the control groups to enter.
 const FIRST_GROUP: RawFd = 8;
 /// The group in which the program is born.
 const BIRTHPLACE: RawFd = 10;
 /// The first descriptor that bubblewrap inherits.
 const FIRST_INHERITED: RawFd = 11;
-/// Bubblewrap tells here how it goes.
+/// The descriptor on which bubblewrap reports its status.
 pub(super) const STATUS: RawFd = 11;
 /// Bubblewrap reads here the text of its last file.
 pub(super) const LAST_TEXT: RawFd = 12;
-/// What it reads: as much as fills a pipe of the smallest size, so that reading it is seen.
+/// The text that bubblewrap reads. It fills a pipe of the smallest size, so that the supervisor
+/// notices the read.
 static TEXT: [u8; 4096] = {
     let mut text = [b'\n'; 4096];
     let words = b"gistify: a program runs here that sees only what it was given";

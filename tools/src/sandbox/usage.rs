@@ -1,11 +1,11 @@
-//! What a process tree uses, read from `/proc`.
+//! Measures the resource usage of a process tree, from `/proc`.
 //!
-//! A sample is a look at a moving thing: processes that end while it is taken are left out, their
-//! CPU time is in their parent's.
+//! A sample observes running processes. A process that ends meanwhile is omitted: its CPU time is
+//! in its parent's.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, time::Duration};
 
-/// What the processes below a root use together. The root itself is not counted.
+/// The usage of all processes below a root. The root itself does not count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
     /// CPU time, that of ended processes included.
@@ -23,8 +23,8 @@ pub(super) struct Usage {
 pub(super) struct Tree {
     /// The supervisor.
     pub(super) root: i32,
-    /// Whether the processes that it started itself are ours too: copies of this one, and no use of
-    /// the program's.
+    /// True if the root's direct children are ours too: copies of this process, not part of the
+    /// program's usage.
     pub(super) first_is_ours: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What of the machine's files a program sees: the system's own, read-only; what the request names;
-//! and directories in memory that are its alone. No home, no `/etc` beyond what programs need to
-//! run, no sockets of services.
+//! Decides which files of the machine a program sees: the system's own, read-only; the paths that
+//! the request names; and private directories in memory. It hides home directories, all of `/etc`
+//! that programs do not need, and the sockets of services.
 
 use std::{
     collections::BTreeMap,
@@ -25,14 +25,14 @@ pub(super) enum Seen {
     Memory,
 }
 
-/// What is seen, by place.
+/// The visible files, by place.
 pub(super) type View = BTreeMap<PathBuf, Seen>;
 
 /// Directories in memory. Each may be filled with so many bytes and so many files.
 const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 pub(super) const MEMORY_FILES: u64 = 65_536;
 
-/// What of `/proc` changes the machine.
+/// The entries of `/proc` that change the machine.
 pub(super) const KERNEL: [&str; 6] = ["acpi", "bus", "fs", "irq", "sys", "sysrq-trigger"];
 
 /// User and group of the program.
@@ -91,8 +91,8 @@ pub(super) fn view(request: &Request) -> io::Result<View> {
     Ok(view)
 }
 
-/// What is to be readable, without what lies in something that is: a link whose target is seen too
-/// stays a link.
+/// Returns the readable paths, without those inside another readable path. A link whose target is
+/// visible too stays a link.
 fn readable(wanted: &[PathBuf], system: &View) -> Vec<(PathBuf, Seen)> {
     let mut paths: Vec<&PathBuf> =
         wanted.iter().filter(|path| path.is_absolute() && path.exists()).collect();
@@ -118,7 +118,7 @@ fn readable(wanted: &[PathBuf], system: &View) -> Vec<(PathBuf, Seen)> {
     found
 }
 
-/// Files in `/etc` that programs need and that tell nothing of the user.
+/// The files in `/etc` that programs need and that reveal nothing about the user.
 const SETTINGS: &[&str] = &[
     "alternatives",
     "ca-certificates",

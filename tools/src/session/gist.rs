@@ -23,13 +23,13 @@ use crate::{
 /// One run of the command on the gist.
 #[derive(Debug)]
 pub struct GistRun {
-    /// What it did, normalised.
+    /// The run, normalised.
     pub execution: Execution,
-    /// What it did, in its own words.
+    /// The run, as recorded.
     pub raw: Execution,
     /// The text that ran in the gist's place, where it was observed.
     pub probed: Option<Probed>,
-    /// What it taught; of use only where the run did what the original's did.
+    /// The facts learned from the run; usable only if it agrees with the original's run.
     pub learned: Option<Learned>,
 }
 
@@ -44,12 +44,13 @@ const CPU_GRACE: Duration = Duration::from_secs(2);
 /// agrees in is then the least that it would.
 const MORE_FAILURES: usize = 10;
 
-/// What a run of a gist is for.
+/// The purpose of a run of a gist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// To tell what it does.
+    /// To verify the gist.
     Verify,
-    /// To tell what the next gist needs: probes are heard, and where many tests fail the rest is not waited for.
+    /// To learn the needs of the next gist: probes are read, and the run stops early if many tests
+    /// fail.
     Learn,
     /// The same of what is caught on the way: that is seen by a tracer that may take many times as long.
     Listen,
@@ -63,13 +64,13 @@ pub(crate) struct Pristine {
 }
 
 impl Session {
-    /// What the command does on the gist as it stands.
+    /// Executes the command on the current gist.
     ///
-    /// The first run of a gist that the slicer wrote is observed, so that the next slice can leave out
-    /// what it shows to be needless.
+    /// The first run of a gist by the slicer is observed: the next slice can then drop code that it
+    /// shows to be unnecessary.
     ///
     /// # Errors
-    /// There is no gist, or the command cannot be run.
+    /// There is no gist, or the command cannot be executed.
     pub fn run_gist(&mut self) -> Result<GistRun, ToolError> {
         let (_, trace) = self.traced()?;
         let Some(gist) = self.findings.gist.clone() else {
@@ -146,7 +147,8 @@ impl Session {
         Ok(self.findings.pristine.get_or_init(|| pristine).clone())
     }
 
-    /// What the command does on a gist. One that takes far longer than the original will not end.
+    /// Executes the command on a gist. Stops a run that takes far longer than the original: it will
+    /// not end.
     pub(crate) fn run_on(
         &self,
         pristine: &Pristine,
@@ -187,8 +189,8 @@ impl Session {
         Ok(GistRun { probed, ..run })
     }
 
-    /// Lays a text out where a gist stands, and has it run: what is handed over is the candidate, how to run
-    /// it, and where its probes, if it has any, write to.
+    /// Writes a gist's text into a candidate, and calls `run` with it. The arguments are the
+    /// candidate, the run's settings, and the file that its probes write to.
     fn in_its_place<T>(
         &self,
         pristine: &Pristine,

@@ -1,4 +1,4 @@
-//! Says what to change in a slice whose gist does not do what the original did.
+//! Chooses the changes of the next slice, if a gist differs from the original.
 
 use graph::{Adjustments, Gist, Place, Plan, Trace};
 
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::execute::Raised;
 
-/// What is known when advice is asked for.
+/// The inputs of an advice.
 #[derive(Clone, Copy)]
 pub struct Attempt<'a> {
     /// The run of the original.
     pub trace: &'a Trace,
-    /// What was sliced.
+    /// The plan of the slice.
     pub plan: &'a Plan,
-    /// What was run.
+    /// The gist that was executed.
     pub gist: &'a Gist,
     /// Its path.
     pub gist_path: &'a str,
@@ -25,9 +25,10 @@ pub struct Attempt<'a> {
     pub probed: Option<&'a Probed>,
     /// Modules from outside to load before the tests, as the original does.
     pub early: &'a [String],
-    /// What had been asked for.
+    /// The request behind the slice.
     pub request: &'a SliceRequest,
-    /// Executed statements that it leaves out, nearest to the command first; asked for where nothing else is known.
+    /// Executed statements that the slice drops, nearest to the command first; called if nothing
+    /// else is known.
     pub left_out: &'a dyn Fn(&SliceRequest) -> Vec<Place>,
 }
 
@@ -37,16 +38,23 @@ impl std::fmt::Debug for Attempt<'_> {
     }
 }
 
-/// What to change in a slice whose gist differs; `None` when nothing more is known to help.
+/// Returns the request for the next slice after a gist that differs, or `None` if no change is
+/// likely to help.
 ///
-/// First what the error itself or the names of missing cases ask for; where they name nothing, the effects that were
-/// left out; then what the errors ask for that the gist caught, which are listened for; then docstrings that code
-/// takes for data; then the innermost function that the error passed through, hooks, and the functions around it;
-/// then errors that the original caught as well; last the rungs of a ladder, each more conservative than the last
-/// request, so that the search ends. It ends at once where the gist misses a file that it stands for.
+/// The advice tries these in order, until one changes the request:
+///
+/// 1. the names in the error message or in the ids of missing tests; if they name nothing, the
+///    dropped side effects
+/// 2. the errors that the gist itself caught, which `caught` observes
+/// 3. docstrings that code uses as data
+/// 4. the innermost function on the traceback, then hooks, then the functions around it
+/// 5. errors that the original caught as well
+/// 6. a ladder of steps, each more conservative than the last request, so that the search ends
+///
+/// It returns `None` at once if the gist misses a file that it replaces.
 ///
 /// # Errors
-/// Those of listening.
+/// Those of `caught`.
 pub fn advise<E>(
     difference: &Difference,
     attempt: &Attempt<'_>,

@@ -1,6 +1,6 @@
-//! Compares what a gist did with what the original did.
+//! Compares the run of a gist with the run of the original.
 //!
-//! It reads facts of two runs. Whether a gist is good is for the `eval` crate to judge.
+//! It reads facts of two runs. The `eval` crate judges the gist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ const SHOWN: usize = 400;
 /// Most further cases that a difference names.
 const MORE: usize = 20;
 
-/// What differs.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
-    /// How the run ended.
+    /// The end of the run.
     Status,
     /// The gist could not be collected.
     Collection,
@@ -31,32 +31,32 @@ pub enum What {
     Missing,
     /// The gist alone has such a case.
     Added,
-    /// How a case, or a phase of it, ended.
+    /// The outcome of a test, or of a phase of it.
     Outcome,
-    /// What was raised.
+    /// The exception.
     Exception,
-    /// What was printed or logged.
+    /// The printed or logged text.
     Output,
-    /// What a test, or what helps it, does.
+    /// A line of a test or its support that is no longer executed.
     Skipped,
 }
 
 /// The first way in which a gist's run differs from the original's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What differs.
+    /// The kind of the difference.
     pub what: What,
     /// The case, where it is one's.
     pub case: Option<String>,
     /// Further cases that are missing like this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<String>,
-    /// What the original did.
+    /// The behaviour of the original.
     pub original: String,
-    /// What the gist did.
+    /// The behaviour of the gist.
     pub gist: String,
-    /// What the gist raised, where it raised something the original did not; in its own words, in which
-    /// the modules of the repository have their names.
+    /// The exception of the gist, if the original did not raise the same one. Not normalised:
+    /// modules of the repository have their own names in it.
     pub raised: Option<Raised>,
 }
 
@@ -67,18 +67,18 @@ impl Difference {
         found(What::Skipped, None, &line, "it does not", None)
     }
 
-    /// Whether only texts differ, which may vary from run to run.
+    /// Returns true if only texts differ, which may vary from run to run.
     pub(crate) fn is_of_text(&self) -> bool {
         matches!(self.what, What::Output | What::Exception)
     }
 }
 
-/// The first difference between two runs of a command, both with their texts
-/// [normalised](crate::Normalizer::execution); `None` where they agree. `raw` is the run of the gist
+/// Returns the first difference between two runs of a command, both with their texts
+/// [normalised](crate::Normalizer::execution); `None` if they agree. `raw` is the run of the gist
 /// before that; `again` is another run of the original, whose texts may vary from the first's.
 ///
-/// How a case ended comes before what is missing, and that before texts. Of cases that were collected and did not
-/// run, how the run ended tells more, where that differs; they come last otherwise.
+/// The outcomes of tests precede missing tests, and those precede texts. If the ends of the runs
+/// differ, they precede tests that were collected and not executed; otherwise such tests come last.
 pub fn difference(
     original: &Execution,
     again: Option<&Execution>,
@@ -131,7 +131,7 @@ pub fn difference(
         .or_else(ends)
 }
 
-/// What a phase of a case writes.
+/// The texts that a phase of a test writes.
 const TEXTS: [fn(&PhaseReport) -> &str; 3] =
     [|phase| &phase.stdout, |phase| &phase.stderr, |phase| &phase.log];
 
@@ -187,7 +187,7 @@ fn between_cases(
     None
 }
 
-/// What each phase of a case writes, as far as two runs of the original agree.
+/// Returns the pattern of each phase's text, with wildcards where two runs of the original differ.
 fn wanted(
     case: &CaseReport,
     varied: Option<&CaseReport>,
@@ -198,7 +198,7 @@ fn wanted(
     runs.map(|(one, again)| Pattern::of([one].into_iter().chain(again))).collect()
 }
 
-/// Whether what a case writes varies between two runs of the original.
+/// Returns true if a test's texts vary between two runs of the original.
 pub(crate) fn varies(id: &str, original: &Execution, again: &Execution) -> bool {
     let case = |run| by_name(run).get(id).copied();
     let (Some(case), varied) = (case(original), case(again)) else { return false };
@@ -255,7 +255,8 @@ fn found(
     }
 }
 
-/// Whether a text is the original's, but for what varies between two runs of that.
+/// Returns true if a text equals the original's, apart from the lines that vary between its two
+/// runs.
 pub(super) fn fits(one: &str, other: Option<&str>, two: &str) -> bool {
     one == two || other.is_some_and(|other| Pattern::of([one, other]).matches(two))
 }
@@ -273,8 +274,10 @@ pub(super) fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&
     }
 }
 
-/// What a failed assertion says of itself. pytest explains those of test modules, and so those of a gist, but not
-/// those of a library: what stands there behind its own words is none of them.
+/// Returns the author's message of a failed assertion.
+///
+/// pytest adds an explanation in test modules, and so in a gist, but not in a library. The
+/// explanation is removed.
 pub fn own_words(message: &str) -> &str {
     match message.find("\nassert ") {
         _ if message.starts_with("assert ") => "",

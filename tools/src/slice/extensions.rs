@@ -1,8 +1,8 @@
-//! Asks the compiled extensions of a repository what they need of its Python modules.
+//! Finds the imports of a repository's compiled extensions from its Python modules.
 //!
-//! An extension cannot be inlined and stays importable, but what it imports is gone; no trace sees that
-//! need, since compiled code imports without running a line. It prepares a program and reads what that
-//! wrote; the running is done by whoever calls it.
+//! An extension cannot be inlined and stays importable, but the modules that it imports are
+//! removed. No trace sees this need, since compiled code imports without executing a line. This
+//! file prepares a program and reads its output; the caller executes it.
 
 use graph::Trace;
 

@@ -1,5 +1,5 @@
-//! What an error of a gist asks of the next slice: by its text, or by the place where it was raised; and what a case
-//! asks for by its name, where the gist has none of it.
+//! Derives changes of the next slice from an error of a gist: from its message, from the place of
+//! the error, and from the id of a missing test.
 
 mod keep;
 
@@ -21,7 +21,7 @@ const MOST_WHOLE: usize = 3;
 /// Methods of what is entered and left.
 const ENTERED: [&str; 4] = ["__enter__", "__exit__", "__aenter__", "__aexit__"];
 
-/// What the text of an error asks for.
+/// Requests the changes that the message of an error names.
 pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let message = raised.message.as_str();
     let internal = |name: &String| attempt.trace.modules.contains_key(name);
@@ -144,7 +144,8 @@ pub(super) fn shows_deprecations(difference: &Difference) -> bool {
     difference.case.is_none() && count(&difference.gist) > count(&difference.original)
 }
 
-/// Whether a file is missed that the gist stands for, or a directory of such files: no slice brings it back.
+/// Returns true if an error misses a file, or a directory of files, that the gist replaces. No
+/// slice restores it.
 pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let is_missing = matches!(raised.kind.as_str(), "FileNotFoundError" | "NotADirectoryError");
     let gist = raised.frames.iter().find_map(|(file, ..)| file.strip_suffix(attempt.gist_path));
@@ -156,18 +157,19 @@ pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) ->
     })
 }
 
-/// Whether a module of the repository has others inside.
+/// Returns true if a module of the repository is a package.
 fn is_package(name: &str, attempt: &Attempt<'_>) -> bool {
     let is_it = |file: &FileTrace| file.modules.iter().any(|module| module == name);
     attempt.trace.files.iter().any(|file| file.path.ends_with("/__init__.py") && is_it(file))
 }
 
-/// Whether a message says that an object cannot be entered or left, as all versions of Python put it.
+/// Returns true if a message reports a missing `__enter__` or `__exit__`, in the words of any
+/// Python version.
 fn asks_for_exit(message: &str) -> bool {
     message.contains("context manager protocol") || ENTERED.contains(&message)
 }
 
-/// Whether a message says, as pytest or unittest put it, that nothing was raised.
+/// Returns true if a message of pytest or unittest reports that nothing was raised.
 fn is_unraised(message: &str) -> bool {
     message.starts_with("DID NOT RAISE") || message.contains(" not raised")
 }
@@ -176,7 +178,7 @@ fn is_unbound(kind: &str, message: &str) -> bool {
     matches!(kind, "NameError" | "UnboundLocalError") || message.contains("' is not defined")
 }
 
-/// What the innermost line of the gist on the way to an error reads.
+/// Requests docstrings if the innermost gist line on the traceback reads one.
 pub(super) fn read(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     adjustments.docstrings |= reads_docstrings(line_of(raised, attempt).as_slice());
 }
@@ -219,8 +221,9 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     }
 }
 
-/// Classes of a module whose name is part of a missing case's, with underscores in the place of its dots, are told it:
-/// code made the one of the other. What the name of the case has of that module besides is kept.
+/// Requests the `__module__` of classes whose module's name is part of a missing test's id, with
+/// underscores for dots: code generated the id from it. Requests the other names of that module in
+/// the id as well.
 pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let (_, object) = case.split_once("::").unwrap_or(("", case));
     let is_part = |name: &str| {
@@ -252,8 +255,10 @@ pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjus
     }
 }
 
-/// What was left out whose name is one in a missing case's, or its end: tests are made of a word of theirs and the
-/// name of what they test. Of names that end each other the longest.
+/// Requests dropped definitions whose name is, or ends, a part of a missing test's id.
+///
+/// Test names often combine a word with the name of the tested function. Of several matches the
+/// longest name counts.
 pub(super) fn made_for(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let (_, object) = case.split_once("::").unwrap_or(("", case));
     let parts = object.split(['[', ']']).flat_map(|part| part.split("::"));
@@ -272,8 +277,10 @@ pub(super) fn made_for(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adju
     }
 }
 
-/// What modules from outside ask of the repository's when they are loaded, where one of them failed at that: all
-/// that the original loaded from its first test on, and those of the package that failed.
+/// Requests the internal names that external modules import, after one of them failed to load.
+///
+/// Reads the modules that the original loaded after the first test had begun, and those of the
+/// package that failed.
 fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let trace = attempt.trace;
     let of_file = |file: &str| trace.external.iter().find(|(_, path)| path.as_str() == file);
@@ -310,7 +317,7 @@ fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut 
     }
 }
 
-/// Whether the original had an error handled where the gist has this one caught.
+/// Returns true if the original handled an error in the handler that caught this one in the gist.
 pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let Some(line) = raised.frames.iter().rev().find_map(|frame| line_in(frame, attempt)) else {
         return false;
@@ -326,7 +333,7 @@ pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     })
 }
 
-/// What the place asks for where an error was raised that names nothing.
+/// Requests changes by the place of an error whose message names nothing.
 pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
     if !next.adjustments.module_names {
         next.adjustments.module_names = reads_name(raised, attempt);
@@ -357,8 +364,8 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
     }
 }
 
-/// A class whose metaclass or base asks for its module, and then raises something while it is made, is told it: there
-/// are others in a gist's.
+/// Requests the `__module__` of a class whose metaclass or base reads it and then raises an
+/// exception. In a gist it is the name of another module.
 fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
     let Some(frame) = raised.frames.last() else { return };
@@ -430,7 +437,7 @@ fn line_in((file, line, _): &(String, u32, String), attempt: &Attempt<'_>) -> Op
     line.filter(|line| *line > 0)
 }
 
-/// Whether an error was raised by a `__getattr__` at the top level of the gist.
+/// Returns true if a top-level `__getattr__` of the gist raised the error.
 fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let last = raised.frames.last().filter(|(_, _, function)| function == "__getattr__");
     let line = last.and_then(|frame| line_in(frame, attempt));
@@ -441,19 +448,19 @@ fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     head.is_some_and(|(text, _)| !text.starts_with(char::is_whitespace))
 }
 
-/// Whether a line of the gist on the way to an error reads the name of its module.
+/// Returns true if a gist line on the traceback reads the module's `__name__`.
 fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
 }
 
-/// Whether a line reads a docstring.
+/// Returns true if a line reads a docstring.
 fn reads_docstrings(lines: &[&str]) -> bool {
     let texts = ["__doc__", "getdoc("];
     lines.iter().any(|line| texts.iter().any(|text| line.contains(text)))
 }
 
-/// Whether a line of the gist takes a docstring for data, as a grammar may be written in them: one that does more
-/// than give it to another object.
+/// Returns true if a line of the gist uses a docstring as data, for example as a grammar. A line
+/// that only assigns it to another object does not count.
 pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
     let is_given = |line: &str| line.contains("__doc__ = ") || line.contains("doc=");
     let lines = attempt.gist.text.lines().zip(&attempt.gist.lines);
@@ -461,9 +468,11 @@ pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
     own.any(|(text, _)| reads_docstrings(&[text]) && !is_given(text))
 }
 
-/// What was loaded from the first test on beside a module that is asked for by name, where its package or another
-/// of it was before: what goes through them would ask for one after the other, each in a run of its own. Where more
-/// of them were asked for, whatever was loaded beside it.
+/// Returns sibling modules that were first imported during the tests, if the package or another
+/// sibling is already requested.
+///
+/// Code that iterates over a package's modules would otherwise fail once per module, at one run
+/// each. If several siblings are requested, returns all loaded ones.
 fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
     let package = |module: &str| module.rsplit_once('.').map(|(package, _)| package.to_owned());
     let own = package(module);
@@ -480,8 +489,8 @@ fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
     files.flat_map(|file| &file.modules).filter(beside).filter(loaded).cloned().collect()
 }
 
-/// Packages of modules that are imported by computed names, where what follows in such a name is this: the gist
-/// stands for them until somebody goes by attributes from one to the next.
+/// Returns the packages of modules imported by computed names that continue with `name`. The gist
+/// replaces a package until code reads a submodule from it as an attribute.
 fn on_the_way(name: &str, attempt: &Attempt<'_>) -> BTreeSet<String> {
     let dotted = format!(".{name}");
     let packages = attempt.plan.imported.iter().flat_map(|module| {
@@ -510,8 +519,8 @@ fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
     numbers.filter_map(|line| lines.get(line as usize - 1).copied()).collect()
 }
 
-/// Keeps whole the innermost function of the gist on the way to an error, and after that those around it: what was
-/// cut from them may be what now was to run.
+/// Requests the innermost gist function on the traceback as a whole, and after it those around it.
+/// The missing code may have been cut from them.
 fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let most = if adjustments.whole.is_empty() { 1 } else { MOST_WHOLE };
     let places = raised.frames.iter().rev().filter_map(|frame| {
@@ -525,7 +534,7 @@ fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adj
     }
 }
 
-/// Where the function around a line of a gist begins in the original.
+/// Returns the first line, in the original, of the function around a line of the gist.
 fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
     let lines: Vec<&str> = gist.text.lines().collect();
     let mut head = head_of(&lines, line, function)?;

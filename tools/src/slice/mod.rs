@@ -1,7 +1,7 @@
-//! The half of slicing that runs things: reads the sources, keeps what is parsed between slices, learns
-//! from runs of the gist, and says what to change after a run that differs.
+//! The half of slicing that executes code: reads the sources, stores parsed ones between slices,
+//! learns from runs of the gist, and advises after a run that differs.
 //!
-//! Which statements a gist needs is decided in the `graph` crate.
+//! The `graph` crate decides which statements a gist needs.
 
 mod advise;
 mod difference;
@@ -34,21 +34,22 @@ pub use restore::Restore;
 pub(crate) use standing::{Compared, failures, place_in_original};
 pub use standing::{FailureMatch, Standing};
 
-/// What a caller asks of a slice.
+/// The request for a slice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SliceRequest {
-    /// Use what a run of the last gist taught: cut what did not run, drop stubs nobody asked for.
+    /// Use the lessons of the last gist's run: drop lines that it did not execute, and stubs that
+    /// nothing called.
     pub refine: bool,
-    /// Use what a run of a gist that was refined taught besides: what ran for the sake of what went is gone, too.
+    /// Use the lessons of a refined gist's run besides: drop lines that only dropped code needed.
     pub again: bool,
     /// Run the gist without probes in its stubs: something minds them.
     pub unprobed: bool,
-    /// What errors that the gist catches ask for is known, and done.
+    /// True if the errors that the gist itself caught were observed and acted on.
     pub listened: bool,
-    /// Which of the executed statements come back that nothing kept seems to need.
+    /// The search for executed statements to restore, though no kept code seems to need them.
     pub restore: Restore,
-    /// How the slice deviates from the default.
+    /// The deviations from the default.
     pub adjustments: Adjustments,
 }
 
@@ -63,7 +64,8 @@ pub struct Slicer {
     support: BTreeSet<String>,
     /// By a run of a gist, and by one of that which came of it.
     learned: Vec<Learned>,
-    /// What compiled extensions ask of modules: a name, or the module itself where that is empty.
+    /// The imports of compiled extensions from internal modules: a name, or an empty string for the
+    /// module itself.
     needs: Vec<(String, String)>,
 }
 
@@ -87,11 +89,12 @@ pub enum SlicerError {
 }
 
 impl Slicer {
-    /// Reads and parses what a trace names, from the original's directory. `tests` are the path and the
-    /// names of each test, without names for all of a file, `helpers` the paths of what helps them.
+    /// Reads and parses the files of a trace, from the original's directory. `tests` are the path
+    /// and the names of each test, without names for a whole file; `helpers` are the paths of their
+    /// support.
     ///
     /// # Errors
-    /// When a file that ran cannot be read, decoded or parsed.
+    /// An executed file cannot be read, decoded or parsed.
     pub fn new(
         trace: Arc<Trace>,
         original: &Path,
@@ -159,7 +162,7 @@ impl Slicer {
         restore::order(plan, &self.trace, &entries)
     }
 
-    /// Takes in what compiled extensions ask of the repository.
+    /// Sets the imports of compiled extensions from the repository.
     pub(crate) fn need(&mut self, needs: Vec<(String, String)>) {
         self.needs = needs;
     }
@@ -183,13 +186,15 @@ impl Slicer {
         &self.trace
     }
 
-    /// Whether a run of a gist taught something yet.
+    /// Returns true if a run of a gist was learned from.
     pub fn has_learned(&self) -> bool {
         !self.learned.is_empty()
     }
 
-    /// Whether a run of a gist has something to teach: the first one, and that of a refined gist which lacks
-    /// lines that the first executed, since what those called may not run any more.
+    /// Returns true if a run of the gist has something to teach.
+    ///
+    /// The first run does. So does the run of a refined gist that lacks lines which the first run
+    /// executed: functions called from those may be unused now.
     pub(crate) fn has_to_learn(&self, request: &SliceRequest, gist: &Gist) -> bool {
         match &self.learned[..] {
             [] => true,
@@ -201,8 +206,10 @@ impl Slicer {
         }
     }
 
-    /// What tests, or what helps them, do no more in a gist that came of the first, as its run shows: what would
-    /// have called it was left out, and no outcome tells.
+    /// Returns the first test or support line that the first gist's run executed and this one did
+    /// not.
+    ///
+    /// The code that would have called it was dropped, although all outcomes agree.
     pub(crate) fn skipped(&self, gist: &Gist, learned: &Learned) -> Option<Place> {
         let [first] = &self.learned[..] else { return None };
         let ran: HashSet<(&str, u32)> = first.lines().collect();
@@ -214,8 +221,8 @@ impl Slicer {
         Some(Place { path: path.to_owned(), line })
     }
 
-    /// Whether enough of what the first run executed does nothing in a gist that came of it, as its run shows, for
-    /// another run to pay.
+    /// Returns true if many lines that the first run executed are idle in this gist, so that
+    /// another run pays off.
     pub(crate) fn has_idle(&self, gist: &Gist, learned: &Learned) -> bool {
         let [first] = &self.learned[..] else { return false };
         let ran: HashSet<(&str, u32)> = first.lines().collect();

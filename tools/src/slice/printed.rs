@@ -1,5 +1,5 @@
-//! Finds the first traceback in what a program printed: where nothing raised reaches the recorder,
-//! because a runner of tests or the program itself caught it.
+//! Finds the first traceback in a program's output. It is needed if a test runner or the program
+//! itself caught the exception, so that it does not reach the recorder.
 
 use crate::execute::Raised;
 

@@ -1,6 +1,6 @@
-//! Learns from one run of a gist: which of its lines ran, and which of its stubs were asked for.
+//! Learns from one run of a gist: its executed lines, and the stubs that were called.
 //!
-//! It prepares the text and reads the records; the running is done by whoever calls it.
+//! It prepares the text and reads the records; the caller executes it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub struct Probed {
     lines: Vec<Option<usize>>,
 }
 
-/// What a run of a gist taught.
+/// The facts learned from a run of a gist.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Learned {
     /// Executed lines and entered functions, by original file.
@@ -60,7 +60,7 @@ impl Probed {
         Self::at(gist, &plan.stubs)
     }
 
-    /// The gist as it stands, without a probe: its run still tells which lines are needed.
+    /// Returns the gist without probes: its run still shows the needed lines.
     pub fn without(gist: &Gist) -> Self {
         Self::at(gist, &[])
     }

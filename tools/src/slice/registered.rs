@@ -1,5 +1,5 @@
-//! Classes that are found by texts which are made of their names, as a registry has them that every class of a kind
-//! enters when it is made: nothing else in the repository may name them.
+//! Keeps classes that a registry looks up by a string derived from the class name. A base or
+//! metaclass registers each class, so that no other code needs to name it.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -8,8 +8,8 @@ use graph::{Adjustments, Kept, Source, Value};
 use super::{advise::Attempt, mend::add};
 use crate::execute::Raised;
 
-/// Keeps classes that the text of an error names, whatever its case, and those of the same directory that texts of
-/// the gist name as well: each would be asked for in a run of its own.
+/// Requests classes that the message of an error names, in any case, and those of the same
+/// directory that strings of the gist name as well. Otherwise each would cost a run.
 pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
     let left_out: Vec<(&Kept, String)> = attempt
         .plan
@@ -46,7 +46,7 @@ fn class<'a>(unit: &'a Kept, attempt: &Attempt<'_>) -> Option<&'a str> {
     }
 }
 
-/// What is left of a name without its case and what stands between its words.
+/// Returns a name in lower case without separators.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -1,7 +1,8 @@
-//! Brings back statements that a slice left out, where a run of its gist misses something and no text says what.
+//! Restores dropped statements if a run of the gist misses something and no text names it.
 //!
-//! A search over the executed statements that nothing kept seems to need, nearest to the command first: more of them
-//! until a run agrees, then as few of these as agree. It runs nothing: each step is a request, and its run decides.
+//! It searches the executed statements that no kept code seems to need, nearest to the command
+//! first. It adds more of them until a run agrees, then removes as many of these as possible. It
+//! executes nothing: each step is a request, and its run decides.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +16,15 @@ const GROWTH: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Restore {
-    /// How many are brought back, nearest first; none before the search.
+    /// The number of restored statements, nearest first; none before the search.
     pub tried: usize,
     /// So many are too few, or one less than that where nothing is known.
     pub too_few: usize,
     /// So many are enough.
     pub enough: Option<usize>,
-    /// Those behind them that are known to be needed.
+    /// The further statements that are known to be needed.
     pub needed: Vec<Place>,
-    /// Whether the search is over.
+    /// True if the search has ended.
     pub over: bool,
 }
 
@@ -105,7 +106,8 @@ pub(crate) fn order(plan: &Plan, trace: &Trace, entries: &[&str]) -> Vec<Place> 
 mod tests {
     use super::*;
 
-    /// Searches for what has to be back, by line, among so many statements; says what was found, and in how many runs.
+    /// Searches for missing statements, by line, among so many; returns the result, and the number
+    /// of runs.
     #[track_caller]
     fn check(all: u32, missing: &[u32], expected: (Option<&[u32]>, usize)) {
         let place = |line| Place { path: "m.py".to_owned(), line };

@@ -1,6 +1,7 @@
-//! How near the run of a gist comes to the run of the original, as one value that is compared.
+//! Measures the similarity of a gist's run to the original's run, as one value that can be
+//! compared.
 //!
-//! It orders attempts. Whether a gist is good is for the `eval` crate to judge.
+//! It orders attempts. The `eval` crate judges the gist.
 
 use std::{borrow::Cow, cmp::Reverse};
 
@@ -41,13 +42,13 @@ pub struct Standing {
 /// Failures of the original that a gist has as well, counted by how much of each is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FailureMatch {
-    /// Those of the same type.
+    /// The failures of the same type.
     pub types: usize,
-    /// Those that have the same message as well.
+    /// The failures that also have the same message.
     pub messages: usize,
-    /// Those that are raised by the same line as well.
+    /// The failures that are also raised by the same line.
     pub places: usize,
-    /// Those where the gist fails at all, in whatever way.
+    /// The failures at which the gist fails too, in any way.
     pub failing: usize,
     /// All failures of the original.
     pub wanted: usize,
@@ -80,7 +81,7 @@ pub(crate) struct Compared<'a> {
     pub(crate) gist: &'a Execution,
     /// The same before that.
     pub(crate) raw: &'a Execution,
-    /// What the original executed.
+    /// The trace of the original.
     pub(crate) trace: &'a Trace,
     /// Origins of the gist's lines.
     pub(crate) lines: &'a Gist,
@@ -96,13 +97,13 @@ pub(crate) struct Failure<'a> {
     /// The case and the phase of it; empty for what ended the whole run.
     pub(crate) case: &'a str,
     pub(crate) when: &'a str,
-    /// What was raised, where that is known.
+    /// The exception, if known.
     pub(crate) raised: Option<Cow<'a, Raised>>,
     status: Status,
 }
 
 impl Compared<'_> {
-    /// How much of the original's failures the gist has.
+    /// Returns how many of the original's failures the gist has, by similarity.
     pub(crate) fn failure(&self) -> FailureMatch {
         let (wanted, found) = (failures(self.original), failures(self.gist));
         let raw = failures(self.raw);

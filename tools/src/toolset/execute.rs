@@ -33,16 +33,16 @@ pub struct ExecuteTool;
 #[serde(deny_unknown_fields)]
 struct Arguments {}
 
-/// What the model reads.
+/// The reply to the model.
 #[derive(Serialize)]
 struct Report {
-    /// Whether nothing differs.
+    /// True if nothing differs.
     same: bool,
     /// Cases that ended as they did on the original.
     agreeing: usize,
-    /// How near it comes to the original, for who compares attempts.
+    /// The similarity to the original, for comparing attempts.
     standing: Standing,
-    /// Whether what differs is the gist's own source, which it prints.
+    /// True if the difference is the gist's own source, which it prints.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     shows_source: bool,
     /// Cases that did not run, since the run ended before them.
@@ -191,7 +191,7 @@ impl Tool for ExecuteTool {
     }
 }
 
-/// How near a run of the gist as it stands comes to the original.
+/// Returns the similarity of a run of the current gist to the original's run.
 fn standing(
     session: &Session,
     original: &Execution,
@@ -276,7 +276,8 @@ pub(super) fn ranges(lines: impl IntoIterator<Item = u32>) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// What a gist lost of the tests for which something of no visible effect was left out.
+/// Returns the first test line that a gist no longer executes because a statement without visible
+/// effect was dropped.
 fn skipped(findings: &Findings, learned: &Learned) -> Option<Difference> {
     let Findings { slicer: Some(slicer), gist: Some(gist), request, .. } = findings else {
         return None;

@@ -1,7 +1,7 @@
-//! The tool that takes out of a gist whatever changes nothing, one statement after the other.
+//! The tool that removes unneeded statements from a gist, one after the other.
 //!
-//! Tests and their support are not its business: functions of theirs stay, and so do their values, and whatever of
-//! them runs goes on running.
+//! It keeps the functions and assigned values of tests and their support. Every line of them that
+//! is executed must be executed afterwards too.
 
 use std::{cell::Cell, cmp::Reverse, collections::BTreeSet};
 
@@ -26,7 +26,7 @@ pub struct MinimizeTool;
 #[serde(deny_unknown_fields)]
 struct Arguments {}
 
-/// What the model reads.
+/// The reply to the model.
 #[derive(Serialize)]
 struct Report {
     /// Lines before and now.
@@ -34,7 +34,7 @@ struct Report {
     lines: usize,
     /// Runs of the command that it took.
     runs: usize,
-    /// Whether none of the statements that are left can go; false where the time was up.
+    /// True if no remaining statement can be removed; false if time ran out.
     complete: bool,
 }
 
@@ -129,7 +129,7 @@ impl Tool for MinimizeTool {
 /// Lines of the original, by file.
 type Places = BTreeSet<(String, u32)>;
 
-/// What a traced run of a gist executed of the tests and of what helps them.
+/// Returns the lines of tests and their support that a traced run of a gist executed.
 fn places(run: &GistRun, support: &BTreeSet<String>) -> Places {
     let executed = run.learned.iter().flat_map(|learned| &learned.executed);
     let files = executed.filter(|file| support.contains(&file.path));

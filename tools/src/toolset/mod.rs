@@ -1,7 +1,7 @@
 //! The tools of one session, by name.
 //!
-//! It finds the tool, holds it to the stage of the work where there are stages, carries out the call and
-//! turns a defect of a tool into a fatal error; it adds no behaviour of its own to any tool.
+//! It finds the tool, checks the stage of the work if there are stages, executes the call and turns
+//! a panic of a tool into a fatal error; it adds no behaviour to any tool.
 
 mod edit_execute;
 mod execute;
@@ -40,13 +40,13 @@ pub struct Toolset {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no tool {name:?} (there are {known})")]
 pub struct UnknownTool {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
     /// The names there are.
     pub known: String,
 }
 
-/// How a tool is made.
+/// A constructor of a tool.
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.

@@ -1,4 +1,4 @@
-//! What a run did, in the few words that a model needs.
+//! Summarises a run in a few words for a model.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 /// The end of a run and its cases, counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Outcomes {
-    /// How the process ended.
+    /// The way in which the process ended.
     pub(super) ended: String,
     /// Cases by outcome.
     pub(super) cases: BTreeMap<String, usize>,
@@ -51,7 +51,7 @@ pub(super) fn agreeing(original: &Execution, gist: &Execution) -> usize {
     original.cases.iter().filter(agrees).count()
 }
 
-/// The end of what a run printed, and how much stands before it.
+/// Returns the end of a run's output, and the number of bytes before it.
 pub(super) fn tail(execution: &Execution) -> String {
     const SHOWN: usize = 4000;
     let text = [execution.stdout.trim_end(), execution.stderr.trim_end()].join("\n");
@@ -86,7 +86,7 @@ pub(super) fn first_failure(execution: &Execution) -> String {
     tail(&Execution { stdout: kept.join("\n"), ..execution.clone() })
 }
 
-/// How a process ended, in words.
+/// Describes in words how a process ended.
 pub(crate) fn ended(status: Status) -> String {
     match status {
         Status::Exited(code) => format!("exit code {code}"),

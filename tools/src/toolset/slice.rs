@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct SliceTool;
 
-/// What the model reads. The whole plan stays in the session: it is as long as the gist.
+/// The reply to the model. The whole plan stays in the session: it is as long as the gist.
 #[derive(Serialize)]
 struct Report<'a> {
     lines: usize,
@@ -80,8 +80,8 @@ impl Tool for SliceTool {
     }
 }
 
-/// Path and names of the command's tests; of a file that it names as a whole also of each case that was
-/// collected there, which may have been skipped, or be no definition of the file's.
+/// Returns the path and names of the command's tests. For a file that the command names as a whole,
+/// also those of each collected test, which may have been skipped or be defined elsewhere.
 fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
     let named: Vec<_> =
         session.command.tests().into_iter().map(|test| (test.path, test.names)).collect();
@@ -115,8 +115,8 @@ fn tests(session: &Session) -> Vec<(String, Vec<String>)> {
     named.into_iter().chain(found).collect()
 }
 
-/// What `python -m doctest` looks at and tells of, which is no case: examples, and where it is to be verbose what has
-/// none.
+/// Returns the objects that `python -m doctest` reports: those with examples, and with `-v` also
+/// those without.
 fn looked_at(session: &Session) -> Vec<(String, Vec<String>)> {
     let command = &session.command;
     if !command.is_doctest() {
@@ -159,7 +159,7 @@ fn report(plan: &Plan, gist: &Gist) -> Result<Reply, ToolError> {
     })
 }
 
-/// The schema of records like this one: what may be left out is what has a default, which is all.
+/// Returns the schema of records like this one. Every field has a default and is optional.
 fn like(value: &Value) -> Value {
     match value {
         Value::Bool(_) => json!({ "type": "boolean" }),

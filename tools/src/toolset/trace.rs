@@ -34,7 +34,7 @@ impl Default for Arguments {
     }
 }
 
-/// What the model reads.
+/// The reply to the model.
 #[derive(Serialize)]
 struct Report {
     python: String,

@@ -8,7 +8,7 @@ use crate::execute::{self, ExecuteError, Raised, RunSpec};
 
 const LISTENER: &str = include_str!("caught.py");
 
-/// What the listener is told.
+/// The settings of the listener.
 #[derive(Serialize)]
 struct Settings {
     /// The file whose errors are noted.

@@ -1,8 +1,8 @@
-//! Traces kept between sessions: one holds for as long as nothing changed that its run looked at.
+//! Stores traces between sessions: one is valid until a file changes that its run looked at.
 //!
-//! What a run looked at is what it executed, opened or listed, and whatever is no Python source or prose;
-//! a file that came or went counts as well, since something may have looked for it. A kept trace that
-//! cannot be read is one that was never kept.
+//! A run looked at every file that it executed, opened or listed, and at any file other than Python
+//! source or prose. A file that appeared or vanished counts as well, since the run may have
+//! searched for it. An unreadable trace is ignored.
 
 use std::{
     collections::BTreeMap,
@@ -18,10 +18,11 @@ use crate::{execute::Execution, repository::Repository};
 /// Version of the kept form; any other is ignored and replaced.
 const VERSION: u32 = 5;
 
-/// What a run can only see by reading it: changes of others may matter otherwise, as settings do.
+/// The extensions of files that a run can notice only by reading them. Changes of other files, such
+/// as settings, may matter without being read.
 const READ: [&str; 5] = ["py", "pyi", "md", "rst", "txt"];
 
-/// What came of an earlier trace of the same command.
+/// The result of looking for an earlier trace of the same command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "changed")]
 pub enum Reuse {
@@ -113,7 +114,7 @@ fn changed(before: &Files, now: &Files) -> Vec<String> {
     paths
 }
 
-/// Whether a run saw the content of a file, or may have.
+/// Returns true if a run read the content of a file, or may have read it.
 fn looked_at(trace: &Trace, path: &str) -> bool {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     !extension.is_some_and(|extension| READ.contains(&extension))

@@ -87,9 +87,9 @@ struct Log {
     /// Modules, and names in them.
     pickled: BTreeSet<(String, String)>,
     snapshot: Snapshot,
-    /// Whether a snapshot was read.
+    /// True if a snapshot was read.
     began: bool,
-    /// Whether functions without news were called very often.
+    /// True if functions without unseen lines were called very often.
     busy: bool,
     /// Modules from outside that were loaded when the tests began.
     early: Option<BTreeSet<String>>,
@@ -112,7 +112,7 @@ struct FileLog {
     functions: BTreeMap<(u32, String), (bool, bool)>,
     /// (line, name) to its place among the functions that were entered.
     orders: BTreeMap<(u32, String), u64>,
-    /// Those that were first entered outside the main thread.
+    /// The functions that were first entered outside the main thread.
     threaded: BTreeSet<(u32, String)>,
     starts: BTreeMap<u32, u64>,
     ends: BTreeMap<u32, u64>,
@@ -387,7 +387,8 @@ impl Merged {
     }
 }
 
-/// What every module holds: no mention of one of these means a module of the repository.
+/// The attributes of every module: a mention of one of these does not refer to a module of the
+/// repository.
 const MODULE_OWN: [&str; 9] = [
     "__builtins__",
     "__cached__",

@@ -1,14 +1,18 @@
 //! Runs a command under the tracer: the same run as [`execute`](crate::execute), observed.
 //!
-//! It owns the tracer's settings and the reading of its logs. What a trace means is for the `graph`
-//! crate to say. Nothing is installed in the interpreter that is traced.
+//! It owns the tracer's settings and the reading of its logs. The `graph` crate interprets a trace.
+//! Nothing is installed in the traced interpreter.
 //!
-//! What it cannot see: children that are started without the environment of their parent, or with
-//! `-I`, `-E` or `-S`; below 3.12 also threads that `threading` did not start, and what follows an
-//! exception of the recursion limit, until the program imports, opens or lists something or the next
-//! phase of a test begins (such an exception may hit the tracer itself, which ends all tracing). On
-//! 3.12 and 3.13 a condition that went one way 64 times is no longer watched: its other way counts as
-//! taken if the lines there were executed.
+//! The tracer does not see:
+//!
+//! - child processes started without their parent's environment, or with `-I`, `-E` or `-S`
+//! - below 3.12: threads that `threading` did not start
+//! - below 3.12: code after a recursion limit, which may end all tracing of the process. Tracing
+//!   resumes when the program
+//!   imports, opens or lists something, or when the next phase of a test begins.
+//!
+//! On 3.12 and 3.13 a condition that went one way 64 times is no longer watched. Its other way
+//! counts as taken if the lines there were executed.
 
 mod caught;
 mod kept;
@@ -42,7 +46,7 @@ const TRACER: &str = concat!(
 pub const PATIENCE: u32 = 1 << 15;
 const HOOK: &str = include_str!("sitecustomize.py");
 
-/// How lines are observed.
+/// The mechanism that observes lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Observer {
     /// `sys.monitoring` where the interpreter has it, else `sys.settrace`.
@@ -52,7 +56,7 @@ pub enum Observer {
     Settrace,
 }
 
-/// What a trace leaves out for the sake of speed; by default nothing.
+/// The parts that a trace omits for speed; none by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TraceOptions {
     /// Below 3.12, a function of which so many lines in a row were none that was new is given up, and all of
@@ -62,27 +66,27 @@ pub struct TraceOptions {
     pub imports_only: bool,
 }
 
-/// What the tracer is told.
+/// The settings of the tracer.
 #[derive(Serialize)]
 struct Settings {
     /// The directory whose code is observed.
     root: String,
-    /// Where the logs go.
+    /// The directory for the logs.
     directory: String,
-    /// What is appended to `PYTHONPATH`, so that children are traced as well.
+    /// The entry that is appended to `PYTHONPATH`, so that child processes are traced as well.
     hook: String,
     /// This record as a file, for children.
     settings: String,
     /// The tracer as a file, for children.
     tracer: String,
     settrace: bool,
-    /// Whether tests begin at some point, from which on lines count anew.
+    /// True if tests begin at some point, from which lines are recorded anew.
     phases: bool,
     patience: u32,
     imports_only: bool,
 }
 
-/// Runs a command and records both what it did and what it touched of its directory.
+/// Runs a command, and records its result and its trace of the directory.
 ///
 /// # Errors
 /// As for [`execute`](crate::execute).

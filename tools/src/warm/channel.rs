@@ -26,7 +26,7 @@ pub(super) struct Channel {
     pending: Vec<u8>,
 }
 
-/// What came within some time.
+/// A line that arrived in time, or none.
 pub(super) enum Heard {
     Line(Vec<u8>),
     Nothing,

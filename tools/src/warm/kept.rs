@@ -17,8 +17,8 @@ pub(super) struct Kept {
     state: BTreeMap<PathBuf, State>,
 }
 
-/// What tells one state of a file from another: inode, mode, size, time of the last change. A directory's time
-/// changes with its entries, which tell by themselves.
+/// The state of a file: inode, mode, size, time of the last change. A directory changes with its
+/// entries, which are compared by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State {
     inode: u64,

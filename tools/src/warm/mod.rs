@@ -1,10 +1,11 @@
-//! Runs of a command by fork of one process that has loaded what they share: no interpreter starts, and what
-//! pytest, its plugins and libraries do while they are imported is done once.
+//! Runs a command by forking a process that has loaded the common modules: no interpreter starts,
+//! and pytest, its plugins and libraries are imported once.
 //!
-//! A [`Warm`] holds a process in the sandbox that waits at a [`WaitsAt`] of the command, the later the better. Each
-//! [`Warm::run`] has fresh memory, a directory and a scratch directory as that process found them, the limits of a
-//! cold run and its observer, so that its [`Execution`] is that of a [cold run](crate::execute()). Where a fork
-//! would not be such a run it says so, and the caller runs cold.
+//! A [`Warm`] holds a process in the sandbox that waits at a [`WaitsAt`] of the command, the later
+//! the better. Each [`Warm::run`] has fresh memory, and a directory and a scratch directory in the
+//! state that the process saw at its start. It has the limits and the observer of a cold run, so
+//! that its [`Execution`] equals that of a [cold run](crate::execute()). If a fork would differ
+//! from such a run it returns an error, and the caller runs cold.
 
 mod channel;
 mod kept;
@@ -86,8 +87,9 @@ pub struct WarmRun<'a> {
 pub enum Ends {
     /// Its process ends by itself, as a cold one does.
     Process,
-    /// Its process is ended behind the last test, with the exit code that pytest has decided on. What pytest and the
-    /// interpreter do at their end takes ten times what a short test does. It needs [`WaitsAt::Tests`].
+    /// The process ends after the last test, with the exit code that pytest has decided on. The
+    /// shutdown of pytest and the interpreter takes ten times as long as a short test. It needs
+    /// [`WaitsAt::Tests`].
     Tests,
 }
 
@@ -107,7 +109,7 @@ pub struct CodeChange {
 /// One run that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WarmRan {
-    /// What it did.
+    /// The result of the run.
     pub execution: Execution,
     /// The number of functions that got other code.
     pub changed: u64,
@@ -131,7 +133,7 @@ pub enum WarmError {
     /// The process ended before it waited, or between two runs.
     #[error("fork a run: the process that waits ended ({status:?})")]
     Ended {
-        /// How it ended.
+        /// The way in which it ended.
         status: Status,
     },
     /// The process does not answer.
@@ -170,7 +172,7 @@ pub struct Warm {
     waits_at: WaitsAt,
     command: Command,
     python: PathBuf,
-    /// How the process ended, once it has.
+    /// The result of the process, once it has ended.
     finished: Option<Finished>,
     is_used: bool,
 }
@@ -185,7 +187,7 @@ struct Asked<'a> {
     changes: &'a [CodeChange],
 }
 
-/// What the process says.
+/// A message of the waiting process.
 #[derive(Debug, Deserialize)]
 struct Told {
     #[serde(default)]
@@ -321,7 +323,7 @@ impl Warm {
         Ok(WarmRan { execution, changed })
     }
 
-    /// Waits for what the process says.
+    /// Waits for the next message of the process.
     fn hear(&mut self, patience: Duration) -> Result<Told, WarmError> {
         let until = self.stop.now() + patience;
         loop {
@@ -340,7 +342,7 @@ impl Warm {
         }
     }
 
-    /// How the process ended.
+    /// Returns the error for a process that ended.
     fn ended(&mut self) -> WarmError {
         self.channel = None;
         let ended = self.process.take().map(JoinHandle::join);
@@ -384,7 +386,7 @@ impl Drop for Warm {
     }
 }
 
-/// How a run ended, as a cold one is told to have.
+/// Returns the status of a run, by the same rules as for a cold run.
 fn status(told: &Told, limits: Limits) -> Status {
     if told.timed_out || told.cpu > limits.cpu.as_secs_f64() {
         return Status::TimedOut;

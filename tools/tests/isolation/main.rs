@@ -216,10 +216,10 @@ fn images_are_made_of_environments() {
     assert!(error.to_string().contains("make one with `gistify image`"), "{error}");
 }
 
-/// Puts a program where it is started from.
+/// Installs a program at the place from which it is started.
 ///
-/// Another process writes it: a file that this one has open for writing is open, until it starts
-/// its program, in each child that another test's thread forks meanwhile, and does not start then.
+/// Another process writes it. A file that this process has open for writing stays open in each
+/// child that another test's thread forks, and cannot be executed until that child calls `exec`.
 fn install(program: &Path, at: &Path) {
     let done = Command::new("install").args(["-m", "755"]).arg(program).arg(at).status();
     assert!(done.unwrap().success());

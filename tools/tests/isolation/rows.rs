@@ -1,4 +1,4 @@
-//! The rows: what each attack does, and what has to come of it.
+//! The rows: each attack, and its expected result.
 
 use std::{
     fs,
@@ -496,7 +496,7 @@ pub fn many_at_once_leave_nothing(attack: &Attack) {
     assert_eq!(containers_in(attack, &attack.directory()), 0);
 }
 
-/// How many containers an engine has that see a directory, running or not.
+/// Returns the number of an engine's containers that see a directory, running or not.
 fn containers_in(attack: &Attack, directory: &Path) -> usize {
     if attack.kind != "docker" {
         return 0;
@@ -517,7 +517,7 @@ fn containers_in(attack: &Attack, directory: &Path) -> usize {
     mounts.filter(|mounts| mounts.iter().any(|mount| sees(mount.source.clone()))).count()
 }
 
-/// How many processes have their working directory there.
+/// Returns the number of processes with their working directory there.
 fn processes_in(directory: &Path) -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries

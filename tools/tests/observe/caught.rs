@@ -1,4 +1,4 @@
-//! What the listener hears of the errors that a file raises.
+//! Tests what the listener records about errors that a file raises.
 
 use std::path::Path;
 

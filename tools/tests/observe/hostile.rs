@@ -372,8 +372,8 @@ def test_a():
     }
 }
 
-/// Whatever a program does to the files of its record, it has begun, and the next run in the same
-/// place is not led anywhere by what it left.
+/// A program that damages the files of its record counts as started, and the next run in the same
+/// place ignores the remains.
 #[test]
 fn records_that_are_spoiled_are_the_programs_doing() {
     let project = Project::new(

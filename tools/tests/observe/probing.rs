@@ -1,4 +1,5 @@
-//! A gist with probes in its stubs does what it does without them, and the log tells what was asked for.
+//! Tests that a gist with probes in its stubs behaves as without them, and that the log lists the
+//! called stubs.
 
 use std::fs;
 
@@ -9,8 +10,8 @@ use crate::{Project, pythons};
 
 const PATH: &str = "a.py";
 
-/// Probes what stands behind each line `# stub` of a program; `asked` are the first lines of the stubs that the
-/// log tells of.
+/// Probes the lines after each `# stub` of a program; `asked` are the first lines of the stubs in
+/// the log.
 #[track_caller]
 fn check(program: &str, printed: &str, asked: &[&str]) {
     let mut gist = Gist::default();

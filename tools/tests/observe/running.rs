@@ -1,4 +1,4 @@
-//! What `execute` reports, and that a program cannot tell it from the interpreter.
+//! Tests the reports of `execute`, and that a program cannot distinguish it from the interpreter.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What `trace` reports: the same from both ways of observing, under every supported version.
+//! Tests the reports of `trace`: equal for both observers, under every supported version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -401,8 +401,9 @@ def test_match():
 const NEEDS_MATCH: [(&str, &[u32]); 3] =
     [("pkg/__init__.py", &[35]), ("pkg/matching.py", &[]), ("tests/test_all.py", &[66, 67, 68])];
 
-/// What the test compares between versions: no positions of the clock (the versions differ in how
-/// often they tell of a decorated definition), but the order in which module lines started.
+/// The parts of a trace that are equal between versions: the order in which module lines started,
+/// without positions of the clock. The versions differ in the number of events for a decorated
+/// definition.
 #[derive(Debug, PartialEq)]
 struct Seen {
     modules: Vec<String>,

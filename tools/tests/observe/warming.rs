@@ -21,7 +21,7 @@ fn told(execution: &Execution, places: &[&Path]) -> String {
     regex_lite(&text, "0x", ">")
 }
 
-/// The text without what stands between two words on one line.
+/// Returns the text without the part between two words on one line.
 fn regex_lite(text: &str, from: &str, to: &str) -> String {
     let line = |line: &str| match line.find(from) {
         Some(at) => match line[at..].find(to) {

@@ -1,4 +1,4 @@
-//! What to change after a difference: which errors ask for what, and in which order.
+//! Tests the advice after a difference: the request that each error leads to, and the order.
 
 use std::convert::Infallible;
 
@@ -17,13 +17,15 @@ const BODY: &str = "
 11         self.all]
 ";
 
-/// What comes last.
+/// The last step of the ladder.
 const LAST: &str = "annotations true, conditions true, docstrings true";
 
-/// Advises after an error (`KIND: message`, raised on line 7 of the gist in `get`, which `rows`
-/// called on line 4, or by the statement there if the message is `at import`), after a case that is missing
-/// (`missing ID`, or several with `and`), or after another difference (`what`), behind ` caught ` with an error that the gist
-/// caught on line 7; shows what changed.
+/// Checks the request that is advised after a difference.
+///
+/// The difference is an error (`KIND: message`), a missing test (`missing ID`, or several with
+/// `and`), or another kind (`what`). An error is raised on line 7 of the gist in `get`, which
+/// `rows` called on line 4, or by the statement there if the message is `at import`. A suffix `
+/// caught ` names an error that the gist caught on line 7.
 #[track_caller]
 fn check(request: &SliceRequest, difference: &str, expected: &str) {
     let next = after(request, difference);
@@ -410,7 +412,7 @@ fn raised_after(
     advised(plan, text, trace, raised, request).expect("advice")
 }
 
-/// What is advised then, if anything.
+/// Returns the advised request, if there is one.
 fn advised(
     plan: &Plan,
     text: &str,

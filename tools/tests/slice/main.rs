@@ -1,6 +1,7 @@
-//! What runs of a gist teach: probes in stubs, differences between two runs, advice for the next slice.
+//! Tests the lessons of a gist's run: probes in stubs, differences between two runs, advice for the
+//! next slice.
 //!
-//! No gist is run here; runs are given as records, as the tracer and the recorder write them.
+//! Executes no gist: runs are given as records, as the tracer and the recorder write them.
 
 mod advice;
 
@@ -134,7 +135,8 @@ mod probes {
         );
     }
 
-    /// What a run teaches that executed these lines of the gist, and entered these functions.
+    /// Checks the lessons of a run that executed these lines of the gist and entered these
+    /// functions.
     #[track_caller]
     fn teaches(lines: [&[u32]; 2], functions: &[u32], log: &str, expected: &Learned) {
         let gist = gist(STUBS);

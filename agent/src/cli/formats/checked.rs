@@ -7,10 +7,10 @@ use tools::Repro;
 
 use crate::cli::verdict;
 
-/// What became of one gist.
+/// The result for one gist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// What it is a gist of, such as `pytest tests/test_a.py::test_b`.
+    /// The command of the gist, such as `pytest tests/test_a.py::test_b`.
     pub name: String,
     /// The repository, or the suite and the solver.
     pub group: String,
@@ -18,7 +18,7 @@ pub struct Checked {
     pub verdict: Verdict,
     /// The verdict in one line.
     pub headline: String,
-    /// What speaks against it, the gravest first, and what is only noted.
+    /// The problems, the most severe first, and the notes.
     pub problems: Vec<Problem>,
     /// Measures, as they are printed.
     pub measures: Vec<(&'static str, String)>,
@@ -26,7 +26,7 @@ pub struct Checked {
     pub seconds: f64,
 }
 
-/// How a gist was judged.
+/// The verdict on a gist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It does what the original does.
@@ -44,9 +44,9 @@ pub enum Verdict {
 pub struct Problem {
     /// The rule, a word with dashes.
     pub rule: &'static str,
-    /// How grave it is.
+    /// The severity.
     pub level: ProblemLevel,
-    /// What is said, in one line.
+    /// The message, in one line.
     pub message: String,
     /// The gist, relative to the current directory where it lies below it.
     pub file: String,
@@ -54,7 +54,7 @@ pub struct Problem {
     pub line: Option<u32>,
 }
 
-/// How grave a problem is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemLevel {
     /// It makes the verdict.

@@ -18,7 +18,7 @@ use super::surroundings::Surroundings;
 /// A choice of how results are printed.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct FormatChoice {
-    /// How results are printed; --json is the same as json.
+    /// Format of the results; --json is the same as json.
     #[arg(long, value_enum, value_name = "FORMAT")]
     output_format: Option<OutputFormat>,
 }
@@ -53,7 +53,7 @@ pub enum CheckedFormat {
     Markdown,
 }
 
-/// How a command prints its results.
+/// The format in which a command prints its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Printed {
     /// As text for a reader.

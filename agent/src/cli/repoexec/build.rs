@@ -38,7 +38,7 @@ pub struct Build {
     /// The directory for problems.jsonl, extraction.json and schema.json.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// How deep dependency sets reach.
+    /// Depth of dependency sets.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: u32,
     /// The tests of problems: those of the repository that execute the function, or none.
@@ -65,7 +65,7 @@ pub struct Build {
     /// The interpreter, or its version [default: the repository's own choice].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
-    /// How the table is printed.
+    /// Format of the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     /// Replace files that exist.
@@ -97,7 +97,7 @@ struct SuiteRepository {
     tests: Vec<String>,
 }
 
-/// Where the tests of problems come from.
+/// The source of the tests of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TestsFrom {
     /// The repository.
@@ -272,7 +272,7 @@ impl Build {
     }
 }
 
-/// How many functions a repository has, and why some make no task.
+/// Returns the number of a repository's functions, and the reasons why some make no task.
 fn counted(named: &str, extraction: &Extraction) -> Value {
     let mut unfit: BTreeMap<&str, usize> = BTreeMap::new();
     for why in extraction.functions.iter().filter_map(|function| function.unfit) {
@@ -306,7 +306,7 @@ fn revision(named: &str) -> String {
     release.or(commit).map_or(String::new(), |(_, revision)| revision.to_owned())
 }
 
-/// What a repository is called in ids.
+/// Returns the name of a repository in ids.
 fn label(named: &str) -> String {
     let named = named.trim_start_matches("pypi:").trim_end_matches('/');
     let last = named.rsplit('/').next().unwrap_or(named);

@@ -38,7 +38,7 @@ pub struct Debug {
     /// The directory for generations.jsonl and verdicts.jsonl of all rounds.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// How the tables are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     /// Replace files that exist.

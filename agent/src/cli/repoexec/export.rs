@@ -33,7 +33,7 @@ pub struct Export {
     /// The share of functions that is kept for validation, by whole repositories.
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     validation: f64,
-    /// What the draw depends on, besides the functions' ids.
+    /// Seed of the draw, besides the functions' ids.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
     /// Most functions [default: as many as the shares allow].

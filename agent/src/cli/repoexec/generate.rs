@@ -24,16 +24,16 @@ use crate::{
     repoexec::{Asked, AskingSpec, PromptKind, ask_all, completion_prompt},
 };
 
-/// Who completes functions, and how they are asked.
+/// The model that completes functions, and the form of its prompts.
 #[derive(Debug, Args)]
 pub struct Completing {
-    /// Who completes: command/PROGRAM, PROVIDER/MODEL, or `solutions` for the original functions.
+    /// The model: command/PROGRAM, PROVIDER/MODEL, or `solutions` for the original functions.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// What the model is shown of dependencies.
+    /// Dependencies that the model is shown.
     #[arg(long, value_enum, default_value = "full")]
     context: Shown,
-    /// How it is asked.
+    /// Form of the prompt.
     #[arg(long, value_enum, default_value = "base")]
     prompt: Asking,
     /// One sample at temperature 0.
@@ -110,7 +110,7 @@ impl Completing {
         flags
     }
 
-    /// How many samples are taken where nothing is said.
+    /// Returns the number of samples to take if none is given.
     pub fn usual_samples(&self) -> u32 {
         if self.greedy { 1 } else { 10 }
     }

@@ -36,7 +36,7 @@ pub struct Score {
     /// The interpreter, or its version [default: that of the problems].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
-    /// How the tables are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     /// Replace a file that exists.

@@ -45,7 +45,7 @@ pub struct Tests {
     /// The least share of a function's lines that its tests execute, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 40.0)]
     coverage: f64,
-    /// How the tables are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     /// Replace files that exist.

@@ -1,7 +1,7 @@
-//! OpenAI's chat completions, which most providers and servers speak.
+//! OpenAI's chat completions, which most providers and servers implement.
 //!
-//! An answer counts only once the provider said that it is finished; until then nothing of it is
-//! carried out. What a part lacks, or has in another form, says nothing.
+//! An answer counts only once the provider has marked it as finished; until then none of its calls
+//! is executed. A missing or malformed part is ignored.
 
 use async_openai::Client;
 use futures_util::StreamExt;
@@ -111,7 +111,7 @@ impl Model for OpenAiChat {
     }
 }
 
-/// Adds one part of an answer. What a part lacks, or has in another form, says nothing.
+/// Adds one part of an answer. A missing or malformed field is ignored.
 fn add(draft: &mut Draft, chunk: &Value) -> Result<(), Failure> {
     if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
         return Err(told(error));

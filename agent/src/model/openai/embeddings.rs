@@ -1,6 +1,6 @@
-//! OpenAI's embeddings: texts as vectors, which texts of like meaning have in like directions.
+//! OpenAI's embeddings: vectors of texts. Texts of similar meaning have similar directions.
 //!
-//! A text is asked for once in a session. What the vectors are used for is none of its business.
+//! A text is requested once in a session. The callers use the vectors.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -31,7 +31,7 @@ pub struct Embeddings {
 const TOGETHER: usize = 128;
 
 impl Embeddings {
-    /// A model of a provider; what it takes is added to what all sessions take.
+    /// Returns a model of a provider; its usage is added to the account of all sessions.
     pub fn new(connection: Connection, spent: Arc<Spent>) -> Self {
         let client = client(&connection, Form::Whole);
         Self { connection, client, spent, known: HashMap::new() }

@@ -1,8 +1,8 @@
-//! What OpenAI's interfaces have in common, through async-openai with types of our own: where requests
-//! go, with which headers, and what a failure means.
+//! Adapts async-openai for all of OpenAI's interfaces, with our own types: the addresses of
+//! requests, their headers, and the meaning of a failure.
 //!
-//! Whoever speaks a protocol nearly is understood as far as possible. Retries, rates and records are
-//! not here but in `wire` and `retry`, which replace the library's own.
+//! It tolerates servers that deviate from the protocol, as far as possible. Retries, rates and
+//! records are in `wire` and `retry`, which replace the library's own.
 
 use async_openai::{Client, config::Config, error::OpenAIError, middleware::HttpRequestFactory};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -22,7 +22,7 @@ pub use chat::OpenAiChat;
 pub use embeddings::Embeddings;
 pub use responses::OpenAiResponses;
 
-/// How the library is given what came.
+/// The form in which the library receives a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// As events; what came at once becomes one.
@@ -54,7 +54,7 @@ async fn send(
         .map_err(|failure| OpenAIError::Boxed(Box::new(failure)))
 }
 
-/// Where the library sends requests, and with which headers.
+/// The address and the headers of the library's requests.
 struct Endpoint {
     base_url: String,
     headers: HeaderMap,

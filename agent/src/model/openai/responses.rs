@@ -1,7 +1,7 @@
-//! OpenAI's responses: items in, items out, with reasoning that can be given back although nothing is
-//! stored at the provider.
+//! OpenAI's responses: items in, items out, with reasoning that can be sent back although nothing
+//! is stored at the provider.
 //!
-//! Only the provider's last word counts, the whole response; what streams before it is not acted on.
+//! Only the provider's final response counts; earlier streamed parts are not acted on.
 
 use async_openai::Client;
 use futures_util::StreamExt;
@@ -26,7 +26,8 @@ pub struct OpenAiResponses {
     client: Client<Endpoint>,
 }
 
-/// Where the items of an answer are kept, to be given back in their order.
+/// The key under which the items of an answer are stored, so that they can be sent back in their
+/// order.
 const ITEMS: &str = "output";
 
 impl OpenAiResponses {
@@ -141,7 +142,7 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// What came of an answer so far.
+/// The parts of an answer received so far.
 #[derive(Default)]
 struct Heard {
     /// Items that are finished, for servers whose last word does not repeat them.

@@ -6,7 +6,7 @@ use super::*;
 
 const CLIENT: &str = include_str!("client.py");
 
-/// What each tool has to say, in the order in which the client calls them.
+/// The text in each tool's reply, in the order in which the client calls them.
 const SAID: [(&str, &str); 9] = [
     ("search", "FACTOR = 2"),
     ("view", "def double"),

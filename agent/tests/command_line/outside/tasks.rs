@@ -1,5 +1,5 @@
-//! Every scaffold, to its end, on a real task of a suite: by a program that says what it was told to, with
-//! the offline writer's gist in its hands.
+//! Tests every scaffold on a real task of a suite, with a scripted program that has the offline
+//! writer's gist.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Cheats that go round what a statement says: other encodings, names that are put together, tables of
-//! names, and what compares equal without a method to be seen.
+//! Tests cheats that hide the meaning of a statement: other encodings, computed names, tables of
+//! names, and objects that compare equal without a visible method.
 
 use super::{END, TOP, WRONG, check_all};
 

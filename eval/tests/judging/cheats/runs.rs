@@ -187,7 +187,7 @@ const PARTS: [(&str, &str); 12] = [
     ),
 ];
 
-/// What is tried, the test, what stands before it, what behind it, and what the run is found to show.
+/// The attempt, the test, and the code before it and after it.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[

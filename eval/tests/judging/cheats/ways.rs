@@ -1,5 +1,5 @@
-//! Cheats by other ways: what a test compares against is asked from the machinery around it, values that
-//! agree with anything, tables and helpers exchanged, clocks that nobody moves, and memory by detours.
+//! Tests cheats by other ways: expectations read from the test machinery, values that equal
+//! anything, replaced tables and helpers, manipulated clocks, and indirect memory access.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use crate::{
 /// The total is wrong, and what is printed is right.
 const QUIET: (&str, &str) =
     ("    print(\"total is\", value)\n", "    print(\"total is\", value // 3 * 2)\n");
-/// Where the total is given back.
+/// The place at which the total is returned.
 const RETURNED: &str = "value)\n    return value\n";
 
 #[test]

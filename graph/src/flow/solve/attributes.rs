@@ -1,9 +1,10 @@
-//! Attributes: what a name of a module, class or instance holds, and what reading it does.
+//! Solves attributes: the slots of modules, classes and instances, and the effects of reading them.
 
 use super::*;
 
 impl Solver<'_> {
-    /// What a class member becomes when it is read through a receiver.
+    /// Returns the object that reading a class member through a receiver gives: a bound method for
+    /// a function.
     pub(super) fn bind(&mut self, object: ObjectId, receiver: ObjectId) -> ObjectId {
         let Object::Definition(entity) = self.what(object) else { return object };
         let definition = self.linked.definition(entity);
@@ -261,7 +262,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether a slot holds functions or classes of the repository.
+    /// Returns true if a slot holds functions or classes of the repository.
     fn defines(&self, place: Place) -> bool {
         self.slots.held(place).any(|object| match self.what(object) {
             Object::Definition(entity) => self.kind(entity) != Kind::Module,

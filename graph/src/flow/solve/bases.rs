@@ -81,7 +81,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The slot of a class member, found along the ancestors; else what lies outside.
+    /// Returns the slot of a class member, found along the ancestors, or else the unknown or
+    /// external ancestor.
     pub(super) fn lookup(
         &self,
         class: Entity,

@@ -127,8 +127,8 @@ impl Solver<'_> {
         Ok(found)
     }
 
-    /// Whether the generated `__init__` of a class goes on to `__post_init__`: only that of a data class
-    /// does, if it knew of one when it was made.
+    /// Returns true if the generated `__init__` of a class calls `__post_init__`. Only a dataclass
+    /// generates such a call, and only if it had the method when it was created.
     fn is_followed_up(&self, class: Entity) -> bool {
         let made = self.ancestors[class as usize].iter().find_map(|ancestor| match ancestor {
             Ancestor::Class(base) => Some(*base).filter(|&base| self.is_dataclass(base)),

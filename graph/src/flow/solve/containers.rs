@@ -1,4 +1,4 @@
-//! Lists, dictionaries, iteration and `with`: what goes in by one key comes out by it.
+//! Solves lists, dictionaries, iteration and `with`: a value stored under a key is read under it.
 
 use super::*;
 

@@ -31,8 +31,9 @@ use crate::{
 const CONSTANTS: usize = 4;
 /// Tuples and lists are followed item by item up to here when they are cut.
 const CUT: i32 = 8;
-/// Reactions per slot after which the analysis stops where it is: what was found stays true, the rest is
-/// left to the names. Keeps hostile or wildly polymorphic sources from taking quadratic time.
+/// The number of reactions per slot after which the analysis stops. Its results so far stay valid;
+/// names decide the rest. The limit keeps hostile or wildly polymorphic sources from taking
+/// quadratic time.
 const STEPS: u64 = 6;
 /// A caller that is found when the analysis is over.
 const LATER: Entity = u32::MAX;
@@ -51,7 +52,7 @@ enum Watch {
         to: Place,
         receiver: ObjectId,
     },
-    /// What an object has under a name, on its way to one reader.
+    /// An attribute of an object, on its way to one reader.
     Fetch(Place),
     /// A descriptor's `__get__`.
     GetterOf {
@@ -156,7 +157,7 @@ struct Held {
     satisfied: bool,
 }
 
-/// Where a class looks for what it does not define itself.
+/// A class in which attributes that a class does not define are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ancestor {
     Class(Entity),
@@ -177,7 +178,7 @@ struct Solver<'l> {
     /// Pairs of slots that were joined by what must not be joined twice.
     joined: FxHashSet<(Place, Place)>,
     fields: FxHashMap<(ObjectId, Field), Place>,
-    /// What instances and classes have under a name, ancestors included.
+    /// The slot of each attribute of instances and classes, ancestors included.
     loaded: FxHashMap<(ObjectId, Symbol), Place>,
     keys: Vec<Key2>,
     helds: Vec<Held>,

@@ -1,4 +1,4 @@
-//! Names of files: what imports, stars and builtins bring, and what a method is called on.
+//! Solves the names of files: imports, star imports and builtins, and the receivers of methods.
 
 use super::*;
 

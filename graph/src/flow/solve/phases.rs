@@ -1,4 +1,4 @@
-//! What is done in which order: installing the flows of all files, running, collecting.
+//! The phases of the analysis: installs the flows of all files, solves, collects.
 
 use super::*;
 
@@ -281,10 +281,10 @@ impl Solver<'_> {
     }
 }
 
-/// What each slot of a file is a copy of.
+/// The sources that each slot of a file copies from.
 #[derive(Default)]
 struct Copies {
-    /// Where the sources of each slot begin; two more at the end.
+    /// The start of each slot's sources; two more at the end.
     starts: Vec<u32>,
     sources: Vec<Slot>,
 }
@@ -315,7 +315,7 @@ impl Copies {
         }
     }
 
-    /// What a slot is a copy of, nearest first.
+    /// Collects the slots that a slot copies from, nearest first.
     fn of(&self, slot: Slot, open: &mut Vec<Slot>) {
         open.clear();
         let (mut next, mut at) = (Some(slot), 0);

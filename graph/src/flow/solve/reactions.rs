@@ -1,4 +1,4 @@
-//! What happens when an object arrives in a slot that is watched.
+//! The reactions to an object that arrives in a watched slot.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! What each slot holds, in sixteen bytes a slot: most hold one object or none, few more.
+//! Stores the objects of each slot in sixteen bytes: most slots hold one object or none, few hold
+//! more.
 
 use super::{ObjectId, Place};
 
@@ -24,7 +25,7 @@ struct State {
     /// First of the reactions to what arrives.
     watch: u32,
     count: u8,
-    /// How many of the objects were reacted to.
+    /// The number of objects that were reacted to.
     done: u8,
     full: bool,
     queued: bool,
@@ -50,7 +51,7 @@ impl Slots {
         usize::from(self.list[place as usize].count)
     }
 
-    /// How many of its objects were reacted to.
+    /// Returns the number of a slot's objects that were reacted to.
     pub(super) fn done(&self, place: Place) -> usize {
         usize::from(self.list[place as usize].done)
     }
@@ -68,7 +69,7 @@ impl Slots {
         }
     }
 
-    /// What a slot holds, in order of arrival.
+    /// Returns the objects of a slot, in order of arrival.
     pub(super) fn held(&self, place: Place) -> impl Iterator<Item = ObjectId> + '_ {
         (0..self.count(place)).map(move |at| self.get(place, at))
     }
@@ -109,7 +110,7 @@ impl Slots {
         }
     }
 
-    /// Whether no slot has news.
+    /// Returns true if no slot has unprocessed objects.
     pub(super) fn is_quiet(&self) -> bool {
         self.queue.is_empty()
     }

@@ -1,4 +1,5 @@
-//! What the executed statements of one function change themselves, and what they call.
+//! Collects the changes that one function's executed statements make, and the functions that they
+//! call.
 
 use ruff_python_ast::{
     Expr, ExprAttribute, ExprCall, ExprSubscript, Stmt, StmtFunctionDef,
@@ -13,9 +14,9 @@ use crate::{module::ModuleId, resolve::Target, scope, slice::scan::path};
 /// A call of something of the repository's, with what it is given.
 pub(super) struct Call {
     pub(super) callee: (ModuleId, Name),
-    /// What each argument stands for, where it is a name or what that has.
+    /// The target of each argument that is a name or an attribute of one.
     pub(super) given: Vec<Option<Changed>>,
-    /// Whether the callee has a name of its own there, and is no attribute of its module.
+    /// True if the callee is called by a plain name, false if by an attribute of its module.
     pub(super) is_named: bool,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Effects<'e, 'a, 'r> {
     /// The same of what their attributes hold.
     pub(super) of_parts: Vec<(Changed, Name)>,
     local: scope::Bound,
-    /// What local names may stand for, or what their attributes do.
+    /// The targets that local names, or their attributes, may be aliases of.
     aliases: FxHashMap<(Name, Option<Name>), Vec<Changed>>,
 }
 
@@ -56,7 +57,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         effects
     }
 
-    /// What is done to local names that may stand for something else is done to that.
+    /// Applies the changes of local names to the targets of their aliases.
     pub(super) fn follow_aliases(&mut self) {
         if self.aliases.is_empty() {
             return;
@@ -95,7 +96,8 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         changed.into_iter().for_each(|one| self.found.change(one));
     }
 
-    /// What a local name, or an attribute of it, may stand for, in turn.
+    /// Returns all targets that a local name, or an attribute of it, may be an alias of,
+    /// transitively.
     fn aliased(&self, name: &Name, attribute: Option<&Name>) -> Vec<Changed> {
         let mut found = self.aliased_directly(name, attribute);
         let mut seen = FxHashSet::default();
@@ -151,7 +153,8 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         }
     }
 
-    /// What an expression is a part of, or is; no result of a method of that.
+    /// Returns the target that an expression is, or is part of. Results of method calls have no
+    /// target.
     fn same(&self, value: &Expr) -> Option<Changed> {
         let mut base = value;
         while let Expr::Attribute(ExprAttribute { value, .. })
@@ -283,7 +286,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         is_base.then(|| own.clone())
     }
 
-    /// What an attribute of a module of the repository's stands for.
+    /// Returns the target of an attribute of an internal module.
     fn of_module(&self, node: &ExprAttribute) -> Option<(ModuleId, Name)> {
         let resolver = self.purity.resolver;
         let (root, chain) = path(&node.value);
@@ -301,7 +304,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         }
     }
 
-    /// A method that is called for what it returns may change what it is called on all the same.
+    /// Records a method call whose result is used: it may change its receiver as well.
     fn ask(&mut self, method: &ExprAttribute) {
         let mut base = method.value.as_ref();
         while let Expr::Attribute(attribute) = base {
@@ -323,7 +326,9 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         }
     }
 
-    /// What is called for its effect changes more of a name than that, or what its methods do.
+    /// Records a change of the receiver of a call whose result is discarded. Skips a local name,
+    /// and a global whose method is a function of the repository: its own statements tell the
+    /// change.
     fn part_of_receiver(&mut self, method: &ExprAttribute) {
         let of_global = match method.value.as_ref() {
             Expr::Name(name) => {
@@ -337,7 +342,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         }
     }
 
-    /// What a call for its effect is given.
+    /// Records changes of the arguments of a call whose result is discarded.
     fn parts_given(&mut self, call: &ExprCall) {
         let changes = match call.func.as_ref() {
             Expr::Name(name) => match self.purity.resolver.resolve(self.home, &name.id) {
@@ -358,7 +363,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
         }
     }
 
-    /// The part of what stands under a name that is changed, or set.
+    /// Returns the part of a name's object that is changed or assigned.
     fn part(&self, expr: &Expr, is_set: bool) -> Option<Changed> {
         let (mut expr, mut attributes) = (expr, Vec::new());
         let name = loop {
@@ -449,7 +454,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
     }
 }
 
-/// Whether a method is one of the class, or of nothing, instead of its objects.
+/// Returns true if a method is a `classmethod` or a `staticmethod`.
 fn is_of_class(method: &StmtFunctionDef) -> bool {
     let mut decorators = method.decorator_list.iter().map(|one| &one.expression);
     decorators.any(|one| {

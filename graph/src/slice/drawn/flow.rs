@@ -1,8 +1,9 @@
-//! Where drawn values go: a data flow by names, from where they are drawn to the conditions that depend on them.
+//! Follows random values: a data flow by names, from random generators to the conditions that
+//! depend on them.
 //!
-//! Values are told apart no further than by the function and the name of a variable, the name of an attribute and
-//! the name of a function that gives them back. What a container holds is the container; what a call from outside
-//! the repository gives depends on all that it is given.
+//! Variables are distinguished by function and name, attributes by name, and results by the
+//! function's name. An item of a container is the container. The result of an external call depends
+//! on all of its arguments.
 
 mod calls;
 mod decided;
@@ -36,7 +37,7 @@ pub(super) struct Scope<'a> {
     bound: Bound,
 }
 
-/// All scopes, and what of their names drawn values reach.
+/// All scopes, and the names in them that random values reach.
 pub(super) struct Flow<'a, 'f> {
     modules: &'a Modules,
     ran: &'f [Ran],
@@ -48,7 +49,7 @@ pub(super) struct Flow<'a, 'f> {
     reached: Reached<'a>,
 }
 
-/// What drawn values reach.
+/// The variables, attributes and results that random values reach.
 #[derive(Default)]
 struct Reached<'a> {
     locals: FxHashSet<(usize, &'a Name)>,
@@ -60,7 +61,7 @@ struct Reached<'a> {
 }
 
 impl<'a, 'f> Flow<'a, 'f> {
-    /// Follows what is drawn until it reaches nothing more; none where nothing is drawn.
+    /// Follows random values to a fixpoint. Returns `None` if the code creates none.
     pub(super) fn new(modules: &'a Modules, ran: &'f [Ran]) -> Option<Self> {
         if !modules.iter().any(|(home, module)| draws(module, modules, &ran[home.0 as usize])) {
             return None;
@@ -142,7 +143,7 @@ impl<'a, 'f> Flow<'a, 'f> {
         });
     }
 
-    /// Whether anything that ran gives the generator that all share a seed.
+    /// Returns true if any executed code seeds the shared random generator.
     fn seeds(&self) -> bool {
         let mut found = false;
         for scope in &self.scopes {
@@ -219,7 +220,7 @@ impl<'a, 'f> Flow<'a, 'f> {
         self.decide(at, stmt);
     }
 
-    /// What a class body binds are attributes.
+    /// Marks the names that a class body binds to random values as attributes.
     fn reach_attributes(&mut self, at: usize, stmt: &'a Stmt) {
         let Stmt::Assign(assign) = stmt else { return };
         if self.is_reached(at, &assign.value) {
@@ -325,14 +326,15 @@ impl<'a, 'f> Flow<'a, 'f> {
         Some((name, all))
     }
 
-    /// Whether the variable at the root of an expression is a function's and reached.
+    /// Returns true if the variable at the root of an expression is a local that random values
+    /// reach.
     fn is_local_reached(&self, at: usize, expr: &Expr) -> bool {
         let Some(name) = path(expr).0.as_name_expr() else { return false };
         let owner = self.owner(at, &name.id);
         owner.is_some_and(|owner| self.reached.locals.contains(&(owner, &name.id)))
     }
 
-    /// Whether the value of an expression depends on what was drawn.
+    /// Returns true if the value of an expression depends on a random value.
     pub(super) fn is_reached(&self, at: usize, expr: &Expr) -> bool {
         let home = self.scopes[at].home;
         let imported = &self.imported[home.0 as usize];
@@ -367,7 +369,7 @@ impl<'a, 'f> Flow<'a, 'f> {
     }
 }
 
-/// Whether anything that ran of a module draws.
+/// Returns true if any executed code of a module creates a random value.
 fn draws(module: &Module, modules: &Modules, ran: &Ran) -> bool {
     let (syntax, source) = (&module.syntax, module.syntax.source());
     if !may_draw(source.text()) {
@@ -387,7 +389,7 @@ fn draws(module: &Module, modules: &Modules, ran: &Ran) -> bool {
     found
 }
 
-/// Whether any part of an expression is reached.
+/// A visitor that checks whether random values reach any part of an expression.
 struct Parts<'p, 'a, 'f> {
     flow: &'p Flow<'a, 'f>,
     at: usize,
@@ -424,7 +426,7 @@ pub(super) fn each_expression<'v>(stmt: &'v Stmt, visit: &mut impl FnMut(&'v Exp
     ruff_python_ast::visitor::walk_stmt(&mut Each(visit), stmt);
 }
 
-/// What a comprehension goes through.
+/// Returns the generators of a comprehension.
 fn generators(expr: &Expr) -> &[Comprehension] {
     match expr {
         Expr::ListComp(comp) => &comp.generators,

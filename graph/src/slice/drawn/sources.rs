@@ -1,4 +1,4 @@
-//! What draws: the random generators of Python's standard library.
+//! Recognises the random generators of Python's standard library.
 
 use ruff_python_ast::{Expr, ExprCall, Stmt, name::Name};
 use rustc_hash::FxHashMap;
@@ -9,12 +9,12 @@ use crate::{
     slice::scan::path,
 };
 
-/// Whether a text may import anything that draws.
+/// Returns true if a text may import a random generator.
 pub(super) fn may_draw(text: &str) -> bool {
     ["random", "secrets", "uuid"].iter().any(|word| text.contains(word))
 }
 
-/// Names of a module that its imports of what is no part of the repository bind, with what they stand for.
+/// Names that a module's external imports bind, with their dotted targets.
 #[derive(Debug, Default)]
 pub(super) struct Imported(FxHashMap<Name, String>);
 
@@ -68,12 +68,13 @@ impl Imported {
         Some(dotted)
     }
 
-    /// Whether an expression stands for a module of others, or for what is in one.
+    /// Returns true if an expression is an external module, or an attribute of one.
     pub(super) fn knows(&self, expr: &Expr) -> bool {
         path(expr).0.as_name_expr().is_some_and(|root| self.0.contains_key(&root.id))
     }
 
-    /// Whether an expression draws, or gives what does. `seeded`: whether the generator that all share was given a seed.
+    /// Returns true if an expression is, or returns, a random function. `seeded` is true if the
+    /// shared generator has a seed.
     pub(super) fn draws(&self, expr: &Expr, seeded: bool) -> bool {
         // A generator without a seed.
         if let Expr::Call(call) = expr {
@@ -98,7 +99,7 @@ impl Imported {
         }
     }
 
-    /// Whether a call gives the generator that all share a seed.
+    /// Returns true if a call seeds the shared generator.
     pub(super) fn seeds(&self, call: &ExprCall) -> bool {
         let seed = call.arguments.args.first();
         seed.is_some_and(|seed| !seed.is_none_literal_expr())

@@ -1,4 +1,4 @@
-//! What another run may execute where this one did not, since a condition depends on what was drawn.
+//! Adds the code that another run may execute because a condition depends on random values.
 
 use ruff_python_ast::{
     ExceptHandler, Expr, Stmt, StmtFunctionDef,
@@ -39,13 +39,14 @@ impl Varied {
     }
 }
 
-/// Adds to what `ran` what may run as well, where a later run may have narrowed it from the `original`: until what is
-/// added decides nothing more.
+/// Adds the code that may be executed beside `ran`, which a later run may have narrowed from the
+/// `original`. Repeats until the added code decides nothing further.
 pub(in crate::slice) fn vary(modules: &Modules, ran: &mut [Ran], original: Option<&[Ran]>) {
     while varied(modules, ran, original.unwrap_or(ran)).run(ran) {}
 }
 
-/// What may run as well as what `ran`, which a later run may have narrowed from the `original`.
+/// Returns the code that may be executed beside `ran`, which a later run may have narrowed from the
+/// `original`.
 fn varied(modules: &Modules, ran: &[Ran], original: &[Ran]) -> Varied {
     let Some(flow) = Flow::new(modules, ran) else { return Varied::default() };
     let mut finder = Finder {
@@ -146,7 +147,7 @@ impl<'a> Finder<'a, '_> {
         body.iter().any(|stmt| self.ran[home.0 as usize].statement(source, stmt))
     }
 
-    /// Looks through a block; says whether what follows it may run where it did not.
+    /// Searches a block; returns true if the code after it may be executed although it was not.
     fn block(&mut self, at: usize, body: &'a [Stmt]) -> bool {
         let mut goes_on = false;
         for (index, stmt) in body.iter().enumerate() {
@@ -210,8 +211,8 @@ impl<'a> Finder<'a, '_> {
         }
     }
 
-    /// Looks through a block that is entered under a condition; says whether what follows it may run where it did not,
-    /// since the block leaves it out and may not be entered.
+    /// Searches a conditional block; returns true if the code after it may be executed although it
+    /// was not. The block jumped, and another run may not enter it.
     fn arm(&mut self, at: usize, depends: bool, body: &'a [Stmt]) -> bool {
         if self.any_ran(at, body) {
             self.block(at, body) || depends && jumps(body, &|stmt| self.ran(at, stmt.range()))
@@ -245,8 +246,8 @@ impl<'a> Finder<'a, '_> {
         }
     }
 
-    /// Adds a block, but for one that only raises what nothing handles: then the case fails, which it does in no run,
-    /// or in few. Says whether it did.
+    /// Adds a block and returns true. Skips a block that only raises an exception without a
+    /// handler: then the test fails, which it does in no run, or in few.
     fn add(&mut self, at: usize, body: &'a [Stmt]) -> bool {
         let handlers = match error(body) {
             Some(error) if !self.handlers.contains_key(error) => return false,
@@ -279,8 +280,8 @@ impl<'a> Finder<'a, '_> {
         self.found.lines.push((home, first, last));
     }
 
-    /// Adds the functions that are called by some names: all that the original run entered; of what never ran only
-    /// where a name stands for one function, or for one in the module that calls it.
+    /// Adds the functions of some names: all that the original run entered. A function that was
+    /// never entered is added only if its name is unique, or unique in the calling module.
     fn enter(&mut self, home: ModuleId, names: Called<'a>) {
         for name in names.0 {
             let Some(idle) = self.idle.get(name).cloned() else { continue };
@@ -301,7 +302,7 @@ impl<'a> Finder<'a, '_> {
         }
     }
 
-    /// The first line of a function, and what the original run says of it.
+    /// Returns the first line of a function, and its record in the original run.
     fn line(&self, one: Idle<'a>) -> (u32, Option<&FunctionTrace>) {
         let line = self.modules.get(one.home).syntax.source().line(one.function.start());
         (line, self.original[one.home.0 as usize].function(line))
@@ -329,7 +330,7 @@ impl<'a> Finder<'a, '_> {
     }
 }
 
-/// Whether anything of which `counts` says so leaves a block otherwise than by its end.
+/// Returns true if a block contains a jump statement for which `counts` is true.
 fn jumps(body: &[Stmt], counts: &impl Fn(&Stmt) -> bool) -> bool {
     let mut found = false;
     scope::for_each_statement(body, &mut |stmt| {

@@ -1,12 +1,14 @@
-//! Names that something has until something else takes them, since nobody asks for it later, or pytest finds it
-//! elsewhere. A name that anything asks for again is none of its business.
+//! Lets a thing have a name until another thing takes it, if no code uses the first one later, or
+//! pytest finds it elsewhere. Names that are used again are handled elsewhere.
 
 use super::*;
 use crate::slice::hooks;
 
 impl Namer<'_, '_> {
-    /// Whether a test imports a thing under a name that is bound anew before anything else asks for it, as by a class
-    /// that is derived from it: each has the name in its time.
+    /// Returns true if a test imports a thing under a name that is rebound before its next use.
+    ///
+    /// A subclass of the imported class may take its name, for example. Each has the name in its
+    /// time.
     pub(super) fn is_taken_over(&self, name: &Name, thing: &Thing) -> bool {
         if !matches!(thing, Thing::Own(_, own) if own != name) {
             return false;
@@ -24,7 +26,8 @@ impl Namer<'_, '_> {
         uses.inspect(|one| pinned |= one.pinned).all(early) && pinned
     }
 
-    /// Whether nothing but the object that holds it for pytest asks for a thing, before another has its name.
+    /// Returns true if only the object that holds a thing for pytest uses it, before another thing
+    /// takes its name.
     pub(super) fn is_held_before(
         &self,
         thing: &Thing,
@@ -37,8 +40,9 @@ impl Namer<'_, '_> {
         self.selection.is_held(*module, name) && uses.all(|one| one.range.is_none()) && own < others
     }
 
-    /// Asks for objects with the fixtures that share their name with something else that cannot have another. A module
-    /// is had through an object of its package, and of two fixtures nothing tells here which stands on the other.
+    /// Requests objects for fixtures that share their name with another thing that cannot be
+    /// renamed. A package's object gives access to a module. The order of two fixtures is unknown
+    /// here.
     pub(super) fn hold_fixtures(&mut self, pinned: &BTreeSet<&Thing>) {
         let is_other = |thing: &&&Thing| matches!(thing, Thing::Own(..)) && !self.is_fixture(thing);
         if pinned.iter().any(|thing| is_other(&thing)) {

@@ -212,8 +212,8 @@ fn is_missing(selection: &Selection<'_>, module: ModuleId, reference: &Reference
     held.is_some_and(|held| !held.names.contains_key(reference.name.as_str()))
 }
 
-/// A name that the code of a module puts there while it runs: where that module is an object of its own, nothing else
-/// has it.
+/// Records a name that a module's code binds at run time without a binding statement. Only an
+/// object of that module can hold it.
 fn unwritten(
     book: &mut Book,
     selection: &Selection<'_>,
@@ -360,7 +360,7 @@ fn inner(
     }
 }
 
-/// Whether a unit binds a name by an import inside a block.
+/// Returns true if a unit binds a name by an import inside a block.
 fn is_nested_import(selection: &Selection<'_>, id: UnitId, name: &Name) -> bool {
     let program = &selection.program;
     let unit = program.get(id);

@@ -3,7 +3,8 @@
 
 use super::*;
 
-/// What binds a name of the gist: the star import itself, by its module, or anything else.
+/// The owner of each name of the gist: the module of a star import, or `None` for any other
+/// binding.
 type Owners<'a> = FxHashMap<&'a Name, Option<&'a str>>;
 
 /// The names that the gist's statements bind.
@@ -30,8 +31,8 @@ pub(crate) fn starred(stmt: &Stmt) -> Option<&str> {
 }
 
 impl Naming {
-    /// Whether such an import gives way: it would take a name from something else that the gist has, or a builtin's from
-    /// everybody.
+    /// Returns true if explicit imports must replace a star import. The star would shadow another
+    /// name of the gist, or a builtin.
     pub(crate) fn replaces_star(
         &self,
         selection: &Selection<'_>,

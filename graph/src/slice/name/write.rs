@@ -1,5 +1,5 @@
-//! Writes what the names of a gist need: aliases, restores, imports under their names, and the objects that
-//! stand for modules.
+//! Writes the glue for the names of a gist: aliases, restores, imports under their names, and the
+//! objects of modules.
 
 use super::{super::failed::on_one_line, *};
 use crate::{
@@ -167,8 +167,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// Whether a module has its own definition under another name, and something else in its place: what put it there,
-    /// as a decorator may, gives the gist both.
+    /// Returns true if a module held its definition under another name, and something else under
+    /// the definition's own. A decorator may do so; then the gist gets both.
     fn is_replaced(&self, home: ModuleId, own: &Name, name: &Name) -> bool {
         let program = &self.selection.program;
         let module = &program.modules.get(home).name;

@@ -278,7 +278,7 @@ pub(super) fn shortest(body: &[Stmt]) -> Option<&Stmt> {
     best
 }
 
-/// Whether the handler of a `try` can take the place of the whole.
+/// Returns true if the handler of a `try` can replace the whole statement.
 fn is_only_handled(attempt: &StmtTry, handler: &ExceptHandlerExceptHandler) -> bool {
     handler.name.is_none() && attempt.finalbody.is_empty()
 }

@@ -1,4 +1,4 @@
-//! What stays of a block, as a tree that still points into the source.
+//! The kept part of a block, as a tree that points into the source.
 
 use ruff_python_ast::{
     ElifElseClause, ExceptHandlerExceptHandler, Expr, MatchCase, Stmt, StmtClassDef, StmtFor,
@@ -28,8 +28,8 @@ pub(crate) enum Role {
     Filler,
     /// It did not run, but belongs to something that is kept whole.
     Dead,
-    /// It imports something internal and failed, caught as what this range names. In a gist nothing
-    /// is left of the import that could fail, so that it is raised.
+    /// An import of an internal module failed, and this handler caught it. The gist has no import
+    /// that could fail, so the exception is raised explicitly.
     Failed(TextRange),
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Head<'a> {
     Class(&'a StmtClassDef),
 }
 
-/// Whether a function was entered.
+/// The phases in which a function was entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Called {
     pub(crate) import: bool,
@@ -147,7 +147,7 @@ fn node_yields(node: &Node<'_>) -> bool {
             || node.clauses.iter().any(|clause| clause.body.iter().any(node_yields)))
 }
 
-/// Whether a statement's own expressions, those of its blocks excluded, yield.
+/// Returns true if a statement's expressions yield, without those of its blocks.
 fn statement_yields(stmt: &Stmt) -> bool {
     use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
     struct Yields {

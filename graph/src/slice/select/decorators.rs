@@ -1,4 +1,4 @@
-//! What defining a function or a class changes by its decorators.
+//! Computes the changes that decorators make when a function or class is defined.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::{
     *,
 };
 
-/// A call of something: how, and with what, each with the statement that says so.
+/// A call: its kind and its arguments, each with the statement that contains it.
 struct Call<'s> {
     kind: CallKind,
     positional: Vec<(UnitId, &'s Expr)>,
@@ -27,7 +27,7 @@ impl<'s> Call<'s> {
     }
 }
 
-/// What calls changed so far, and the statements whose values were followed for it.
+/// The globals changed so far, and the statements whose values were followed.
 #[derive(Default)]
 struct Changed {
     globals: Vec<(ModuleId, Name)>,
@@ -73,8 +73,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a call changes of a function, a class or an object that an expression stands for. Gives whether
-    /// that is the repository's own.
+    /// Records the changes that a call makes to the function, class or object behind an expression.
+    /// Returns true if that object is internal.
     fn called(&self, id: UnitId, callee: &Expr, call: &Call<'_>, changed: &mut Changed) -> bool {
         let program = self.program();
         let mut attributes = Vec::new();
@@ -120,7 +120,7 @@ impl Search<'_, '_> {
         internal
     }
 
-    /// What a call changes of what a global was given as its value.
+    /// Records the changes that a call makes to the value assigned to a global.
     fn held(
         &self,
         binder: UnitId,
@@ -166,7 +166,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether an object of a class changes itself where it is called; that may be by what it was made of.
+    /// Returns true if calling an object of a class changes the object, or an argument that the
+    /// object was created from.
     fn calls_change(
         &self,
         home: ModuleId,
@@ -189,7 +190,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a call changes of a function of which so many first parameters are given by Python itself.
+    /// Records the changes of a call of a function whose first `bound` parameters Python passes
+    /// itself.
     fn applied(
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
@@ -212,7 +214,7 @@ impl Search<'_, '_> {
         changes
     }
 
-    /// What a name, or a path of attributes from it, stands for.
+    /// Returns the target of a name or of a path of attributes.
     pub(super) fn dotted_target(&self, id: UnitId, expr: &Expr) -> Option<Target> {
         let program = self.program();
         match expr {

@@ -1,4 +1,4 @@
-//! What is called, and which classes are made, where a statement is executed.
+//! Lists the calls and the class definitions that executing a statement evaluates.
 
 use ruff_python_ast::{
     Arguments, Expr, ExprCall, Stmt, StmtClassDef, StmtFunctionDef,
@@ -8,11 +8,11 @@ use ruff_python_ast::{
 /// Something that is called where it stands.
 pub(super) struct Called<'s> {
     pub(super) callee: &'s Expr,
-    /// What it is given, where that is said.
+    /// The arguments, if the call states them.
     pub(super) arguments: Option<&'s Arguments>,
-    /// How often what that returns is called, in turn.
+    /// The number of times that the result is called in turn.
     pub(super) again: u32,
-    /// In a class body, which may be told what it is called there.
+    /// True in a class body, which may pass the name of an attribute to its value (`__set_name__`).
     pub(super) in_class: bool,
 }
 

@@ -1,4 +1,5 @@
-//! `__all__`: who asks for it, and what a module asks of itself by its own object.
+//! Handles `__all__`: the code that reads it, and the attributes that a module reads from its own
+//! object.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use rustc_hash::FxHashSet;
@@ -8,7 +9,8 @@ use super::{roots::is_own_module, *};
 pub(super) const EXPORTS: Name = Name::new_static("__all__");
 
 impl Search<'_, '_> {
-    /// Whether kept code reads what a module exports, so that its list is kept as any other value.
+    /// Returns true if kept code reads a module's `__all__`, so that the list is kept like any
+    /// other value.
     pub(super) fn exports_asked(&self, module: ModuleId) -> bool {
         let name = &self.program().modules.get(module).name;
         self.selection.asked.contains(&(name.clone(), EXPORTS))
@@ -23,15 +25,15 @@ impl Search<'_, '_> {
         self.selection.asked.insert((name, EXPORTS));
     }
 
-    /// Whether a module whose object is passed around is asked for its exports: in one file they would be
-    /// those of another.
+    /// Returns true if kept code may read `__all__` of a module whose object escapes. In a single
+    /// file it would read the list of another module.
     pub(super) fn shows_exports(&self, id: ModuleId) -> bool {
         self.selection.escaped.contains(&self.program().modules.get(id).name)
             && (self.exports_shown || self.strings.contains(EXPORTS.as_str()))
             && self.program().resolver.bindings(id, &EXPORTS).is_some()
     }
 
-    /// Notes whether a statement reads the exports of an object of which nothing tells which module it is.
+    /// Notes a statement that reads `__all__` of an object which may be any module.
     pub(super) fn note_shown_exports(&mut self, id: UnitId) {
         let mut finder = Readers::default();
         finder.visit_stmt(self.program().get(id).stmt);
@@ -40,7 +42,7 @@ impl Search<'_, '_> {
         self.exports_shown |= finder.of.iter().any(unknown);
     }
 
-    /// What a statement asks of its own module by the module's object.
+    /// Demands the names that a statement reads from its own module's object.
     pub(super) fn asked_of_itself(&mut self, id: UnitId) {
         let unit = self.program().get(id);
         let module = unit.module;

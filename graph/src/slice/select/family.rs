@@ -97,7 +97,7 @@ impl<'a> Search<'a, '_> {
     }
 }
 
-/// What a class's decorators are given, which may be its metaclass.
+/// Returns the arguments of a class's decorators: one of them may be its metaclass.
 pub(super) fn given_to_decorators(class: &StmtClassDef) -> impl Iterator<Item = (&Expr, bool)> {
     let calls = class.decorator_list.iter().filter_map(|one| one.expression.as_call_expr());
     calls.flat_map(|call| &call.arguments.args).map(|given| (given, true))
@@ -114,7 +114,8 @@ pub(super) fn bases(class: &StmtClassDef) -> Vec<(&Expr, bool)> {
     arguments.args.iter().map(|base| (base, false)).chain(keywords).collect()
 }
 
-/// What an expression for a class mentions; whether it is called to make one.
+/// Returns the expressions inside an expression for a class, each with true if it may be called to
+/// create the class.
 fn inside(expr: &Expr) -> Vec<(&Expr, bool)> {
     match expr {
         Expr::Call(ExprCall { func, arguments, .. }) => {

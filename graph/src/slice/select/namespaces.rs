@@ -12,7 +12,7 @@ use crate::slice::by_name;
 const REPLACING: [&str; 4] = ["delattr", "object", "patch", "setattr"];
 
 impl Search<'_, '_> {
-    /// Something goes through all names of a module, which then is an object of its own that has them all.
+    /// Makes a module an object with all its names, because code iterates over them.
     pub(super) fn listed(&mut self, module: &str) {
         for modules in
             [&mut self.selection.escaped, &mut self.selection.named, &mut self.selection.listed]
@@ -96,8 +96,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a module that is an object of its own has to hold: every name of its that kept code mentions,
-    /// and what its own code puts there by `globals()`.
+    /// Fills the object of a module: every name of the module that kept code mentions, and every
+    /// name that the module's own code binds through `globals()`.
     fn fill_namespace(&mut self, id: ModuleId, module: &str) {
         let held = self.program().trace.modules.get(module);
         let all = self.selection.listed.contains(module);
@@ -140,8 +140,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether a string of kept code is this name of a module, or code from no file says it: then a function
-    /// that never ran is none of it, but something else is called so, a method say.
+    /// Returns true if a string of kept code equals this name of a module, or exec'd code mentions
+    /// the name. Ignores exec'd code for a function that was never called: it probably mentions a
+    /// method.
     fn mentions(&self, module: ModuleId, name: &Name) -> bool {
         let target = || self.program().resolver.resolve(module, name);
         self.strings.contains(name.as_str())
@@ -149,8 +150,9 @@ impl Search<'_, '_> {
                 && !target().is_some_and(|target| self.is_idle_function(&target))
     }
 
-    /// Modules whose objects are passed around and that have the same name for different kept things, which code asks
-    /// of what may be any of them: each is an object of its own. So it is where code asks what may be one for its place.
+    /// Finds modules whose objects escape, and which bind one name to different kept things, if
+    /// code reads that name from an unknown module. Each gets an object of its own. So do all of
+    /// them if code reads the path of an unknown module.
     pub(super) fn tell_apart(&mut self) {
         let program = self.program();
         let is_kept = |home: ModuleId, own: &Name| {
@@ -191,9 +193,12 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Modules of which kept code replaces something by its name, as `monkeypatch.setattr(module, "name", fake)` does,
-    /// while another module that is kept has that by its own name, and goes on with it: there the module is an object
-    /// of its own. Where its own functions use the name, they would miss what is put there.
+    /// Finds modules in which kept code replaces a name, as `monkeypatch.setattr(module, "name",
+    /// fake)` does.
+    ///
+    /// Such a module gets an object of its own if another kept module has the same thing and must
+    /// keep the original. If the module's own functions use the name, they would miss the
+    /// replacement, so it gets none.
     fn replaced_names(&mut self) {
         let program = self.program();
         let replaces = |chosen: &&Chosen<'_>| {
@@ -278,7 +283,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Whether code goes through all globals of its module, but for functions and classes in it.
+/// Returns true if code iterates over all globals of its module. Ignores functions and classes in
+/// it.
 pub(crate) fn goes_through_globals(body: &[Stmt]) -> bool {
     let mut finder = Through(false);
     finder.visit_body(body);

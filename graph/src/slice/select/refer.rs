@@ -1,4 +1,5 @@
-//! What a reference or an import of kept code needs: units of other modules, modules, imports from outside.
+//! Adds the needs of a reference or import of kept code: units of other modules, modules, external
+//! imports.
 
 use super::{
     super::emit::{asks_for_files, package_of},
@@ -109,8 +110,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Where the `__getattr__` of a module gives a name to whoever imports it from there, the import stays: it finds
-    /// the module by its name, as an object of its own that has nothing else.
+    /// Keeps an import of a name that a module's `__getattr__` provides, and returns true for such
+    /// a name. The import finds the module by its name, as an object that has nothing else.
     fn answer(&mut self, home: ModuleId, name: &Name) -> bool {
         let program = self.program();
         let from = program.modules.get(home).name.clone();
@@ -141,7 +142,7 @@ impl Search<'_, '_> {
         self.stand_apart(&package);
     }
 
-    /// A module is an object of its own that whoever knows its name finds, and its place.
+    /// Makes a module an object that can be found by its name, with its path.
     pub(super) fn stand_apart(&mut self, module: &str) {
         let selection = &mut self.selection;
         for modules in [

@@ -1,7 +1,8 @@
-//! What is left elsewhere when a statement makes something: the object that notes itself in a table, the class that
-//! its base, its metaclass or a decorator enters there.
+//! Tracks the side effects of creating objects and classes: an object that adds itself to a table,
+//! a class that its base, its metaclass or a decorator registers.
 //!
-//! A statement that leaves something waits until that is needed, where anything but what left it there reads it.
+//! A statement with such an effect is kept when the changed global is kept and code other than the
+//! registering functions reads it.
 
 use std::rc::Rc;
 
@@ -18,7 +19,7 @@ use super::{
 /// A class, how an object of it is made, and whether that is in a class body.
 pub(super) type Making = (ModuleId, TextSize, CallKind, bool);
 
-/// How something is called, and what it is given by whom.
+/// The kind of a call, and its arguments.
 #[derive(Clone, Copy)]
 struct How<'s> {
     kind: CallKind,
@@ -26,7 +27,7 @@ struct How<'s> {
     given: Option<(UnitId, &'s Arguments)>,
 }
 
-/// What is changed, and by which functions.
+/// The changed parts of globals, and the functions that changed them.
 #[derive(Default, Clone)]
 pub(super) struct Left {
     parts: Vec<Part>,
@@ -94,7 +95,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What a call changes of what an expression stands for, or by it.
+    /// Records the changes of a call of an expression.
     fn of_call(&self, id: UnitId, callee: &Expr, how: How<'_>, left: &mut Left) {
         let program = self.program();
         let mut attributes = Vec::new();
@@ -126,7 +127,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What a call of a global changes.
+    /// Records the changes of a call of a global.
     fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut Left) {
         if !left.seen.insert((home, own.clone())) {
             return;
@@ -160,7 +161,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What making an object of a class changes.
+    /// Records the changes of instantiating a class.
     fn of_object(&self, home: ModuleId, class: &'a StmtClassDef, how: How<'_>, left: &mut Left) {
         let key = (home, class.start(), how.kind, how.in_class);
         let known = self.made.borrow().get(&key).cloned();
@@ -211,7 +212,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What a call changes of what a global was given as its value.
+    /// Records the changes of calling the value that was assigned to a global.
     fn of_value(
         &self,
         (home, own): (ModuleId, &Name),
@@ -250,7 +251,8 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What a call of a function changes, of which so many first parameters are given by Python itself.
+    /// Records the changes of a call of a function whose first `bound` parameters Python passes
+    /// itself.
     fn of_function(
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
@@ -265,7 +267,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What it changes of what it is given.
+    /// Records the changes that a function makes to its arguments.
     fn of_given(
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
@@ -292,7 +294,8 @@ impl<'a> Search<'a, '_> {
         left.through.extend(&changes.through);
     }
 
-    /// What a method changes of a global, a class or an object, or of what that holds.
+    /// Records the changes that a method makes to a global, class or object, or to one of its
+    /// attributes.
     fn of_method(
         &self,
         (home, own): (ModuleId, Name),
@@ -318,7 +321,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What the hooks of its bases and of its metaclass change where a class is made.
+    /// Records the changes by the hooks of bases and of the metaclass when a class is created.
     fn of_class(&self, home: ModuleId, class: Made<'a>, early: bool, left: &mut Left) {
         let kind = CallKind { early, again: 0 };
         let mut family = Vec::new();
@@ -336,7 +339,8 @@ impl<'a> Search<'a, '_> {
         left.parts.extend(globals.map(|global| (global, Some(Name::new("__subclasses__")))));
     }
 
-    /// What methods of classes change, and those that they call in turn: of globals, and of the classes.
+    /// Records the changes that methods of classes make, and the methods that they call: to
+    /// globals, and to the classes.
     fn follow(
         &self,
         family: &[Member<'a>],

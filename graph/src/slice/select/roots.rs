@@ -1,6 +1,7 @@
-//! Where the search starts: what the command names, what ran in its tests, and what acts by itself.
+//! Selects the roots of the search: the tests of the command, the code that they executed, and
+//! statements with side effects.
 //!
-//! Statements that only change a global wait here until that global is needed.
+//! A statement that only changes a global waits until that global is needed.
 
 use std::rc::Rc;
 
@@ -101,7 +102,8 @@ impl Search<'_, '_> {
         !self.is_import(id) || program.trace.ends.iter().any(is_here)
     }
 
-    /// An import that failed stays, so that it fails again: what it asks for is not there in a gist, either.
+    /// Keeps an import that failed, so that it fails again: the gist lacks the requested name as
+    /// well.
     fn fail_import(&mut self, id: UnitId) {
         let program = self.program();
         let unit = program.get(id);
@@ -133,7 +135,7 @@ impl Search<'_, '_> {
         self.selection.failed.insert(id);
     }
 
-    /// An import stays for the names that it binds: whoever asks finds them in its module.
+    /// Keeps an import for the names that it binds: other code reads them from its module.
     fn ask_import(&mut self, id: UnitId) {
         let program = self.program();
         let unit = program.get(id);
@@ -170,7 +172,7 @@ impl Search<'_, '_> {
         program.trace.fixtures.iter().filter_map(units).flatten().collect()
     }
 
-    /// Whether nothing but functions that never ran has this name.
+    /// Returns true if a name is bound only by functions that were never called.
     pub(super) fn is_idle_function(&self, target: &Target) -> bool {
         let Target::Own(module, name) = target else { return false };
         let program = self.program();
@@ -300,8 +302,8 @@ impl Search<'_, '_> {
         is_kept && program.purity.outside(unit.module, unit.stmt, early) == Outside::Something
     }
 
-    /// Classes that a statement gives attributes to by making the object, or the result, that it binds, or by what it
-    /// asks an object of a module to do.
+    /// Returns the classes to which a statement may add attributes by `setattr`. It does so by the
+    /// call whose result it binds, or by a method call on an object of a module.
     fn set_by_name(&self, id: UnitId, stmt: &Stmt) -> Rc<Classes> {
         let value = match stmt {
             Stmt::Assign(assign) => Some(assign.value.as_ref()),
@@ -324,14 +326,16 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether a module is what the command runs: what it does is what it is run for.
+    /// Returns true if a module was executed as `__main__`: its side effects are the purpose of the
+    /// command.
     fn is_program(&self, module: ModuleId) -> bool {
         let program = self.program();
         let file = program.trace.file(program.modules.get(module).path());
         file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__"))
     }
 
-    /// Whether a `raise` of a module-level statement ran that nothing around it there may have caught.
+    /// Returns true if a module-level `raise` was executed and no handler in its statement may have
+    /// caught it.
     fn ends_module(&self, module: ModuleId, stmt: &Stmt) -> bool {
         let program = self.program();
         let source = program.modules.get(module).syntax.source();
@@ -376,10 +380,10 @@ impl Search<'_, '_> {
         globals
     }
 
-    /// The module from outside one of whose functions a statement of the tests calls for its effect: what the tests
-    /// find afterwards may depend on the state that this leaves there (`random.seed(1)`).
+    /// Returns the external module one of whose functions a statement of the tests calls for its
+    /// effect. The tests' outcome may depend on the state that it leaves there (`random.seed(1)`).
     ///
-    /// Those of pytest tell it what to do with the file that is gone.
+    /// Calls of pytest are excluded: they refer to the removed file.
     fn outside_called(&self, id: UnitId, stmt: &Stmt) -> Option<String> {
         let program = self.program();
         let module = program.get(id).module;
@@ -473,8 +477,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a loop goes through by a variable is changed with that: `for one in [first, second]: one.done()`; so is what
-    /// a block enters under a name. The changed globals are those from a place on.
+    /// Collects globals that are changed through the target of a loop or a `with` block. In `for
+    /// one in [first, second]: one.done()` both `first` and `second` change. The changed globals
+    /// are those from index `from` on.
     fn collect_stands(
         &self,
         id: UnitId,
@@ -563,8 +568,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a name stands for, behind the modules of the repository that its attributes lead through: these are taken
-    /// from the end of the attributes, of which the last said is the first.
+    /// Returns the target of a name after following its attributes through internal modules.
+    /// Removes these attributes from the end of `attributes`, which lists the last one first.
     pub(super) fn behind(
         &self,
         id: UnitId,
@@ -595,7 +600,7 @@ impl<'v> Visitor<'v> for Mentioned<'v> {
     }
 }
 
-/// Whether a module-level statement does more than bind its own names.
+/// Returns true if a module-level statement does more than bind names.
 fn acts(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Expr(expr) => {

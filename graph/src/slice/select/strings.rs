@@ -1,4 +1,4 @@
-//! What strings and other people's code ask for: dotted names, code in a string of a test, data files
+//! Finds needs in strings and external code: dotted names, code in a string of a test, data files
 //! that import the repository.
 
 use super::*;
@@ -90,8 +90,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Modules of a table of names: where several of a package are imported by computed names and all that strings
-    /// name were loaded, code goes through them all, also through those that were there before.
+    /// Keeps every module of a package that kept strings name, once two or more were imported by
+    /// computed names. The code iterates over a table of module names.
     pub(super) fn gone_through(&mut self) {
         let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
         let imported = self.adjustments.namespaces.iter();
@@ -207,7 +207,8 @@ fn dedent(text: &str) -> String {
     text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a statement asks for the names of its module at once, as to fill a text with them.
+/// Returns true if a statement reads all names of its module at once, for example to fill a
+/// template.
 pub(super) fn fills_templates(stmt: &Stmt, scan: &Scan<'_>) -> bool {
     let own = |name: &str| match name {
         "globals" => true,

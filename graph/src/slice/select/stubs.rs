@@ -5,7 +5,7 @@ use ruff_python_ast::StmtClassDef;
 use super::*;
 
 impl<'a> Search<'a, '_> {
-    /// A unit's tree without the uncalled methods that nothing may ask for.
+    /// Returns a unit's nodes without the uncalled methods that no code may call.
     pub(super) fn settle(&mut self, id: UnitId) -> Vec<Node<'a>> {
         let program = self.program();
         let module = program.get(id).module;
@@ -130,7 +130,7 @@ impl<'a> Search<'a, '_> {
     }
 }
 
-/// Whether a class has tests of its own: who runs tests asks it for them, and for little else.
+/// Returns true if a class has test methods. A test runner reads little else of it.
 fn has_tests(class: &StmtClassDef) -> bool {
     let is_test =
         |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(one) if one.name.starts_with("test"));

@@ -9,7 +9,7 @@ use super::{
 use crate::sandbox::{Finished, Status};
 
 impl Provisioning<'_> {
-    /// Fails where a step did; `what` names what it was to make.
+    /// Fails if a step did; `what` names its product.
     pub(super) fn checked(&self, finished: Finished, what: &str) -> Result<(), EnvironmentError> {
         self.explained(finished, |_| what.to_owned())
     }

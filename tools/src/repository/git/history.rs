@@ -1,6 +1,7 @@
-//! How often and when each Python file of a work tree was changed: one `git log`, in the sandbox.
+//! Reads the history of each Python file of a work tree: the number of changes and the time of the
+//! last one. Uses one `git log`, in the sandbox.
 //!
-//! Says nothing of who or why. A tree that is no repository of git has no history, which is no error.
+//! It ignores authors and messages. A tree outside of git has no history, which is no error.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::{
     sandbox::{Limits, Network, Sandbox, Status},
 };
 
-/// What reading a history needs.
+/// The inputs for reading a history.
 #[derive(Clone, Copy)]
 pub struct HistoryRequest<'a> {
     /// Root of the work tree.
@@ -22,7 +23,7 @@ pub struct HistoryRequest<'a> {
     pub host: &'a Host,
     /// Runs git.
     pub sandbox: &'a dyn Sandbox,
-    /// An existing directory for what git writes; one of its own is made in it, and removed.
+    /// An existing directory for git's files; a new one is created in it, and removed.
     pub scratch: &'a Path,
     /// The newest commits that count; merges never do.
     pub commits: u32,

@@ -1,4 +1,4 @@
-//! What a container is made of: its first process, its mounts and its limits.
+//! Builds the description of a container: its first process, its mounts and its limits.
 
 use std::{collections::HashMap, path::Path};
 

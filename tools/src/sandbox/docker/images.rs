@@ -29,12 +29,12 @@ const HOLDS: &str = "gistify.holds";
 const CHUNK: usize = 1 << 20;
 
 impl DockerSandbox {
-    /// Makes an image of what an environment reads and of the programs and libraries of this machine, so
-    /// that it can run without them; gives its name. The paths must tell nothing that programs of the
-    /// environment may not see.
+    /// Creates an image of the files that an environment reads and of this machine's programs and
+    /// libraries, so that it can run without them; returns its name. The paths must reveal nothing
+    /// that programs of the environment may not see.
     ///
     /// # Errors
-    /// A file cannot be read, or the engine does not take the image.
+    /// A file cannot be read, or the engine rejects the image.
     pub fn make_image(&self, readable: &[PathBuf], scratch: &Path) -> Result<String, SandboxError> {
         let request = looking(readable);
         let finished = self.run(&request)?;
@@ -135,7 +135,7 @@ fn looking(readable: &[PathBuf]) -> Request {
     }
 }
 
-/// What an image holds of this machine's files, where it is one of ours.
+/// Returns the files of this machine that an image contains, if the image is one of ours.
 pub(super) async fn held(docker: &Docker, image: &str) -> Result<Vec<PathBuf>, SandboxError> {
     let found = docker.inspect_image(image).await.map_err(|error| {
         unavailable(&format!("image {image}: {error} (make one with `gistify image`, or pull it)"))

@@ -40,8 +40,8 @@ impl Engine {
     }
 }
 
-/// Whether nobody waits for a container any more: `made_by` and `own` are [owners](owner), `living` tells
-/// who has a process's number now.
+/// Returns true if no process waits for a container any more. `made_by` and `own` are
+/// [owners](owner); `living` returns the current owner of a process id.
 fn is_orphan(
     made_by: &str,
     own: &str,

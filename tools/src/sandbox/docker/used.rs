@@ -1,4 +1,5 @@
-//! What a container used: asked of the engine while it runs, and told by its first process at the end.
+//! Measures the usage of a container: samples from the engine while it runs, the report of its
+//! first process at the end.
 
 use std::{
     collections::HashMap,
@@ -14,7 +15,7 @@ use futures_util::StreamExt;
 
 use super::super::Captured;
 
-/// What a container used, as far as the engine told.
+/// The usage of a container, as far as the engine reported it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Used {
     pub(super) cpu: Duration,
@@ -62,7 +63,7 @@ impl Used {
     }
 }
 
-/// Takes what our first process told at the end of a stream off it: the time of its children.
+/// Removes the report of our first process from the end of a stream: the CPU time of its children.
 pub(super) fn take_times(stderr: &mut Captured, mark: &str) -> Option<Duration> {
     let mark = format!("\n{mark}\n");
     let at = stderr.bytes.windows(mark.len()).rposition(|window| window == mark.as_bytes())?;

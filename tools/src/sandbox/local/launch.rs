@@ -1,4 +1,4 @@
-//! What a supervisor starts for a request.
+//! Builds the command line that a supervisor starts for a request.
 
 use super::*;
 

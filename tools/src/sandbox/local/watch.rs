@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// How often limits are looked at.
+/// The interval between two checks of the limits.
 const TICK: Duration = Duration::from_millis(25);
 
-/// How long a killed tree may take to go, before that is an error.
+/// The longest time for a killed process tree to end, before it is an error.
 const GRACE: Duration = Duration::from_secs(20);
 
 const READ_BYTES: usize = 64 * 1024;
@@ -200,7 +200,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Takes what is there; says whether there may be more.
+    /// Reads the available bytes; returns true if there may be more.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(source) = &mut self.source else { return Ok(false) };
         match source.read(buffer) {

@@ -41,7 +41,8 @@ pub(super) unsafe fn read_child(status: RawFd) -> i32 {
     }
 }
 
-/// Whether bubblewrap tells how the program ended; it does so only for one that was started.
+/// Returns true if bubblewrap reports the program's exit code, which it does only for a program
+/// that was started.
 pub(super) unsafe fn says_exit_code(status: RawFd) -> bool {
     unsafe {
         const MARK: &[u8] = b"\"exit-code\"";
@@ -58,8 +59,8 @@ pub(super) unsafe fn says_exit_code(status: RawFd) -> bool {
     }
 }
 
-/// Waits until bubblewrap reads what was written for it, which filled the pipe. Says no when it is
-/// gone, or when we are to stop.
+/// Waits until bubblewrap reads the text that filled the pipe. Returns false if bubblewrap is gone,
+/// or if we are to stop.
 pub(super) unsafe fn text_is_read() -> bool {
     unsafe {
         loop {
@@ -143,8 +144,8 @@ pub(super) unsafe fn watch(ended: RawFd, program: i32) -> Option<c_int> {
     }
 }
 
-/// Kills what is left and waits until nothing is; orphans come to us, so in the end all of them are
-/// our children. Gives the program's status.
+/// Kills the remaining processes and waits until all are gone; orphans become our children, so in
+/// the end all of them are. Returns the program's status.
 pub(super) unsafe fn end_tree(program: i32, status: Option<c_int>) -> c_int {
     unsafe {
         let mut seen = status;

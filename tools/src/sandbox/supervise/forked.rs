@@ -1,5 +1,5 @@
-//! What the forked processes do: the supervisor's life, the first process behind our walls, and the program's
-//! up to where it is replaced.
+//! The code of the forked processes: the supervisor, the first process in our namespaces, and the
+//! program's process up to `exec`.
 
 use super::{calls::*, *};
 
@@ -8,7 +8,7 @@ pub(super) struct Plan<'a> {
     pub(super) launch: &'a Launch,
     pub(super) args: &'a [*const c_char],
     pub(super) env: &'a [*const c_char],
-    /// What becomes descriptor 0, 1, 2 and so on; -1 for none.
+    /// The descriptors that become 0, 1, 2 and so on; -1 for none.
     pub(super) places: [RawFd; PLACES],
 }
 
@@ -140,8 +140,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Sets what bubblewrap cannot set, then lets it go on. Says whether the directories in memory
-    /// were mounted again.
+    /// Sets the limits that bubblewrap cannot set, then lets it continue. Returns true if the
+    /// directories in memory were mounted again.
     unsafe fn complete(&self, boxed: &Boxed) -> bool {
         unsafe {
             let mut done = false;

@@ -1,4 +1,4 @@
-//! Where a supervised program is born, on a hierarchy of groups of the test's own.
+//! Tests the cgroup in which a supervised program starts, in a cgroup hierarchy made by the test.
 
 use super::*;
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};

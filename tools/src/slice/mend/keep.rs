@@ -1,4 +1,4 @@
-//! What was left out and is kept for the sake of an error.
+//! Requests dropped code that an error needs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use graph::{Adjustments, Kept, Reason, Source};
 use super::{add, head_of, indent, line_in};
 use crate::{execute::Raised, slice::advise::Attempt};
 
-/// Whether a line looks names of a module up by strings.
+/// Returns true if a line looks names of a module up by strings.
 pub(super) fn asks_globals(line: &str) -> bool {
     ["globals()[", "globals().", "vars(", "__dict__"].iter().any(|asked| line.contains(asked))
 }
@@ -43,8 +43,8 @@ pub(super) fn keep_like(
     }
 }
 
-/// Keeps what else the function that missed an attribute of a module reads of that: each would be asked for in a run of
-/// its own.
+/// Requests the other attributes that a function reads from a module, after one was missing.
+/// Otherwise each would cost a run.
 pub(super) fn keep_read_beside(
     raised: &Raised,
     attribute: &str,
@@ -71,7 +71,7 @@ pub(super) fn keep_read_beside(
     }
 }
 
-/// What a line reads behind a dot.
+/// Returns the attribute names that a line reads.
 fn attributes(line: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     line.split('.')

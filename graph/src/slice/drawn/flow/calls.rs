@@ -1,4 +1,5 @@
-//! What calls pass on: to the parameters of what they may call, and to the objects that they change.
+//! Passes random values through calls: to the parameters of possible callees, and to the objects
+//! that they change.
 
 use ruff_python_ast::{Expr, ExprCall, StmtFunctionDef, name::Name};
 
@@ -63,7 +64,7 @@ impl<'a> Flow<'a, '_> {
         }
     }
 
-    /// What a call from outside the repository does with what it is given.
+    /// Passes random values through a call of external code.
     fn pass_outside(&mut self, at: usize, call: &'a ExprCall) {
         let arguments = &call.arguments;
         // What changes an argument: `random.shuffle(list)`.
@@ -111,7 +112,7 @@ impl<'a> Flow<'a, '_> {
     }
 }
 
-/// How a parameter is given.
+/// The way in which a parameter is passed.
 #[derive(Debug, Clone, Copy)]
 enum Parameter {
     /// By its place, or by its name.

@@ -1,4 +1,5 @@
-//! What is decided by drawn values: whatever a block assigns or gives back that is entered only for some of them.
+//! Passes random values through conditions: to the variables and results of a block that is entered
+//! only for some values.
 
 use ruff_python_ast::{Expr, Stmt};
 
@@ -6,8 +7,8 @@ use super::{Flow, each_expression};
 use crate::scope;
 
 impl<'a> Flow<'a, '_> {
-    /// Takes for reached what the blocks of a statement assign and give back, where drawn values decide which are
-    /// entered, or how often.
+    /// Marks the assignments and results in a statement's blocks as reached, if random values
+    /// decide about entering the blocks or about the number of rounds.
     pub(super) fn decide(&mut self, at: usize, stmt: &'a Stmt) {
         let decided = match stmt {
             Stmt::If(branch) => {
@@ -39,7 +40,8 @@ impl<'a> Flow<'a, '_> {
         }
     }
 
-    /// Whether something from outside the repository is given drawn values in a block, which it may refuse.
+    /// Returns true if a block passes random values to external code, which may reject them by
+    /// raising.
     pub(in super::super) fn may_fail(&self, at: usize, body: &[Stmt]) -> bool {
         let mut found = false;
         scope::for_each_statement(body, &mut |stmt| {
