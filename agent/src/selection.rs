@@ -91,8 +91,10 @@ fn shorten(mut value: Value, room: usize) -> Option<String> {
                 }
             }
             Some(Value::String(inner)) => {
-                let budget = count_tokens(inner).saturating_sub(excess + excess / 8 + 4);
-                *inner = ends(inner, budget);
+                // Quotes and line breaks cost more inside JSON than in the text.
+                let (own, cost) = (count_tokens(inner), count_tokens(&json!(inner).to_string()));
+                let allowed = cost.saturating_sub(excess + 8);
+                *inner = ends(inner, allowed * own / cost.max(1) * 7 / 8);
             }
             _ => return None,
         }

@@ -19,8 +19,8 @@
 use std::borrow::Cow;
 
 use ruff_python_ast::{
-    Stmt,
-    visitor::{Visitor, walk_stmt},
+    MatchCase, Stmt,
+    visitor::{Visitor, walk_match_case, walk_stmt},
 };
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_source_file::LineIndex;
@@ -86,6 +86,14 @@ impl<'a> Gaps<'a> {
 }
 
 impl<'a> Visitor<'a> for Gaps<'a> {
+    /// A case is a block of its own, further in than its `match`.
+    fn visit_match_case(&mut self, case: &'a MatchCase) {
+        let own = self.indent(case.start()).to_owned();
+        let outer = std::mem::replace(&mut self.outer, own);
+        walk_match_case(self, case);
+        self.outer = outer;
+    }
+
     fn visit_body(&mut self, body: &'a [Stmt]) {
         let Some(first) = body.first() else { return };
         // The first statement of a body is packed where its header ends on its line.

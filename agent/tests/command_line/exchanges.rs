@@ -150,14 +150,18 @@ fn d07_a_quota_pauses_a_bench_until_it_is_resumed() {
     };
     let summary = |ran: &Ran| -> Value { serde_json::from_str(&ran.out).unwrap() };
     let error = json!({ "error": { "message": "no money", "code": "insufficient_quota" } });
-    let server = Server::start(vec![Does::Answer(429, JSON, error.to_string())]);
+    let refusal = vec![Does::Answer(429, JSON, error.to_string())];
+    let server = Server::start([refusal, chats(), chats(), chats()].concat());
     let ran = bench(&server, "--run-dir");
     assert_eq!(ran.code, 5, "{}{}", ran.out, ran.err);
     let suite = &summary(&ran)["suites"][0];
     assert_eq!((&suite["tasks"], &suite["scored"]), (&json!(3), &json!(0)), "{suite}");
     assert_eq!(server.seen().len(), 1, "one session is told for all of them");
 
-    let server = Server::start([chats(), chats(), chats()].concat());
+    let other = Server::start(chats());
+    let ran = bench(&other, "--resume");
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("address: was"), "{}", ran.err);
     let ran = bench(&server, "--resume");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let suite = &summary(&ran)["suites"][0];

@@ -18,6 +18,9 @@ const ORDER: usize = 4;
 const EPSILON: f64 = 0.1;
 /// The weight of a token that is no keyword.
 const OTHER: f64 = 0.2;
+/// The length of any reference in the brevity penalty of weighted n-grams: the library takes that of a pair, the reference
+/// with its weights, for that of the reference.
+const PAIR: usize = 2;
 /// Bytes of each text that are compared; trees of longer ones have too many subtrees.
 const LONGEST: usize = 50_000;
 const KEYWORDS: [&str; 38] = [
@@ -108,7 +111,7 @@ fn recall(ours: &[String], theirs: &[String]) -> f64 {
         let all = known.iter().map(|(gram, count)| weight(gram) * *count as f64);
         (clipped.sum::<f64>(), all.sum::<f64>().max(1.0))
     });
-    mean_of(parts, ours.len(), theirs.len())
+    mean_of(parts, ours.len(), PAIR)
 }
 
 /// A text without comments, docstrings and empty lines.

@@ -287,7 +287,7 @@ mod tests {
         // The second repository has the first one's functions, with other layout.
         for at in 20..40 {
             twice[at].function.solution =
-                twice[at - 20].function.solution.replace("return x", "return  x  # as before\n   ");
+                twice[at - 20].function.solution.replace("return x", "# as before\n    return  x ");
         }
         let (picks, counts) = tuning_set(&twice, &TuningMix::default());
         assert_eq!(counts.duplicates, 20);

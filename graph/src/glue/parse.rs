@@ -110,6 +110,8 @@ fn assignment(assign: &StmtAssign) -> Option<Glue> {
     }
     let [target] = assign.targets.as_slice() else { return None };
     match (target, &*assign.value) {
+        // In a class this gives it another module: not a name for a thing.
+        (Expr::Name(target), Expr::Name(_)) if target.id.as_str() == "__module__" => None,
         (Expr::Name(target), Expr::Name(source)) => {
             Some(Glue::alias(target.id.as_str(), source.id.as_str()))
         }

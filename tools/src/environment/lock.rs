@@ -53,6 +53,8 @@ impl LockFile {
                 None if table.get("version").is_some_and(Value::is_integer) => {
                     LockFormat::Uv(table)
                 }
+                // Comments alone are a table without keys.
+                None if table.is_empty() => LockFormat::Requirements,
                 None => return Err(unknown_format()),
             },
             Err(_) => LockFormat::Requirements,
