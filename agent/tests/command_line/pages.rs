@@ -57,10 +57,17 @@ fn a_reader_that_goes_away_spoils_nothing() {
 
 #[test]
 fn wrong_usage_is_told_apart() {
-    for args in [&["frobnicate"][..], &[], &["run"], &["run", "x"], &["run", "x", "--"]] {
+    let usage: [(&[&str], &str); 5] = [
+        (&["frobnicate"], "Usage: "),
+        (&[], "Usage: "),
+        (&["run"], "no command (it comes after --"),
+        (&["run", "x"], "no command (it comes after --"),
+        (&["run", "x", "--"], "no command (it comes after --"),
+    ];
+    for (args, part) in usage {
         let ran = User::new().gistify(args);
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
-        assert!(ran.err.contains("Usage: "), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{args:?}: {}", ran.err);
     }
 }
 

@@ -44,7 +44,10 @@ class __gist_asked__:
         if name in ("__isabstractmethod__", "found"):
             raise AttributeError(name)
         value = getattr(self.found, name)
-        self.__note__()
+        # Programs that collect things by module read the globals and the line of every function. Who reads a signature
+        # reads more.
+        if name not in ("__globals__", "__code__"):
+            self.__note__()
         return value
     def __setattr__(self, name, value):
         setattr(self.found, name, value)

@@ -605,7 +605,7 @@ assert hash("x") == hash("x") and os.environ["PYTHONHASHSEED"] == "0"
     let run = project.execute(&environment, "GIVEN=command python show.py").unwrap();
     assert_eq!(run.status, Status::Exited(0), "{}", run.stderr);
     let expected = "COLUMNS GIVEN HOME LANG LC_ALL LINES NO_COLOR PATH PYTHONDONTWRITEBYTECODE \
-        PYTHONHASHSEED TMPDIR TZ";
+        PYTHONHASHSEED PYTHON_DISABLE_REMOTE_DEBUG TMPDIR TZ";
     let names: Vec<&str> = run.stdout.split_whitespace().collect();
     assert_eq!(names.join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
 }
