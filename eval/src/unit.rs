@@ -51,9 +51,9 @@ pub enum Share {
     Named(Vec<String>),
     /// Every `of`th unit, beginning with the `own`th, counted from 1.
     Shard {
-        /// Which.
+        /// The number of the shard, from 1.
         own: usize,
-        /// Of how many.
+        /// The number of shards.
         of: usize,
     },
 }

@@ -72,7 +72,7 @@ impl BenchCommand {
     }
 }
 
-/// What a bench does, before it has a directory.
+/// The tasks, solvers and plan of a bench, before it has a directory.
 pub struct Prepared {
     /// Tasks and locks.
     pub suites: Suites,
@@ -480,7 +480,7 @@ fn resolved(writers: &[Writer], externals: &[External]) -> Result<Value, Failure
     Ok(Value::Object(named.chain(others).collect::<Result<_, Failure>>()?))
 }
 
-/// What results depend on besides settings: the prompts, the program of a model, its address, and the directories that
+/// Returns the inputs of results besides settings: the prompts, the program of a model, its address, and the directories that
 /// tasks are of. A bench that goes on has to have the same.
 pub fn inputs(writers: &[Writer], tasks: &[Task], around: &Surroundings) -> Result<Value, Failure> {
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_owned();

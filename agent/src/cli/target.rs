@@ -37,7 +37,7 @@ pub struct Target {
     /// A directory with interpreters that are not on the PATH; can be given more than once.
     #[arg(long, value_name = "DIR")]
     pythons: Vec<String>,
-    /// What pins all dependencies: a requirements file, a pylock.toml or a uv.lock. An environment is made of it.
+    /// A file that pins all dependencies: a requirements file, a pylock.toml or a uv.lock. An environment is made of it.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
     /// Place of the gist when it is executed: `beside_test` or `root`.
@@ -199,14 +199,14 @@ impl Opened {
     }
 }
 
-/// What an environment is wanted with.
+/// The request for an environment.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// It is for a release of the package index.
     pub release: bool,
     /// A version of Python, the name of a program or a path; empty for the repository's own choice.
     pub python: &'a str,
-    /// What pins all dependencies.
+    /// The file that pins all dependencies.
     pub lock: Option<&'a Path>,
 }
 

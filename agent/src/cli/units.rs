@@ -78,7 +78,7 @@ pub struct Finish {
     at_least: Vec<Bar>,
     #[command(flatten)]
     required: Requirement,
-    /// How the tables are printed.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
     format: Style,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What versions of Python do in their own ways: a minimal repository for each, in `versions`, whose gist is faithful on
+//! Minimal repositories that behave differently on versions of Python, in `versions`: each gist is faithful on
 //! each version that its `case.toml` names. `GISTIFY_TEST_PYTHONS=DIR` names interpreters that `.ci/get-pythons` brought.
 
 use std::{

@@ -16,7 +16,7 @@ const OS: &str = "posix";
 /// Longer conditions are not looked through.
 const DEEPEST: u32 = 32;
 
-/// What a condition comes to, if that is known.
+/// Returns the value of a condition, if it is known.
 pub(super) fn outcome(test: &Expr, pythons: Pythons) -> Option<bool> {
     known(test, pythons, DEEPEST)
 }

@@ -529,7 +529,7 @@ fn inside_double_quotes(stmt: &Stmt, range: TextRange) -> bool {
     finder.1
 }
 
-/// What is known by module and place, module by module.
+/// Returns the facts by module and place, module by module.
 fn by_module(
     all: &FxHashMap<(ModuleId, u32), Vec<Glue>>,
 ) -> FxHashMap<ModuleId, FxHashMap<u32, Vec<Glue>>> {

@@ -45,7 +45,7 @@ pub(crate) enum Thing {
     Own(ModuleId, Name),
     External(String, Option<Name>),
     Builtin(Name),
-    /// What a module does not have under a name that is looked up there.
+    /// A name that is looked up in a module which does not have it.
     Missing(ModuleId, Name),
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Naming {
     pub(crate) gist_names: BTreeSet<Name>,
     /// External imports: (unit, local name) to the names under which they are emitted, and when.
     pub(crate) imports: BTreeMap<(UnitId, Name), Vec<(Name, Moment)>>,
-    /// What a function gives names of its own first, by module and start: the text of an expression in it is shown.
+    /// The local names that a function binds first, by module and start: the text of an expression in it is shown.
     pub(crate) locals: FxHashMap<(ModuleId, u32), Vec<Glue>>,
     /// The replacements of inner imports: (module, start) to assignments; empty if the import
     /// vanishes.

@@ -1,4 +1,4 @@
-//! What is evaluated later than it stands: annotations, bounds and defaults of type parameters, type aliases, and the
+//! Expressions that are evaluated later than their line: annotations, bounds and defaults of type parameters, type aliases, and the
 //! texts of annotations that something else evaluates.
 //!
 //! The run decides what of them is a use: from 3.14 on it tells which annotations were evaluated, and generated code
@@ -20,7 +20,7 @@ use crate::source::Source;
 /// When the annotations of a module are evaluated in the gist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// Where they stand, as before 3.14.
+    /// At their line, as before 3.14.
     AtOnce,
     /// On demand, those that the run evaluated.
     Asked,
@@ -30,11 +30,11 @@ pub(crate) enum When {
     Never,
 }
 
-/// What is known of a module's expressions that are evaluated on demand.
+/// The facts about a module's expressions that are evaluated on demand.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluation<'e> {
     pub(crate) annotations: When,
-    /// Whether the trace tells which bounds and defaults of type parameters were evaluated.
+    /// True if the trace tells which bounds and defaults of type parameters were evaluated.
     pub(crate) knows_bounds: bool,
     /// The same of type aliases.
     pub(crate) knows_aliases: bool,

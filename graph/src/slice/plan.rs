@@ -30,7 +30,7 @@ pub struct Plan {
     /// Modules that are objects of their own because a function that runs imports them by a computed name.
     #[serde(default)]
     pub imported: Vec<String>,
-    /// Whether modules with and without `from __future__ import annotations` are in one file, which has it.
+    /// True if modules with and without `from __future__ import annotations` are in one file, which has it.
     #[serde(default)]
     pub mixed: bool,
     /// The undecided questions, in words.

@@ -29,7 +29,7 @@ pub(crate) struct Ran {
     /// Lines that an exception passed which ended the command.
     ended: FxHashSet<u32>,
     clock: Vec<ModuleLine>,
-    /// What ran of expressions that are evaluated on demand, by line and bytes from its start.
+    /// The executed expressions that are evaluated on demand, by line and bytes from its start.
     evaluated: Vec<(u32, u32)>,
     /// True if a run of a gist observed this module. False if the lines are assumed from an earlier
     /// run.

@@ -62,7 +62,7 @@ pub(crate) struct Renderer<'r> {
     pub(crate) brief: bool,
     /// The `__module__` assignment for a top-level class.
     pub(crate) home: Option<&'r Glue>,
-    /// What functions give names of their own first, by their start.
+    /// The local names that functions bind first, by their start.
     pub(crate) locals: &'r FxHashMap<u32, Vec<Glue>>,
 }
 

@@ -95,9 +95,9 @@ pub(crate) struct Selection<'a> {
     methods: FxHashSet<Name>,
     /// A docstring of a module that is a test of the command.
     pub(crate) docstring: Option<(ModuleId, &'a Stmt)>,
-    /// Whether what annotations name is needed, whoever evaluates them.
+    /// True if the names in annotations are needed, whoever evaluates them.
     every_annotation: bool,
-    /// Which modules have `from __future__ import annotations`.
+    /// True for each module that has `from __future__ import annotations`.
     futures: Vec<bool>,
     /// True if the gist needs `from __future__ import annotations`.
     pub(crate) future: bool,
@@ -116,7 +116,7 @@ impl Selection<'_> {
         kinds.len() > 1
     }
 
-    /// What is known of a module's annotations and other expressions that are evaluated on demand.
+    /// Returns the facts about a module's annotations and other expressions that are evaluated on demand.
     fn evaluation(&self, module: ModuleId) -> Evaluation<'_> {
         let trace = self.program.trace;
         let monitored = trace.tracer == "monitoring";

@@ -185,7 +185,7 @@ fn holds(marker: &str, markers: &MarkerEnvironment, extra: Option<&ExtraName>) -
     MarkerTree::from_str(marker).map_or(true, |marker| marker.evaluate(markers, extras))
 }
 
-/// Those of the names that are for tests; where none is, those for development.
+/// Returns the names that are for tests; where none is, those for development.
 fn for_tests(names: &[String]) -> Vec<String> {
     let those = |wanted: fn(&str) -> bool| -> Vec<String> {
         names.iter().filter(|name| wanted(name)).cloned().collect()

@@ -110,7 +110,7 @@ pub enum EnvironmentError {
     Install {
         /// The requirement, or the step.
         what: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
         /// The last lines that the installer printed.
         log: String,

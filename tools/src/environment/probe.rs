@@ -30,7 +30,7 @@ pub(crate) struct Probe {
     pub(crate) libraries: PathBuf,
     /// The suffix of its compiled modules, such as `.cpython-311-x86_64-linux-gnu.so`.
     pub(crate) extension_suffix: String,
-    /// Whether it is a build without the global interpreter lock.
+    /// True for a build without the global interpreter lock.
     pub(crate) free_threaded: bool,
     pub(crate) pytest: Option<String>,
     /// The environment of PEP 508 markers.
