@@ -558,7 +558,8 @@ fn a_gist_that_lies_in_the_repository_is_none_of_it() {
     }
     let gist = read(&user.here().join("small/concise.py"));
     fs::write(user.here().join("small/other.py"), format!("{gist}\nexec('pass')\n")).unwrap();
-    let judge = ["eval", "small", "--gist", "small/other.py", "--python", &python];
+    let judge =
+        ["eval", "small", "--gist", "small/other.py", "--python", &python, "--require", "verified"];
     let scores = ["--output", "small/scores/other.json"];
     fs::create_dir(user.here().join("small/scores")).unwrap();
     for _ in 0..2 {
