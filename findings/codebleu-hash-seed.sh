@@ -24,4 +24,5 @@ for seed in 0 1 2 3 4 5; do
 done | tee "$directory/scores"
 different=$(awk '{print $NF}' "$directory/scores" | sort -u | wc -l)
 echo "different scores of one pair: $different"
-[ "$different" -gt 1 ]
+[ "$different" -gt 1 ] ||
+  { echo "the behaviour has changed"; exit 1; }

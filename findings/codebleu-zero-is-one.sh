@@ -21,4 +21,5 @@ for name, prediction in [("empty", ""), ("nothing right", "pass"), ("a little ri
     print(f"{name}: data-flow match {score['dataflow_match_score']:.3f}, codebleu {score['codebleu']:.3f}")
 raise SystemExit(0 if scores["empty"] == 0.25 and scores["nothing right"] == 0.25 else 1)
 PYTHON
-"$directory/environment/bin/python" "$directory/score.py" 2>/dev/null
+"$directory/environment/bin/python" "$directory/score.py" 2>/dev/null ||
+  { echo "the behaviour has changed"; exit 1; }
