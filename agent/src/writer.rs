@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use eval::{Attempt, Effort, Solver, SourceMap, TaskContext};
+use eval::{Attempt, Effort, Solver, SourceMap, StoreError, TaskContext};
 use serde_json::Value;
 use tools::{
     Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
@@ -41,6 +41,8 @@ pub struct Writer {
 
 /// The name of a session's record in its directory.
 pub const TRAJECTORY: &str = "trajectory.jsonl";
+/// The name of the plan of a session's gist, beside the record.
+pub const PLAN: &str = "plan.json";
 
 /// Why a writer cannot work.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +62,9 @@ pub enum WriterError {
     /// The session's record cannot be written.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
+    /// The plan of the gist cannot be written.
+    #[error(transparent)]
+    Plan(#[from] StoreError),
     /// The system refuses what a loop needs.
     #[error("start the loop: {0}")]
     Runtime(#[from] std::io::Error),
@@ -137,8 +142,8 @@ impl Writer {
         session(context, &self.settings, Arc::clone(&self.sandbox), graphs, host)
     }
 
-    /// Works on a session to its end, after the answers of an earlier one, and records it in a new file;
-    /// the gist, where there is one, is then in the session: the one that was handed in, or the best that ran.
+    /// Works on a session to its end, after the answers of an earlier one, and records it in a new file, with the
+    /// plan of a gist of the slicer beside it; the gist, where there is one, is then in the session: the one that was handed in, or the best that ran.
     ///
     /// # Errors
     /// The record cannot be written. Everything else is an outcome.
@@ -171,6 +176,9 @@ impl Writer {
         let end = runtime.block_on(agent.run())?;
         if end.outcome != Outcome::Submitted {
             session.findings.settle();
+        }
+        if let Some(plan) = &session.findings.plan {
+            eval::write(&record.with_file_name(PLAN), plan)?;
         }
         Ok(end)
     }

@@ -63,6 +63,11 @@ pub trait Record: Serialize + DeserializeOwned {
     const VERSION: u32;
 }
 
+/// The plan of a gist, as a run's record has it.
+impl Record for graph::Plan {
+    const VERSION: u32 = 1;
+}
+
 #[derive(Serialize)]
 struct Written<'a, T> {
     version: u32,

@@ -85,8 +85,9 @@ pub use repro::{
 };
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
-    Adjustments, Executed, FailedImport, Gist, GistLine, Kept, Origin, Place, Plan, Reason,
-    Reduction, SliceError, Sliceable, decides, failed_imports, ran_hooks,
+    Adjustments, Executed, FailedImport, Gist, GistLine, Kept, LineAnswer, LineFate, Origin, Place,
+    Plan, Reason, Recorded, Reduction, SliceError, Sliceable, decides, failed_imports, known_files,
+    ran_hooks, why,
 };
 pub use source::{Source, SourceError};
 pub use stated::{Stated, stated, undefined};

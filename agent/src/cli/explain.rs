@@ -46,7 +46,8 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) 
     }
 }
 
-fn unit(kept: &Kept) -> String {
+/// A unit with its names and the reason for its fate.
+pub fn unit(kept: &Kept) -> String {
     let lines = match kept.last_line.saturating_sub(kept.place.line) {
         0 => place(&kept.place),
         _ => format!("{}-{}", place(&kept.place), kept.last_line),
@@ -75,6 +76,7 @@ fn reason(reason: &Reason) -> String {
     }
 }
 
-fn place(place: &Place) -> String {
+/// A place as `path:line`.
+pub fn place(place: &Place) -> String {
     format!("{}:{}", place.path, place.line)
 }

@@ -52,6 +52,7 @@ mod target;
 mod trace;
 mod units;
 mod verdict;
+mod why;
 mod writing;
 
 pub use exit::Exit;
@@ -111,6 +112,8 @@ enum Action {
     Oracle(oracle::OracleCommand),
     /// Judge a gist that exists.
     Eval(eval::Eval),
+    /// Show why a line of the repository is in a gist, or why it went.
+    Why(why::Why),
     /// Show what a command touches in a repository.
     Trace(trace::Trace),
     /// Show the repository as graphs: JSON, dot, or a page of HTML.
@@ -278,6 +281,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Reduce(reduce) => reduce.act(),
         Action::Collect(collect) => collect.act(&around),
         Action::Eval(eval) => eval.act(&around),
+        Action::Why(why) => why.act(&around),
         Action::Trace(trace) => trace.act(&around),
         Action::Graph(graph) => graph.act(&around),
         Action::Rank(rank) => rank.act(&around),

@@ -36,6 +36,7 @@ mod sharing;
 mod units;
 mod versions;
 mod whole;
+mod why;
 
 use std::{
     fs,

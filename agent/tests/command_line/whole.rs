@@ -39,10 +39,17 @@ fn a_gist_is_written_judged_and_recorded() {
     names.sort();
     assert_eq!(
         names,
-        ["concise.py", "scores.json", "source-map.json", "trace.json", "trajectory.jsonl"]
+        [
+            "concise.py",
+            "plan.json",
+            "scores.json",
+            "source-map.json",
+            "trace.json",
+            "trajectory.jsonl"
+        ]
     );
     assert_eq!(read(&record.join("concise.py")), gist);
-    for name in ["scores.json", "source-map.json", "trace.json"] {
+    for name in ["plan.json", "scores.json", "source-map.json", "trace.json"] {
         let value: serde_json::Value = serde_json::from_str(&read(&record.join(name))).unwrap();
         assert!(value["version"].is_u64(), "{name} has no version");
     }

@@ -557,22 +557,13 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         match selection.chosen.get(&id) {
             Some(chosen) => kept.push((unit.moment, entry(chosen.reason.clone()))),
             None if imported.contains(&id) => {
-                let place = Place { path: source.path().to_owned(), line: unit.first_line };
-                kept.push((
-                    unit.moment,
-                    entry(Reason::Import(
-                        place,
-                        unit.binds.iter().map(Name::as_str).collect::<Vec<_>>().join(", "),
-                    )),
-                ));
+                kept.push((unit.moment, entry(import_reason(selection, id))));
             }
             None if selection.failed.contains(&id) => {
                 kept.push((unit.moment, entry(Reason::Ends)));
             }
-            None => dropped.push(entry(match unit.stmt {
-                Stmt::Import(_) | Stmt::ImportFrom(_) => Reason::InternalImport,
-                _ => Reason::Unreferenced,
-            })),
+            None if imports_internal(program, id) => dropped.push(entry(Reason::InternalImport)),
+            None => dropped.push(entry(Reason::Unreferenced)),
         }
     }
     kept.sort_by_key(|(moment, _)| *moment);
@@ -593,5 +584,34 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         imported: Vec::new(),
         mixed: selection.future && selection.mixes_futures(),
         notes,
+    }
+}
+
+/// Returns the reason for an import from outside: its first user among the kept units, in their order, or
+/// itself where nothing kept was processed when it was asked for.
+fn import_reason(selection: &Selection<'_>, import: UnitId) -> Reason {
+    let program = &selection.program;
+    let users = selection.imports.iter().filter(|((unit, _), _)| *unit == import);
+    let users = users.map(|((_, name), user)| (user.unwrap_or(import), name));
+    let (user, name) =
+        users.min().map_or((import, String::new()), |(user, name)| (user, name.to_string()));
+    let unit = program.get(user);
+    let path = program.modules.get(unit.module).path().to_owned();
+    Reason::Import(Place { path, line: unit.first_line }, name)
+}
+
+/// Returns true if a unit imports a module of the repository, or a name of one.
+fn imports_internal(program: &Program<'_>, id: UnitId) -> bool {
+    let unit = program.get(id);
+    match unit.stmt {
+        Stmt::Import(import) => {
+            import.names.iter().any(|alias| program.modules.is_internal(&alias.name))
+        }
+        Stmt::ImportFrom(import) => {
+            let from = import.module.as_ref().map(|name| name.as_str());
+            let from = program.modules.absolute(unit.module, import.level, from);
+            from.is_some_and(|from| program.modules.is_internal(&from))
+        }
+        _ => false,
     }
 }

@@ -29,6 +29,7 @@ mod scan;
 mod select;
 mod setters;
 mod texts;
+mod why;
 
 use std::collections::BTreeSet;
 
@@ -51,6 +52,7 @@ use program::{Program, module_name};
 pub use prune::decides;
 use ran::Ran;
 pub use reduce::Reduction;
+pub use why::{LineAnswer, LineFate, Recorded, known_files, why};
 
 /// The deviations of a slice from the default, learned from a failed run or a probing run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

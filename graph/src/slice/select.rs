@@ -61,8 +61,8 @@ pub(crate) struct Chosen<'a> {
 pub(crate) struct Selection<'a> {
     pub(crate) program: Program<'a>,
     pub(crate) chosen: FxHashMap<UnitId, Chosen<'a>>,
-    /// Imports from outside that are needed: (unit, local name).
-    pub(crate) imports: FxHashSet<(UnitId, Name)>,
+    /// Imports from outside that are needed: (unit, local name), each with the unit that first used it.
+    pub(crate) imports: FxHashMap<(UnitId, Name), Option<UnitId>>,
     /// Internal modules whose object is used as a value.
     pub(crate) escaped: FxHashSet<String>,
     /// Modules that are looked up by their name at run time.
@@ -211,7 +211,7 @@ pub(crate) fn select<'a>(
             selection: Selection {
                 program,
                 chosen: FxHashMap::default(),
-                imports: FxHashSet::default(),
+                imports: FxHashMap::default(),
                 escaped: objects().collect(),
                 registered: adjustments.register.iter().chain(hooks.keys()).cloned().collect(),
                 dotted: FxHashSet::default(),
@@ -250,6 +250,7 @@ pub(crate) fn select<'a>(
             modules_shown: false,
             lists_modules: false,
             imports_by_name,
+            processed: None,
         };
         search.roots(&named, &examples);
         search.foreign(data);
@@ -404,6 +405,8 @@ struct Search<'a, 's> {
     lists_modules: bool,
     /// True if something imports modules by strings.
     imports_by_name: bool,
+    /// The kept unit whose needs are being followed.
+    processed: Option<UnitId>,
 }
 
 impl<'a> Search<'a, '_> {
@@ -426,6 +429,7 @@ impl<'a> Search<'a, '_> {
             while let Some(id) = self.work.pop() {
                 self.process(id);
             }
+            self.processed = None;
             let held =
                 |selection: &Selection<'_>| (selection.escaped.len(), selection.listed.len());
             let before = held(&self.selection);
@@ -455,7 +459,14 @@ impl<'a> Search<'a, '_> {
         self.work.push(id);
     }
 
+    /// Needs an import from outside under a local name, for the unit that is being processed.
+    fn import(&mut self, unit: UnitId, name: Name) {
+        let user = self.processed;
+        self.selection.imports.entry((unit, name)).or_insert(user);
+    }
+
     fn process(&mut self, id: UnitId) {
+        self.processed = Some(id);
         let nodes = self.settle(id);
         let unit = self.program().get(id);
         let scan = scan(&nodes, self.selection.evaluation(unit.module));

@@ -373,7 +373,7 @@ fn is_nested_import(selection: &Selection<'_>, id: UnitId, name: &Name) -> bool 
 fn imports(book: &mut Book, selection: &Selection<'_>) {
     let program = &selection.program;
     let mut first: BTreeMap<(Name, Thing), Moment> = BTreeMap::new();
-    for (unit, local) in &selection.imports {
+    for (unit, local) in selection.imports.keys() {
         let module = program.get(*unit).module;
         let at = program.get(*unit).stmt.start();
         let binding = program

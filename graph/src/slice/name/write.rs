@@ -115,7 +115,7 @@ impl Namer<'_, '_> {
         let mut units: Vec<UnitId> = self
             .selection
             .imports
-            .iter()
+            .keys()
             .filter(|(unit, local)| {
                 local == name && self.import_thing(*unit, local).as_ref() == Some(thing)
             })
@@ -194,7 +194,7 @@ impl Namer<'_, '_> {
         let (moment, own) = match self.book.nested.get(thing) {
             Some((moment, own)) => (*moment, own.clone()),
             None => {
-                let others = self.selection.imports.iter().filter(|(unit, local)| {
+                let others = self.selection.imports.keys().filter(|(unit, local)| {
                     local != name && self.import_thing(*unit, local).as_ref() == Some(thing)
                 });
                 let moment = |unit: &UnitId| self.selection.program.get(*unit).moment;
@@ -268,7 +268,7 @@ impl Namer<'_, '_> {
 
     pub(super) fn write_imports(&mut self) {
         let mut seen: BTreeSet<(Thing, String, Name)> = BTreeSet::new();
-        let mut chosen: Vec<&(UnitId, Name)> = self.selection.imports.iter().collect();
+        let mut chosen: Vec<&(UnitId, Name)> = self.selection.imports.keys().collect();
         chosen.sort_by_key(|(unit, name)| (self.selection.program.get(*unit).moment, name.clone()));
         for (unit, local) in chosen {
             let moment = self.selection.program.get(*unit).moment;

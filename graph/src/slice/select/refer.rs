@@ -39,7 +39,7 @@ impl Search<'_, '_> {
                 self.refer_unwritten(home, &name);
                 if self.answer(home, &name) {
                     for unit in self.program().binders(module, &reference.name) {
-                        self.selection.imports.insert((unit, reference.name.clone()));
+                        self.import(unit, reference.name.clone());
                     }
                 }
             }
@@ -235,9 +235,9 @@ impl Search<'_, '_> {
             if late { binders.last().copied().into_iter().collect() } else { binders };
         for unit in chosen {
             if matches!(self.program().get(unit).stmt, Stmt::Import(_) | Stmt::ImportFrom(_)) {
-                self.selection.imports.insert((unit, name.clone()));
+                self.import(unit, name.clone());
             } else {
-                let place = self.place(unit);
+                let place = self.place(self.processed.unwrap_or(unit));
                 self.keep(unit, Reason::Import(place, name.to_string()));
             }
         }
@@ -266,7 +266,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        self.selection.imports.extend(found.into_iter().map(|unit| (unit, Name::new_static("*"))));
+        found.into_iter().for_each(|unit| self.import(unit, Name::new_static("*")));
     }
 
     pub(super) fn inner_import(&mut self, id: UnitId, stmt: &Stmt) {
@@ -358,7 +358,7 @@ impl Search<'_, '_> {
                     && let Some((home, name)) = self.program().resolver.home(home, name)
                 {
                     for unit in self.program().binders(home, &name) {
-                        self.selection.imports.insert((unit, name.clone()));
+                        self.import(unit, name.clone());
                     }
                 }
                 self.selection.dotted.insert((module.to_owned(), name.clone()));

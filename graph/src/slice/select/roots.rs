@@ -118,7 +118,7 @@ impl Search<'_, '_> {
         };
         let Some(from) = from else { return };
         if !program.modules.is_internal(&from) {
-            self.selection.imports.extend(names.into_iter().map(|name| (id, name)));
+            names.into_iter().for_each(|name| self.import(id, name));
             return;
         }
         if program.trace.broken.is_some() {

@@ -1,0 +1,184 @@
+//! `gistify why`: the chain of reasons for which a line is in a gist, or why it went, from a run's record.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ::eval::{SourceMap, read};
+use clap::Args;
+use graph::{
+    GistLine, LineAnswer, LineFate, Origin, Place, Plan, Recorded, Trace, known_files, why,
+};
+use serde_json::json;
+use tools::GIST_NAME;
+
+use super::{
+    Exit, Failure, OrExit,
+    explain::{place, unit},
+    progress::printable,
+    surroundings::Surroundings,
+};
+use crate::writer::PLAN;
+
+#[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
+pub struct Why {
+    /// The record of a run, or of an attempt of a bench [default: the newest run with a plan].
+    #[arg(value_name = "RUN_DIR")]
+    run: Option<PathBuf>,
+    /// A line of the repository, or of the gist (concise.py:12).
+    #[arg(value_name = "FILE:LINE", value_parser = file_line)]
+    line: Place,
+}
+
+/// The parts of a run's record that have reasons.
+struct RunReasons {
+    directory: PathBuf,
+    plan: Plan,
+    lines: Vec<GistLine>,
+    trace: Option<Trace>,
+}
+
+impl Why {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let directory = match self.run {
+            Some(directory) => directory,
+            None => newest(&around.state.join("runs"))?,
+        };
+        let reasons = RunReasons::read(directory)?;
+        let line = match reasons.line_of_gist(&self.line) {
+            None => reasons.known(&self.line)?,
+            Some(line) => match &line.origin {
+                Origin::Source(place) => place.clone(),
+                Origin::Glue(reason) => {
+                    let text = format!("{} of the gist is glue: {reason}", place(&self.line));
+                    match around.json {
+                        true => println!("{:#}", json!({ "place": self.line, "glue": reason })),
+                        false => println!("{}", printable(&text)),
+                    }
+                    return Ok(Exit::Success);
+                }
+            },
+        };
+        let Some(answer) = why(reasons.recorded(), &line) else {
+            return Err(reasons.unknown(&line.path));
+        };
+        match around.json {
+            true => println!("{:#}", serde_json::to_value(&answer).or_exit(Exit::Infrastructure)?),
+            false => print!("{}", told(&answer)),
+        }
+        Ok(Exit::Success)
+    }
+}
+
+impl RunReasons {
+    /// Reads the plan, the origins and, where there is one, the trace of a run.
+    fn read(directory: PathBuf) -> Result<Self, Failure> {
+        let path = directory.join(PLAN);
+        if directory.is_dir() && !path.exists() {
+            let message = format!(
+                "{}: the record has no {PLAN} (its gist is none of the slicer's, or of an older version)",
+                directory.display()
+            );
+            return Err(Failure::new(Exit::Input, message));
+        }
+        let plan = read(&path).or_exit(Exit::Input)?;
+        // A bench writes the map without the version that a single run gives it.
+        let map = fs::read_to_string(directory.join("source-map.json")).ok();
+        let map = map.and_then(|text| serde_json::from_str::<SourceMap>(&text).ok());
+        let lines = map.unwrap_or_default().lines;
+        let trace = fs::read_to_string(directory.join("trace.json")).ok();
+        let trace = trace.map(|text| serde_json::from_str(&text)).transpose();
+        Ok(Self { directory, plan, lines, trace: trace.or_exit(Exit::Input)? })
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        Recorded { plan: &self.plan, lines: &self.lines, trace: self.trace.as_ref() }
+    }
+
+    /// Returns the line of the gist that a place names: a file that is no file of the repository and has the gist's
+    /// text, or its name in the record.
+    fn line_of_gist(&self, line: &Place) -> Option<&GistLine> {
+        if known_files(self.recorded()).any(|path| path == line.path) {
+            return None;
+        }
+        let gist = fs::read(self.directory.join(GIST_NAME)).ok();
+        let is_gist = line.path == GIST_NAME
+            || gist.is_some_and(|gist| fs::read(&line.path).is_ok_and(|text| text == gist));
+        let at = usize::try_from(line.line).ok()?.checked_sub(1)?;
+        self.lines.get(at).filter(|_| is_gist)
+    }
+
+    /// Returns the line with the path that the record has for its file: the path itself, or the longest one that it
+    /// ends in.
+    fn known(&self, line: &Place) -> Result<Place, Failure> {
+        let typed = Path::new(&line.path);
+        let paths = known_files(self.recorded()).filter(|path| typed.ends_with(path));
+        match paths.max_by_key(|path| path.len()) {
+            Some(path) => Ok(Place { path: path.to_owned(), line: line.line }),
+            None => Err(self.unknown(&line.path)),
+        }
+    }
+
+    fn unknown(&self, path: &str) -> Failure {
+        let near = known_files(self.recorded())
+            .map(|known| (strsim::jaro_winkler(path, known), known))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        let hint = near.map(|(_, known)| format!(" (did you mean {known}?)")).unwrap_or_default();
+        let message = format!(
+            "{path}: the command executed nothing of such a file, says the record {}{hint}",
+            self.directory.display()
+        );
+        Failure::new(Exit::Input, message)
+    }
+}
+
+/// The newest record of a run that has a plan; their names begin with the time.
+fn newest(runs: &Path) -> Result<PathBuf, Failure> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.join(PLAN).exists()).max().ok_or_else(
+        || {
+            let message = format!(
+                "no run with a plan below {} (name a record before the line)",
+                runs.display()
+            );
+            Failure::new(Exit::Input, message)
+        },
+    )
+}
+
+/// An answer as text: the fate of the line, and the chain of units below it.
+fn told(answer: &LineAnswer) -> String {
+    let lines: Vec<String> = answer.gist_lines.iter().map(u32::to_string).collect();
+    let fate = match answer.fate {
+        LineFate::Kept => format!("is in the gist, line {}", lines.join(", ")),
+        LineFate::Stub => "begins a method that was never called; it stays as a stub, since something may ask for it".to_owned(),
+        LineFate::UncalledMethod => {
+            "begins a method that was never called, and nothing kept asks for it".to_owned()
+        }
+        LineFate::UnitLeftOut => "ran and is not in the gist".to_owned(),
+        LineFate::NotNeeded => {
+            "ran and is not in the gist, though what it stands in is: the gist does the same without it"
+                .to_owned()
+        }
+        LineFate::NotExecuted => {
+            "is not in the gist: no statement that begins there was executed".to_owned()
+        }
+        LineFate::Unknown => "is not in the gist; the record has no trace that tells more".to_owned(),
+    };
+    let mut text = format!("{} {fate}\n", place(&answer.place));
+    for one in &answer.chain {
+        text += &format!("  {}\n", unit(one));
+    }
+    printable(&text)
+}
+
+fn file_line(text: &str) -> Result<Place, String> {
+    let wrong = || "not FILE:LINE, such as pkg/module.py:12".to_owned();
+    let (path, line) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let line = line.parse().ok().filter(|line| *line > 0).ok_or_else(wrong)?;
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path.is_empty() { Err(wrong()) } else { Ok(Place { path: path.to_owned(), line }) }
+}
