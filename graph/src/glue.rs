@@ -16,6 +16,7 @@
 
 mod data_file;
 mod guard;
+mod late;
 mod parse;
 mod spelling;
 
@@ -24,6 +25,7 @@ use std::fmt::Write;
 pub use data_file::DataFile;
 pub(crate) use data_file::{WRITER, quoted};
 pub use guard::Guard;
+use late::{LATE, LATE_MODULES};
 pub use spelling::{FilePath, Spelling, undo_spellings};
 
 /// A statement of a gist that stands nowhere in the repository. Each costs its lines, which count as missing from the
@@ -216,6 +218,29 @@ pub enum Glue {
     ///     pass
     /// ```
     Pass,
+    /// The class of [`Glue::Late`]: it has the import system run a block of the gist as a module.
+    LateModules,
+    /// The head of a block that has the code of a module, run when the module is first imported.
+    ///
+    /// ```python
+    /// if _Late("pkg.heavy"):
+    ///     print("heavy loaded")
+    /// ```
+    Late(String),
+    /// The first import of such a module in a function that needs no other name for it, or in another such block.
+    ///
+    /// ```python
+    /// def go(x):
+    ///     __import__("pkg.heavy")    # `from .heavy import compute`
+    ///     return compute(x)
+    /// ```
+    Load(String),
+    /// The names that whoever goes through the gist, as pytest does, sees: those of lazy imports would be loaded.
+    ///
+    /// ```python
+    /// __dir__ = lambda: [name for name, held in globals().items() if not isinstance(held, types.LazyImportType)]
+    /// ```
+    HiddenLazy,
     /// A data file of the repository, written where the code looks for it. [`DataFile::check`] holds its bytes to the
     /// repository's.
     ///
@@ -323,6 +348,12 @@ impl Glue {
                 "{}.filterwarnings(\"ignore\", category=DeprecationWarning, module=\"__main__\")",
                 imported("warnings")
             ),
+            Self::LateModules => LATE_MODULES.trim_end().to_owned(),
+            Self::Late(module) => format!("if {LATE}({module:?}):"),
+            Self::Load(module) => format!("__import__({module:?})"),
+            Self::HiddenLazy => "__dir__ = lambda: [name for name, held in globals().items() \
+                                 if not isinstance(held, types.LazyImportType)]"
+                .to_owned(),
             Self::Delete(name) => format!("del {name}"),
             Self::Pass => "pass".to_owned(),
             Self::Data(file) => file.render().trim_end().to_owned(),
@@ -399,7 +430,7 @@ mod tests {
     /// Checks that glue has a text, and that the text is read as this glue.
     #[track_caller]
     fn check(glue: &Glue, expected: &str) {
-        assert_eq!(glue.render(), expected);
+        assert_eq!(glue.render(), expected.trim_end());
         assert_eq!(Glue::parse_text(expected).as_ref(), Some(glue), "{expected}");
     }
 
@@ -468,6 +499,13 @@ mod tests {
             "__import__(\"warnings\").filterwarnings(\"ignore\", category=DeprecationWarning, \
              module=\"__main__\")",
         );
+        check(&Glue::LateModules, LATE_MODULES);
+        check(&Glue::Load(text("pkg.heavy")), "__import__(\"pkg.heavy\")");
+        check(
+            &Glue::HiddenLazy,
+            "__dir__ = lambda: [name for name, held in globals().items() \
+             if not isinstance(held, types.LazyImportType)]",
+        );
         check(&Glue::Delete(text("print")), "del print");
         check(&Glue::Pass, "pass");
         check(
@@ -498,6 +536,21 @@ mod tests {
             &Glue::Located { object, file, directory: None, spec: None },
             "vars(mod).update(__file__=__file__.rsplit('/', 1)[0] + '/mod.py')",
         );
+    }
+
+    #[test]
+    fn the_head_of_a_late_module_is_read_as_it_is_written() {
+        let head = Glue::Late(text("pkg.mod"));
+        assert_eq!(head.render(), "if _Late(\"pkg.mod\"):");
+        assert_eq!(Glue::parse_text("if _Late(\"pkg.mod\"):\n    a = f()\n"), Some(head));
+        for text in [
+            "if _Late(name):\n    pass\n",
+            "if _Late(\"pkg.mod\"):\n    pass\nelse:\n    pass\n",
+            "if _Late(\"pkg.mod\", True):\n    pass\n",
+            "if not _Late(\"pkg.mod\"):\n    pass\n",
+        ] {
+            assert_eq!(Glue::parse_text(text), None, "{text}");
+        }
     }
 
     #[test]

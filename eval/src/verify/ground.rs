@@ -213,7 +213,13 @@ impl<'a> Visitor<'a> for GlueFinder<'_> {
         if let Some(glue) = Glue::parse(stmt) {
             let (first, last) = self.syntax.source().line_span(stmt.range());
             let is_global = self.depth == 0;
+            // Of a late module the head is glue, and the block the original's.
+            let is_head = matches!(glue, Glue::Late(_));
+            let last = if is_head { first } else { last };
             self.found.push(FoundGlue { first, last, is_global, glue });
+            if is_head {
+                walk_stmt(self, stmt);
+            }
             return;
         }
         let opens = matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
@@ -282,7 +288,7 @@ impl<'a> Search<'a> {
             known.into_iter().map(|root| (root.at, root)).collect();
         let mut found: Vec<Root> = Vec::new();
         let mut last: BTreeMap<String, usize> = BTreeMap::new();
-        for &at in self.tree.roots() {
+        for at in self.top() {
             let known = known.remove(&at).filter(|root| root.found.missing == 0);
             let claimed = self.ground.map.origin(self.outline.lines[at].first);
             let rank = |root: &Root| {
@@ -300,6 +306,19 @@ impl<'a> Search<'a> {
             found.push(best);
         }
         found
+    }
+
+    /// The statements of the top level, and those of modules that run when they are first used.
+    fn top(&self) -> Vec<usize> {
+        let is_head = |at: usize| {
+            let line = self.outline.lines[at].first;
+            self.glue.iter().any(|one| one.first == line && matches!(one.glue, Glue::Late(_)))
+        };
+        let of = |at: usize| match is_head(at) {
+            true => self.tree.suite(at, Suite::Body).to_vec(),
+            false => vec![at],
+        };
+        self.tree.roots().iter().flat_map(|at| of(*at)).collect()
     }
 
     /// Places of a statement of the top level.
@@ -664,6 +683,25 @@ impl<'a> Search<'a> {
             // A warning that it hides is missing on the error stream of the run.
             Glue::QuietScript => (!found.is_global).then(|| "it stands in a function".to_owned()),
             Glue::Pass => None,
+            Glue::LateModules | Glue::HiddenLazy => {
+                (!found.is_global).then(|| "it stands in a function".to_owned())
+            }
+            Glue::Late(module) => {
+                let path = meaning.path_of(module).filter(|_| line.parent.is_none());
+                let mut inside = self.tree.suite(at, Suite::Body).iter();
+                let is_other = |at: &usize| {
+                    let own = &self.outline.lines[*at];
+                    own.role != Role::Import
+                        && paths[*at].as_deref().is_some_and(|own| Some(own) != path)
+                };
+                (path.is_none() || inside.any(is_other))
+                    .then(|| format!("its block is not the code of `{module}`"))
+            }
+            Glue::Load(module) => {
+                let is_late =
+                    |one: &FoundGlue| matches!(&one.glue, Glue::Late(own) if own == module);
+                (!self.glue.iter().any(is_late)).then(|| format!("no block has `{module}`"))
+            }
             Glue::Import(imported) => {
                 let is_loaded = |module: &str| {
                     ["sys", "types"].contains(&module)

@@ -209,6 +209,10 @@ impl Timeline {
             | Glue::Plugins(_)
             | Glue::EntryPoint { .. }
             | Glue::QuietScript
+            | Glue::LateModules
+            | Glue::Late(_)
+            | Glue::Load(_)
+            | Glue::HiddenLazy
             | Glue::Data(_)
             | Glue::LeftOut(_)
             | Glue::Pass => {}

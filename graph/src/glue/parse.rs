@@ -5,16 +5,23 @@
 //! shape, [`Glue::render`].
 
 use ruff_python_ast::{
-    Expr, ExprCall, Keyword, Stmt, StmtAssign,
+    Expr, ExprCall, Keyword, Stmt, StmtAssign, StmtIf,
     comparable::{ComparableExpr, ComparableStmt},
 };
 use ruff_python_parser::{parse_expression, parse_module};
 
-use super::{DataFile, FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Guard, Held, Imported};
+use super::{
+    DataFile, FilePath, GIST, GIST_INDEXED, Glue, GlueTarget, Guard, Held, Imported, late::LATE,
+};
 
 impl Glue {
     /// Returns the glue that a statement is, or nothing.
     pub fn parse(stmt: &Stmt) -> Option<Self> {
+        if let Stmt::If(branch) = stmt
+            && let Some(module) = late(branch)
+        {
+            return Some(Self::Late(module));
+        }
         let glue = candidate(stmt)?;
         let rendered = glue.render();
         // People index where the slicer asks.
@@ -41,6 +48,7 @@ impl Glue {
 fn candidate(stmt: &Stmt) -> Option<Glue> {
     match stmt {
         Stmt::Pass(_) => Some(Glue::Pass),
+        Stmt::ClassDef(_) => Some(Glue::LateModules),
         Stmt::Import(import) => Some(Glue::Import(import.names.iter().map(imported).collect())),
         Stmt::ImportFrom(import) => Some(Glue::ImportFrom {
             module: import.module.as_ref().filter(|_| import.level == 0)?.to_string(),
@@ -52,7 +60,7 @@ fn candidate(stmt: &Stmt) -> Option<Glue> {
             let call = stmt.value.as_call_expr()?;
             match call.func.as_attribute_expr().map(|func| func.attr.as_str()) {
                 Some("filterwarnings") => Some(Glue::QuietScript),
-                _ => data(call).or_else(|| update(call)),
+                _ => load(call).or_else(|| data(call)).or_else(|| update(call)),
             }
         }
         Stmt::Raise(raise) => match raise.exc.as_deref()? {
@@ -76,6 +84,20 @@ fn candidate(stmt: &Stmt) -> Option<Glue> {
         },
         _ => None,
     }
+}
+
+/// The module of a block that runs when the module is first imported, whatever the block has.
+fn late(branch: &StmtIf) -> Option<String> {
+    let call = branch.test.as_call_expr().filter(|_| branch.elif_else_clauses.is_empty())?;
+    let module = text(call.arguments.args.first()?)?;
+    is_rendered(&format!("{LATE}({module:?})"), &branch.test).then_some(module)
+}
+
+/// A call that imports a module.
+fn load(call: &ExprCall) -> Option<Glue> {
+    call.func.as_name_expr()?;
+    let [module] = &*call.arguments.args else { return None };
+    text(module).map(Glue::Load)
 }
 
 /// A call that writes a data file.
@@ -110,6 +132,7 @@ fn assignment(assign: &StmtAssign) -> Option<Glue> {
     }
     let [target] = assign.targets.as_slice() else { return None };
     match (target, &*assign.value) {
+        (Expr::Name(_), Expr::Lambda(_)) => Some(Glue::HiddenLazy),
         // In a class this gives it another module: not a name for a thing.
         (Expr::Name(target), Expr::Name(_)) if target.id.as_str() == "__module__" => None,
         (Expr::Name(target), Expr::Name(source)) => {

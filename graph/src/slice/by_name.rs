@@ -7,7 +7,7 @@ use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::{program::GETATTR, ran::Ran};
+use super::{first_use, program::GETATTR, ran::Ran};
 use crate::{
     module::{ModuleId, Modules},
     scope,
@@ -30,6 +30,7 @@ pub(super) fn imported_by_name(modules: &Modules, trace: &Trace, ran: &[Ran]) ->
             && ran[by.0 as usize].any(line, line)
             && computes(source, body, line, false)
             && !in_getattr(source, body, line)
+            && !first_use::is_announced(modules, trace, &module.name)
     });
     asked.map(|(_, module)| module.name.clone()).collect()
 }

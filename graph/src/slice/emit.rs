@@ -12,7 +12,9 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Adjustments, hooks, loggers,
+    Adjustments,
+    first_use::{self, FirstUse},
+    hooks, loggers,
     name::{Naming, key, owners, starred},
     plan::{Gist, Kept, Place, Plan, Reason},
     program::{Moment, Program, UnitId},
@@ -44,7 +46,14 @@ pub(crate) fn emit(
             texts::write(syntax, &chosen.nodes, edits.entry(module).or_default());
         }
     }
-    let inner = by_module(&naming.inner);
+    let first_use = FirstUse::of(selection, naming, adjustments);
+    let depth = |moment: Moment| usize::from(first_use.block_at(program, moment).is_some());
+    let mut inner = naming.inner.clone();
+    for (place, loads) in &first_use.loads {
+        let lines = inner.entry(*place).or_default();
+        lines.splice(0..0, loads.iter().cloned());
+    }
+    let inner = by_module(&inner);
     let locals = by_module(&naming.locals);
     let none = FxHashMap::default();
 
@@ -71,10 +80,12 @@ pub(crate) fn emit(
             // Those of tests stay as they are, and so do examples that the command runs.
             brief: !adjustments.docstrings && !program.is_support(unit.module),
             home: Some(&home).filter(|_| is_told),
+            depth: depth(unit.moment),
         };
         let mut lines = Lines::default();
+        let depth = renderer.depth;
         for node in &chosen.nodes {
-            renderer.node(node, 0, &mut lines);
+            renderer.node(node, depth, &mut lines);
         }
         if let Stmt::FunctionDef(StmtFunctionDef { name, .. }) = unit.stmt
             && is_told
@@ -82,7 +93,7 @@ pub(crate) fn emit(
             let named = edits.get(&unit.module).and_then(|edits| edits.get(&key(name.range())));
             let function = named.map_or_else(|| name.to_string(), String::clone);
             let glue = Glue::FunctionModule { function, module: module.name.clone() };
-            lines.glue(0, &glue, HOME);
+            lines.glue(depth, &glue, HOME);
         }
         items.push((unit.moment, lines));
     }
@@ -91,7 +102,7 @@ pub(crate) fn emit(
     }
     for glue in &naming.glue {
         let mut lines = Lines::default();
-        lines.glue(0, &glue.glue, &glue.reason);
+        lines.glue(depth(glue.moment), &glue.glue, &glue.reason);
         items.push((glue.moment, lines));
     }
     for (module, flat) in &naming.objects {
@@ -101,16 +112,46 @@ pub(crate) fn emit(
             items.push((Moment::START.after(1), lines));
         }
     }
-    let mut head = Head::new(selection, naming, adjustments);
-    imports(selection, naming, &head, &mut items);
+    for (id, glue) in &first_use.early_loads {
+        let mut lines = Lines::default();
+        let moment = program.get(*id).moment;
+        lines.glue(depth(moment), glue, "imported here from inside the repository");
+        items.push((moment, lines));
+    }
+    for &id in &first_use.lazy {
+        let moment = program.get(id).moment;
+        items.push((moment, announcement(program, id, depth(moment))));
+    }
+    let mut head = Head::new(selection, naming, &first_use);
+    imports(selection, naming, &head, &depth, &mut items);
     items.sort_by(|(left, one), (right, other)| {
         left.cmp(right).then_with(|| one.text.cmp(&other.text))
     });
 
     let mut all = docstring(selection);
-    all.append(head.write(selection, naming, adjustments));
-    for (_, lines) in items {
-        all.append(lines);
+    all.append(head.write(selection, naming, adjustments, &first_use));
+    let mut blocks: BTreeMap<ModuleId, Lines> = BTreeMap::new();
+    let mut order: Vec<Result<Lines, ModuleId>> = Vec::new();
+    for (moment, lines) in items {
+        match first_use.block_at(program, moment) {
+            Some(module) => {
+                if !blocks.contains_key(&module) {
+                    order.push(Err(module));
+                }
+                blocks.entry(module).or_default().append(lines);
+            }
+            None => order.push(Ok(lines)),
+        }
+    }
+    for one in order {
+        match one {
+            Ok(lines) => all.append(lines),
+            Err(module) => {
+                let glue = Glue::Late(program.modules.get(module).name.clone());
+                all.glue(0, &glue, "the code of this module runs when it is first used");
+                all.append(blocks.remove(&module).unwrap_or_default());
+            }
+        }
     }
     let kept = program.unit_ids().filter(|id| selection.chosen.contains_key(id));
     let kept = kept.map(|id| program.get(id).stmt).filter(|stmt| hooks::names_plugins(stmt));
@@ -127,6 +168,26 @@ pub(crate) fn emit(
     let mut text = all.text.join("\n");
     text.push('\n');
     (plan(selection, naming), Gist { text, lines: all.origins })
+}
+
+/// A lazy import of the repository's, with all names that it binds.
+fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> Lines {
+    let unit = program.get(id);
+    let module = program.modules.get(unit.module);
+    let absolute = match unit.stmt {
+        Stmt::ImportFrom(import) if import.level > 0 => {
+            let from = import.module.as_ref().map(|name| name.as_str());
+            program.modules.absolute(unit.module, import.level, from)
+        }
+        _ => None,
+    };
+    let names: Vec<(Name, Name)> =
+        unit.binds.iter().map(|name| (name.clone(), name.clone())).collect();
+    let mut lines = Lines::default();
+    for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), &names) {
+        lines.source(depth, &text, Place { path: module.path().to_owned(), line }, adapted);
+    }
+    lines
 }
 
 /// An import of the repository's that ended the command, as it stands there but for the module's name.
@@ -176,6 +237,7 @@ fn docstring(selection: &Selection<'_>) -> Lines {
             outside: &|_, _, _| None,
             brief: false,
             home: None,
+            depth: 0,
         };
         renderer.cut(stmt.range(), 0, None, &mut lines);
     }
@@ -191,13 +253,15 @@ struct Head {
 }
 
 impl Head {
-    fn new(selection: &Selection<'_>, naming: &Naming, _adjustments: &Adjustments) -> Self {
+    fn new(selection: &Selection<'_>, naming: &Naming, first_use: &FirstUse) -> Self {
         let modules = selection.program.modules;
         let mut registered = BTreeSet::new();
         for module in &selection.registered {
             let mut name = module.as_str();
             while modules.is_internal(name) && !selection.program.holds_extensions(name) {
-                if !naming.namespaces.contains(name) {
+                if !naming.namespaces.contains(name)
+                    && !first_use.is_found(&selection.program, name)
+                {
                     registered.insert(name.to_owned());
                 }
                 match name.rsplit_once('.') {
@@ -208,11 +272,15 @@ impl Head {
         }
         let uses_sys = naming.glue.iter().any(|one| one.glue.needs_sys());
         let uses_sys = uses_sys || selection.program.trace.entry.is_some();
-        let needs_sys = uses_sys || !naming.gist_names.is_empty() || !registered.is_empty();
+        let has_blocks = first_use.has_blocks();
+        let announced = first_use.announced(&selection.program);
+        let mut gist_names = naming.gist_names.clone();
+        gist_names.retain(|name| !announced.contains(name));
+        let needs_sys = uses_sys || has_blocks || !gist_names.is_empty() || !registered.is_empty();
         Self {
             needs_sys,
-            needs_types: naming.needs_types,
-            gist_names: naming.gist_names.clone(),
+            needs_types: naming.needs_types || has_blocks || first_use.is_lazy,
+            gist_names,
             registered,
         }
     }
@@ -222,6 +290,7 @@ impl Head {
         selection: &Selection<'_>,
         naming: &Naming,
         adjustments: &Adjustments,
+        first_use: &FirstUse,
     ) -> Lines {
         let mut lines = Lines::default();
         if selection.future {
@@ -240,6 +309,14 @@ impl Head {
         }
         for module in &adjustments.imports {
             load(selection, naming, &mut lines, module);
+        }
+        if first_use.is_lazy {
+            let reason = "whoever goes through the gist leaves lazy imports alone";
+            lines.glue(0, &Glue::HiddenLazy, reason);
+        }
+        if first_use.has_blocks() {
+            let reason = "the code of some modules runs when they are first used";
+            lines.glue(0, &Glue::LateModules, reason);
         }
         let names = self.gist_names.iter().map(Name::to_string);
         let mut targets: Vec<GlueTarget> = names.map(GlueTarget::Name).collect();
@@ -334,6 +411,7 @@ fn imports(
     selection: &Selection<'_>,
     naming: &Naming,
     head: &Head,
+    depth: &dyn Fn(Moment) -> usize,
     items: &mut Vec<(Moment, Lines)>,
 ) {
     let program = &selection.program;
@@ -377,7 +455,7 @@ fn imports(
             for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), names)
             {
                 let place = Place { path: module.path().to_owned(), line };
-                lines.source(0, &text, place, adapted);
+                lines.source(depth(moment), &text, place, adapted);
             }
         }
         if !lines.text.is_empty() {
@@ -583,6 +661,7 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         collisions: naming.collisions.clone(),
         imported: Vec::new(),
         mixed: selection.future && selection.mixes_futures(),
+        late: first_use::may_matter(selection),
         notes,
     }
 }

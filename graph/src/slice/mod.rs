@@ -11,6 +11,7 @@ mod changes;
 mod drawn;
 mod emit;
 mod failed;
+mod first_use;
 mod hooks;
 mod inner;
 mod loggers;
@@ -102,6 +103,9 @@ pub struct Adjustments {
     pub quiet: bool,
     /// Let the hooks of conftests and of the repository's plugins take part: what they do to the tests shows.
     pub hooks: bool,
+    /// Run the code of a module that a function used first at that time, not while the gist is loaded, and leave imports
+    /// lazy that are.
+    pub first_use: bool,
     /// The lines that an earlier gist executed, mapped back to the sources; narrows the trace.
     pub executed: Option<Vec<Executed>>,
 }
@@ -165,6 +169,7 @@ impl Default for Adjustments {
             homes: Vec::new(),
             quiet: false,
             hooks: false,
+            first_use: false,
             executed: None,
         }
     }

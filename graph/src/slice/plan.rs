@@ -33,6 +33,9 @@ pub struct Plan {
     /// True if modules with and without `from __future__ import annotations` are in one file, which has it.
     #[serde(default)]
     pub mixed: bool,
+    /// True if it may matter when modules run that a function used first.
+    #[serde(default)]
+    pub late: bool,
     /// The undecided questions, in words.
     pub notes: Vec<String>,
 }

@@ -62,6 +62,8 @@ pub(crate) struct Renderer<'r> {
     pub(crate) brief: bool,
     /// The `__module__` assignment for a top-level class.
     pub(crate) home: Option<&'r Glue>,
+    /// The depth of the top level: 1 in a block that runs as a module.
+    pub(crate) depth: usize,
     /// The local names that functions bind first, by their start.
     pub(crate) locals: &'r FxHashMap<u32, Vec<Glue>>,
 }
@@ -78,7 +80,7 @@ impl Renderer<'_> {
                 out.glue(depth, &Glue::FailedImport(kind), reason);
                 return;
             }
-            if depth > 0
+            if depth > self.depth
                 && matches!(node.stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
                 && let Some(lines) = self.inner.get(&node.stmt.start().to_u32())
             {
@@ -204,7 +206,8 @@ impl Renderer<'_> {
             }
         }
         let before = out.text.len();
-        let mut home = self.home.filter(|_| depth == 0 && matches!(clause.head, Head::Class(_)));
+        let mut home =
+            self.home.filter(|_| depth == self.depth && matches!(clause.head, Head::Class(_)));
         let is_told = home.is_some();
         let mut locals = match clause.head {
             Head::Function(..) => self.locals.get(&stmt.start().to_u32()),

@@ -16,6 +16,7 @@ mod dynamic;
 mod early;
 mod effects;
 mod failed;
+mod first_use;
 mod functions;
 mod getattr;
 mod globals;

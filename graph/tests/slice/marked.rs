@@ -237,6 +237,8 @@ impl<'a> StatementVisitor<'a> for ModuleCode<'_, '_> {
         let name = &self.clock.names[self.at];
         match stmt {
             Stmt::FunctionDef(_) => {}
+            Stmt::Import(import) if import.is_lazy => {}
+            Stmt::ImportFrom(import) if import.is_lazy => {}
             Stmt::Import(import) => {
                 import.names.iter().for_each(|alias| self.clock.import(&alias.name));
             }

@@ -65,6 +65,17 @@ pub fn advise<E>(
         return Ok(Some(restoring(request, false, &(attempt.left_out)(request))));
     }
     let mut next = request.clone();
+    // When a module runs that a function used first shows, or it does not: one run tells.
+    match (request.adjustments.first_use, request.timed) {
+        (false, false) if attempt.plan.late => {
+            (next.adjustments.first_use, next.timed) = (true, true);
+            return Ok(Some(next));
+        }
+        (true, _) => next.adjustments.first_use = false,
+        _ => {}
+    }
+    let request = &next.clone();
+    let attempt = &Attempt { request, ..*attempt };
     for module in attempt.early {
         add(&mut next.adjustments.imports, module.clone());
     }

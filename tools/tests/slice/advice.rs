@@ -693,3 +693,18 @@ fn the_names_of_modules_are_written_out_only_where_they_may_show() {
     check(&SliceRequest::default(), "exception", "module_names true");
     check(&SliceRequest::default(), "status", LAST);
 }
+
+#[test]
+fn one_run_tells_whether_the_time_matters_at_which_a_module_runs() {
+    let plan = Plan { late: true, ..Plan::default() };
+    let next = |request: &SliceRequest| {
+        let raised = ("AssertionError", "assert 'a' == 'b'", 4, "<module>");
+        advised(&plan, BODY, &Trace::default(), raised, request)
+    };
+    let mut request = next(&SliceRequest::default()).expect("advice");
+    assert!(request.adjustments.first_use && request.timed);
+    while let Some(more) = next(&request) {
+        assert!(!more.adjustments.first_use && more.timed, "{more:?}");
+        request = more;
+    }
+}

@@ -10,6 +10,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use super::{
     super::{
         changes::{CallKind, Part},
+        first_use::LAZY_MODULES,
         outside::Outside,
         setters::Classes,
     },
@@ -203,6 +204,9 @@ impl Search<'_, '_> {
             *module == unit.module && unit.binds.contains(top) && fits
         }) {
             return Some(Reason::Test);
+        }
+        if self.adjustments.first_use && unit.binds.iter().any(|name| name == LAZY_MODULES) {
+            return Some(Reason::Configuration);
         }
         let is_internal = |name: &str| program.modules.is_internal(name);
         if unit.binds.iter().any(|name| CONFIGURATION.contains(&name.as_str()))
