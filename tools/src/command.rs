@@ -247,6 +247,39 @@ impl Command {
         command
     }
 
+    /// The command without the pytest plugins (`-p NAME`) that `is_gone` names: a gist has them in it, and pytest would
+    /// import them before the gist.
+    pub(crate) fn without_plugins(&self, is_gone: impl Fn(&str) -> bool) -> Command {
+        let mut command = self.clone();
+        if !self.is_pytest() {
+            return command;
+        }
+        command.args.clear();
+        let mut args = self.args.iter();
+        while let Some(arg) = args.next() {
+            if arg == "--" {
+                command.args.push(arg.clone());
+                command.args.extend(args.cloned());
+                break;
+            }
+            let value = match arg.strip_prefix("-p") {
+                Some("") => args.next(),
+                _ => None,
+            };
+            let name = value.map(String::as_str).or_else(|| arg.strip_prefix("-p"));
+            if name.is_some_and(|name| is_gone(name.trim())) {
+                continue;
+            }
+            command.args.push(arg.clone());
+            command.args.extend(value.cloned());
+            // The value of another option may look like this one.
+            if value.is_none() && PYTEST_VALUED.contains(&arg.as_str()) {
+                command.args.extend(args.next().cloned());
+            }
+        }
+        command
+    }
+
     /// The words as a process would get them, the interpreter given by the caller.
     pub fn words(&self, python: &str) -> Vec<String> {
         let mut words = Vec::new();

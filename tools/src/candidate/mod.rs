@@ -141,7 +141,7 @@ pub fn lay_out_in(
         fs::write(&path, spec.gist).map_err(|error| (path, error))
     });
     if let Some((directory, absent)) = taken {
-        return Ok(Candidate { directory, command: spec.command.for_gist(&gist), gist, absent });
+        return Ok(Candidate { directory, command: command_for(spec, &gist), gist, absent });
     }
     let into = workspace.directory("candidate").map_err(|error| CandidateError::Write {
         path: workspace.root().to_path_buf(),
@@ -189,8 +189,13 @@ pub fn lay_out(spec: &CandidateSpec<'_>, into: &Path) -> Result<Candidate, Candi
         fs::create_dir_all(parent).map_err(write(parent))?;
     }
     fs::write(&path, spec.gist).map_err(write(&path))?;
-    let command = spec.command.for_gist(&gist);
+    let command = command_for(spec, &gist);
     Ok(Candidate { directory, command, gist, absent: absent.into_iter().collect() })
+}
+
+/// The command that runs a gist at a path, where nothing internal can be imported.
+fn command_for(spec: &CandidateSpec<'_>, gist: &str) -> Command {
+    spec.command.without_plugins(|name| spec.internal.is_internal(name)).for_gist(gist)
 }
 
 /// Copies what a candidate keeps of the repository; gives the relative paths.

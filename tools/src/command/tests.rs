@@ -94,6 +94,23 @@ fn understands_commands() {
 }
 
 #[test]
+fn leaves_out_plugins_that_are_gone() {
+    for (text, expected) in [
+        ("pytest -p own -q a.py::f", "pytest -q a.py::f"),
+        ("pytest -pown -p own.more -p other a.py", "pytest -p other a.py"),
+        ("pytest -p no:own a.py", "pytest -p no:own a.py"),
+        ("pytest -k -pown a.py -- -pown", "pytest -k -pown a.py -- -pown"),
+        ("python -m unittest -p own", "python -m unittest -p own"),
+    ] {
+        let command = Command::parse(text);
+        let found = command.map(|command| {
+            command.without_plugins(|name| name.split('.').next() == Some("own")).to_string()
+        });
+        assert_eq!(found.ok().as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
 fn says_what_is_missing() {
     let rows = [
         ("", "the command is empty"),

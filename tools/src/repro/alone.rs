@@ -110,7 +110,7 @@ pub fn standalone(session: &Session, head: &Head) -> Result<(Gist, Alone), ToolE
         return Err(Problem::NoGist.because("there is no gist to run alone"));
     };
     let mut found = alone(session)?;
-    let form = Form::of(&session.command);
+    let form = Form::of(&session.command_without_plugins()?);
     let inventory = session
         .environment
         .inventory(&imported_modules(&gist.text), &*session.sandbox)
@@ -119,7 +119,7 @@ pub fn standalone(session: &Session, head: &Head) -> Result<(Gist, Alone), ToolE
     let bed = Bed::new(session, &inventory, &packages)?;
     let (files, _) =
         if found.holds { Default::default() } else { data_files(session, &gist.text)? };
-    let command = session.command.for_gist(NAME);
+    let command = session.command_without_plugins()?.for_gist(NAME);
     let path = session.gist_path();
     // What may run elsewhere comes back, as far as the command still does what it did.
     let completed = complete(session, &gist);
@@ -193,7 +193,7 @@ impl Trials<'_> {
             true => GIST_NAME.to_owned(),
             false => session.gist_path(),
         };
-        let command: Command = session.command.for_gist(&path);
+        let command: Command = session.command_without_plugins()?.for_gist(&path);
         bed.runs(
             session,
             &Trial {

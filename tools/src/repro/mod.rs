@@ -73,6 +73,8 @@ pub struct Repro {
     pub reproduced: usize,
     /// Runs alone.
     pub runs: usize,
+    /// Seconds of these runs.
+    pub confirming_seconds: f64,
     /// The end of the first run alone that failed in another way.
     pub otherwise: Option<String>,
     /// Files of the repository that it reads, and does not have in it.
@@ -170,7 +172,7 @@ type Rewrite = fn(&Gist) -> Vec<Gist>;
 
 impl<'a> Work<'a> {
     fn begin(session: &'a Session, oracle: &'a Oracle, gist: Gist) -> Result<Self, ToolError> {
-        let form = Form::of(&session.command);
+        let form = Form::of(&session.command_without_plugins()?);
         let modules = imported_modules(&gist.text);
         let inventory = session
             .environment
@@ -414,6 +416,7 @@ impl<'a> Work<'a> {
         let whole = headed(&self.form.with_main(&self.gist), &head);
         let mut reproduced = 0;
         let mut runs = 0;
+        let began = self.session.interrupt.now();
         if !self.session.interrupt.is_triggered() {
             self.bed = Bed::new(self.session, &self.inventory, &names)?;
             for _ in 0..RUNS {
@@ -428,6 +431,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
+        let confirming = self.session.interrupt.now().saturating_duration_since(began);
         let foreign =
             whole.text.lines().zip(&whole.lines).enumerate().filter_map(|(at, (text, line))| {
                 let made_of = match &line.origin {
@@ -445,6 +449,7 @@ impl<'a> Work<'a> {
             place: self.oracle.place().cloned(),
             reproduced,
             runs,
+            confirming_seconds: confirming.as_secs_f64(),
             otherwise: self.otherwise,
             needs: self.needs,
             requires,

@@ -12,6 +12,7 @@ use graph::{Gist, Trace};
 use super::Session;
 use crate::{
     candidate::{Candidate, CandidateSpec, Internal, lay_out_in},
+    command::Command,
     execute::{Around, ExecuteError, Execution, Opened, Raised, RunSpec, execute, open_regular},
     normalize::Normalizer,
     sandbox::{Limits, Status},
@@ -145,6 +146,13 @@ impl Session {
         let internal = Internal::of(trace, &directory, &self.command)?;
         let pristine = Arc::new(Pristine { directory, internal });
         Ok(self.findings.pristine.get_or_init(|| pristine).clone())
+    }
+
+    /// The command without the plugins of the repository that it names; before it was traced, the command.
+    pub(crate) fn command_without_plugins(&self) -> Result<Command, ToolError> {
+        let Some(trace) = &self.findings.trace else { return Ok(self.command.clone()) };
+        let pristine = self.pristine(trace)?;
+        Ok(self.command.without_plugins(|name| pristine.internal.is_internal(name)))
     }
 
     /// Executes the command on a gist. Stops a run that takes far longer than the original: it will
