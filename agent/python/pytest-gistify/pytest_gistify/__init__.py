@@ -34,8 +34,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="most reproducers of one run [default: 5]",
     )
+    group.addoption(
+        "--gist-timeout",
+        default=None,
+        metavar="SECONDS",
+        help="time for one reproducer; what is reached by then is kept, 0 for no limit [default: 120]",
+    )
     parser.addini("gist_dir", "directory of the reproducers of --gist", default=".gists")
     parser.addini("gist_max", "most reproducers of one run with --gist", default="5")
+    parser.addini("gist_timeout", "seconds for one reproducer of --gist, 0 for no limit", default="120")
 
 
 def pytest_load_initial_conftests(

@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ import pytest
 
 #: Plugins of this package, which the tests of a gist do not need.
 OWN = {"gistify", "pytest_gistify", "no:gistify", "no:pytest_gistify"}
+
+#: The share of the time limit after which the search ends by itself. The rest is for its confirming runs.
+SEARCH = 0.8
+
+#: Seconds that the program has to write what it reached, once it is interrupted. Then it is killed.
+GRACE = 10.0
 
 
 class NoGist(Exception):
@@ -28,12 +35,14 @@ class Gist:
     """A gist that was written, and how large it is."""
 
     lines: int
-    of_lines: int
+    #: Lines of the repository; none where the program was stopped before it counted them.
+    of_lines: int | None
     #: "reproduced 3 of 3", "faithful", or why not.
     verdict: str
 
     def __str__(self) -> str:
-        return f"{self.lines} of {self.of_lines} lines, {self.verdict}"
+        size = f"{self.lines} lines" if self.of_lines is None else f"{self.lines} of {self.of_lines} lines"
+        return f"{size}, {self.verdict}"
 
 
 @dataclass(frozen=True)
@@ -57,24 +66,72 @@ class Maker:
             command=(*runner, *passed_on(config)),
         )
 
-    def make(self, node: str, path: Path, *, failed: bool) -> Gist:
+    def make(self, node: str, path: Path, *, failed: bool, seconds: float | None) -> Gist:
         """Has a gist written to `path`; of a test that failed, one that fails in the same way alone.
 
+        After `seconds` the program is interrupted, and what it has written by then is the gist.
         Raises `NoGist` where the program fails or its answer is not understood.
         """
         make_directory(path.parent)
         words = [self.program, "repro" if failed else "run", str(self.root), "--output", str(path)]
-        words += ["--force", "--json", "--quiet", "--python", self.interpreter, "--", *self.command, node]
+        words += ["--force", "--json", "--quiet", "--python", self.interpreter]
+        if seconds is not None:
+            words += ["--set", f"session.seconds={max(seconds * SEARCH, 0.001)}"]
+        words += ["--", *self.command, node]
+        before = version(path)
         try:
-            done = subprocess.run(
-                words, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-            )
+            done, stopped = completed(words, self.root, seconds)
         except OSError as error:
             raise NoGist(f"{self.program}: {error.strerror}") from None
         try:
-            return understood(json.loads(done.stdout))
+            gist = understood(json.loads(done.stdout))
         except (ValueError, KeyError, TypeError):
-            raise NoGist(reason(done)) from None
+            if not stopped:
+                raise NoGist(reason(done)) from None
+            if version(path) in (None, before):
+                raise NoGist(f"nothing was reached within {seconds:g} s (--gist-timeout)") from None
+            lines = len(path.read_bytes().splitlines())
+            return Gist(lines, None, f"stopped after {seconds:g} s and not judged")
+        return replace(gist, verdict=f"{gist.verdict}, stopped after {seconds:g} s") if stopped else gist
+
+
+def version(path: Path) -> tuple[int, int] | None:
+    """Returns what tells one writing of a file from the next, or none where there is no file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def completed(
+    words: list[str], directory: Path, seconds: float | None
+) -> tuple[subprocess.CompletedProcess[str], bool]:
+    """Runs a program; returns what it printed, and true if it was stopped after `seconds`."""
+    process = subprocess.Popen(
+        words,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    stopped = False
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        stopped = True
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=GRACE)
+        except subprocess.TimeoutExpired:
+            out, err = "", ""
+    finally:
+        # A process that inherited the pipes may live on: nothing waits for their end.
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return subprocess.CompletedProcess(words, process.returncode, out, err), stopped
 
 
 def understood(result: dict[str, Any]) -> Gist:
@@ -82,6 +139,10 @@ def understood(result: dict[str, Any]) -> Gist:
     scores = result["scores"]
     if scores.get("kind") == "repro":
         verdict = f"reproduced {scores['reproduced']} of {scores['runs']}"
+        if scores["runs"] == 0:
+            verdict = "not run again"
+        if not scores["complete"]:
+            verdict += ", more can go"
         return Gist(scores["lines"], scores["repository_lines"], verdict)
     scores = scores["scores"]
     size = scores["lines_of_executed"]["evidence"]

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 class GistSession:
     """A run of pytest with `--gist`, in the process that controls it."""
 
-    def __init__(self, config: pytest.Config, wanted: str, directory: Path, most: int) -> None:
+    def __init__(
+        self, config: pytest.Config, wanted: str, directory: Path, most: int, seconds: float | None
+    ) -> None:
         self.config = config
         self.wanted = wanted
         self.directory = directory
         self.most = most
+        #: Time for one gist.
+        self.seconds = seconds
         #: Node ids in the order of their first report; true for those that failed.
         self.seen: dict[str, bool] = {}
         self.reports: dict[str, list[pytest.TestReport | pytest.CollectReport]] = {}
@@ -37,7 +41,7 @@ class GistSession:
     def of(cls, config: pytest.Config) -> GistSession:
         """Reads the options and the ini keys.
 
-        Raises `pytest.UsageError` for a `gist_max` that is no number.
+        Raises `pytest.UsageError` for a `gist_max` or `gist_timeout` that is no number.
         """
         directory = config.getoption("gist_dir") or config.getini("gist_dir")
         most = config.getoption("gist_max")
@@ -46,7 +50,10 @@ class GistSession:
             if not text.isdigit():
                 raise pytest.UsageError(f"gist_max: {text} is no number")
             most = int(text)
-        return cls(config, config.getoption("gist"), config.rootpath / directory, most)
+        limit = config.getoption("gist_timeout")
+        source = "gist_timeout" if limit is None else "--gist-timeout"
+        seconds = seconds_of(str(config.getini("gist_timeout")) if limit is None else limit, source)
+        return cls(config, config.getoption("gist"), config.rootpath / directory, most, seconds)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Notes a test, under xdist too: workers' reports arrive in the controller."""
@@ -113,7 +120,7 @@ class GistSession:
             self._progress(f"gist {at + 1} of {len(names)}: {node}")
             path = self.directory / name
             try:
-                gist = maker.make(node, path, failed=self.seen[node])
+                gist = maker.make(node, path, failed=self.seen[node], seconds=self.seconds)
             except NoGist as error:
                 self.lines.append(f"gist {node}: {error}")
                 continue
@@ -143,3 +150,17 @@ class GistSession:
     def _progress(self, line: str) -> None:
         if sys.stderr.isatty():
             sys.stderr.write(f"\n{line}\n")
+
+
+def seconds_of(text: str, source: str) -> float | None:
+    """Returns a time limit, none for 0.
+
+    Raises `pytest.UsageError` for text that is no number of seconds.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < float("inf"):
+        raise pytest.UsageError(f"{source}: {text} is no number of seconds")
+    return seconds or None
