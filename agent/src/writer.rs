@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -341,6 +341,7 @@ pub fn session(
     host: Option<Host>,
 ) -> Result<Session, WorkspaceError> {
     Ok(Session {
+        forks: Mutex::default(),
         workspace: Workspace::create(context.scratch)?,
         repository: context.repository.clone(),
         environment: context.environment.clone(),

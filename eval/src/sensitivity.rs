@@ -463,7 +463,8 @@ impl Bed<'_> {
             false => WaitsAt::Start,
         };
         let lifetime = self.spec.limits.wall * 4 + Duration::from_secs(600);
-        let warm = WarmSpec { run, place: self.place, waits_at, imports: &[], lifetime };
+        let place = self.place;
+        let warm = WarmSpec { run, place, waits_at, imports: &[], trace: None, lifetime };
         match Warm::start(&warm) {
             Ok(warm) => {
                 let ran = self.run_by(Runner::Warm(Box::new(warm)), waits_at, wanted, is_same)?;
@@ -544,7 +545,7 @@ impl Bed<'_> {
                     WaitsAt::Tests => Ends::Tests,
                     WaitsAt::Start | WaitsAt::Collection => Ends::Process,
                 };
-                let wanted = WarmRun { files: &files, changes: &changes, limits, ends };
+                let wanted = WarmRun { files: &files, tests: &[], changes: &changes, limits, ends };
                 let made = warm.run(&wanted)?;
                 Ok((made.execution, made.changed))
             }

@@ -307,6 +307,20 @@ impl Command {
         words
     }
 
+    /// The same command for one test, whatever this one names; its options stay, of which some select tests.
+    pub fn for_test(&self, id: &str) -> Command {
+        let mut command = self.clone();
+        command.args = self.options();
+        command.args.retain(|arg| arg != "--pyargs");
+        command.args.push(id.to_owned());
+        command
+    }
+
+    /// The files and tests that it names, as it spells them.
+    pub(crate) fn named(&self) -> Vec<String> {
+        self.positions().into_iter().map(|at| self.args[at].clone()).collect()
+    }
+
     /// The arguments without the files and tests that it names.
     pub(crate) fn options(&self) -> Vec<String> {
         let named = self.positions();

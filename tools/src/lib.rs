@@ -68,7 +68,7 @@ pub use sandbox::{
     Promise, Request, STOP_SIGNAL, Sandbox, SandboxError, Status, stand_still,
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
-pub use session::{Best, Findings, GistRun, Session, Signs};
+pub use session::{Best, Findings, Forks, GistRun, Session, Signs};
 pub use slice::{
     Attempt, Difference, FailureMatch, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer,
     SlicerError, Standing, What, advise, difference, own_words,

@@ -3,12 +3,13 @@
 //!
 //! A session executes everything on copies in its workspace, within its limits.
 
+mod forks;
 mod gist;
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -23,7 +24,7 @@ use crate::{
     command::Command,
     edit::Parsed,
     environment::Environment,
-    execute::{Around, ExecuteError, Execution, RunSpec, Unusable, execute, usable_trace},
+    execute::{Around, ExecuteError, Execution, RunSpec, Unusable, execute, usable, usable_trace},
     host::Host,
     matched::Matched,
     normalize::Normalizer,
@@ -36,11 +37,15 @@ use crate::{
     workspace::{Workspace, WorkspaceError},
 };
 
+pub use forks::Forks;
+use forks::{MadeRun, PROBE_LOG};
 pub use gist::GistRun;
-use gist::Pristine;
+pub(crate) use gist::Pristine;
 
 /// One task in work.
 pub struct Session {
+    /// The processes that runs are forked from; without, every run is cold. They end before their directories go.
+    pub forks: Mutex<Option<Forks>>,
     /// The repository, never written.
     pub repository: Repository,
     /// The interpreter and packages of the command.
@@ -282,24 +287,13 @@ impl Session {
                 return Ok(self.found(original, trace));
             }
         }
-        let directory = self.workspace.copy(&self.repository)?;
-        let scratch = self.workspace.directory("trace")?;
-        let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
         let options = TraceOptions { patience: self.patience, ..TraceOptions::default() };
-        let run = trace_with(&spec, Observer::default(), options);
-        let unusable =
-            run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
-        let result = run.map_err(ToolError::from).and_then(|(original, trace)| {
-            let internal = Internal::of(&trace, &directory, &self.command)?;
-            let normalizer = Normalizer::of_run(&directory, &scratch, &internal, None);
-            Ok((normalizer.execution(&original), trace))
-        });
-        self.workspace.discard(&directory);
-        self.workspace.discard(&scratch);
-        if let Some(unusable) = unusable {
-            return Err(self.refuse(unusable));
-        }
-        let (original, trace) = result?;
+        let (original, trace) = match self.forked_original(options)? {
+            Some(MadeRun { execution, trace: Some(trace), directory, scratch, .. }) => {
+                self.normalized(execution, trace, &directory, &scratch)?
+            }
+            _ => self.traced_cold(options)?,
+        };
         if original.status == Status::Interrupted {
             return Err(ToolError::Fatal("the traced run was interrupted".to_owned()));
         }
@@ -311,6 +305,80 @@ impl Session {
             TraceStore::new(&directory).put(&key, files, &original, &trace);
         }
         Ok(self.found(original, trace))
+    }
+
+    /// Runs the original under the tracer, in a process of its own.
+    fn traced_cold(&mut self, options: TraceOptions) -> Result<(Execution, Trace), ToolError> {
+        let directory = self.workspace.copy(&self.repository)?;
+        let scratch = self.workspace.directory("trace")?;
+        let spec = self.spec(&self.environment, &self.command, &directory, &scratch);
+        let run = trace_with(&spec, Observer::default(), options);
+        let unusable =
+            run.as_ref().err().and_then(|error| Unusable::of_error(error, &self.command));
+        let result = run
+            .map_err(ToolError::from)
+            .and_then(|(original, trace)| self.normalized(original, trace, &directory, &scratch));
+        self.workspace.discard(&directory);
+        self.workspace.discard(&scratch);
+        match unusable {
+            Some(unusable) => Err(self.refuse(unusable)),
+            None => result,
+        }
+    }
+
+    /// Normalises a run of the original.
+    fn normalized(
+        &self,
+        execution: Execution,
+        trace: Trace,
+        directory: &Path,
+        scratch: &Path,
+    ) -> Result<(Execution, Trace), ToolError> {
+        let internal = Internal::of(&trace, directory, &self.command)?;
+        let normalizer = Normalizer::of_run(directory, scratch, &internal, None);
+        Ok((normalizer.execution(&execution), trace))
+    }
+
+    /// Runs the command on the original as it is, once: nothing is normalised, and the session keeps nothing of it.
+    ///
+    /// # Errors
+    /// The command cannot be executed, or gives nothing to reproduce.
+    pub fn plain(&mut self) -> Result<Execution, ToolError> {
+        let directory = self.workspace.copy(&self.repository)?;
+        let scratch = self.workspace.directory("plain")?;
+        let run = execute(&self.spec(&self.environment, &self.command, &directory, &scratch));
+        self.workspace.discard(&directory);
+        self.workspace.discard(&scratch);
+        let run = match run {
+            Ok(run) => run,
+            Err(error) => {
+                return Err(match Unusable::of_error(&error, &self.command) {
+                    Some(unusable) => self.refuse(unusable),
+                    None => error.into(),
+                });
+            }
+        };
+        match usable(&run, &self.command, self.limits.wall) {
+            Ok(()) => Ok(run),
+            Err(unusable) => Err(self.refuse(unusable)),
+        }
+    }
+
+    /// Forgets all findings but the graph of the repository, as if the session had just begun.
+    pub fn forget(&mut self) {
+        let graph = self.findings.graph.take();
+        let mut findings =
+            std::mem::replace(&mut self.findings, Findings { graph, ..Findings::default() });
+        if let Some(pristine) = findings.pristine.take() {
+            self.workspace.discard(&pristine.directory);
+        }
+    }
+
+    /// Gives what other sessions can use after this one: the workspace, and the processes that wait.
+    pub fn into_parts(mut self) -> (Workspace, Option<Forks>) {
+        self.forget();
+        let forks = self.end_forks();
+        (self.workspace, forks)
     }
 
     /// Traces another command on the original; the session keeps nothing of it.
@@ -419,7 +487,7 @@ impl Session {
         let (place, gist) = (Place::Root, program);
         let spec = CandidateSpec { original, internal, gist, place, command: &command };
         let candidate = lay_out(&spec, into)?;
-        let log = scratch.join("probe.log");
+        let log = scratch.join(PROBE_LOG);
         let mut variables = self.variables.clone();
         variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
         execute(&RunSpec {

@@ -176,6 +176,25 @@ impl Workspace {
         Ok(into)
     }
 
+    /// Copies what a run sees of a repository into a directory that is made for it, which serves one process alone.
+    ///
+    /// # Errors
+    /// As for [`copy`](Self::copy).
+    pub(crate) fn copy_to(
+        &self,
+        repository: &Repository,
+        into: &Path,
+    ) -> Result<(), WorkspaceError> {
+        fs::create_dir(into)
+            .map_err(|source| WorkspaceError::Create { path: into.to_path_buf(), source })?;
+        let copied = repository.snapshot();
+        let copied = copied.and_then(|snapshot| copy_snapshot(&snapshot, &repository.root, into));
+        copied.map_err(|(path, source)| {
+            let (from, to) = (repository.root.clone(), into.to_path_buf());
+            WorkspaceError::Copy { from, to, path, source }
+        })
+    }
+
     /// Takes a directory that stands for `key` and that no run has, once it is whole again, with its note; nothing
     /// where there is none. One that cannot be made whole is removed.
     pub(crate) fn take(

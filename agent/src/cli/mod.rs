@@ -22,6 +22,7 @@ mod compare;
 mod completion;
 mod config;
 mod doctor;
+mod each;
 mod eval;
 mod exit;
 mod explain;

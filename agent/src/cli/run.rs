@@ -10,6 +10,7 @@ use tools::{Findings, GIST_NAME, Reuse, Session, ToolError, alone, standalone};
 use super::{
     Exit, Failure, OrExit,
     bar::Requirement,
+    each::{DIRECTORY, Each, EachSelection},
     explain::explain,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
@@ -34,7 +35,7 @@ pub struct Run {
     target: Target,
     #[command(flatten)]
     writing: Writing,
-    /// File for the gist [default: concise.py].
+    /// File for the gist [default: concise.py]; the directory for those of --each.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output where it exists.
@@ -50,6 +51,14 @@ pub struct Run {
     /// Leave the run's record in this directory, which has to be empty.
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
+    /// Write a gist for each test that the command runs, or for each that fails, into a directory [default: gists];
+    /// a run that was stopped goes on.
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, default_missing_value = "all", value_enum)]
+    #[arg(conflicts_with_all = ["standalone", "resume", "run_dir", "explain", "require", "mutants"])]
+    each: Option<EachSelection>,
+    /// Gists of --each at once.
+    #[arg(short, long, value_name = "N", requires = "each")]
+    workers: Option<u32>,
     #[command(flatten)]
     required: Requirement,
     /// Print why each unit is in the gist, and why others are not.
@@ -65,10 +74,16 @@ impl Run {
         let mut flags = self.target.flags();
         self.writing.flags(&mut flags);
         flags.path("--output", "gist.output", self.output.as_deref());
+        flags.number("--workers", "bench.workers", self.workers);
         flags
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        if let Some(selection) = self.each {
+            let directory = self.output.unwrap_or_else(|| PathBuf::from(DIRECTORY));
+            let each = Each { target: &self.target, selection, directory, force: self.force };
+            return each.act(around, self.format.printed(around));
+        }
         let output = &around.settings.gist.output;
         let printed = self.format.printed(around);
         writable(output, self.force)?;

@@ -12,6 +12,7 @@ mod collecting;
 mod completing;
 mod confined;
 mod copies;
+mod each;
 mod ends;
 mod exchanges;
 mod externals;

@@ -71,6 +71,7 @@ pub fn limits() -> SessionLimits {
 pub fn session(root: &Path, limits: &SessionLimits) -> Session {
     let interrupt = Interrupt::new();
     Session {
+        forks: std::sync::Mutex::default(),
         repository: Repository {
             root: root.to_owned(),
             label: "a repository".to_owned(),

@@ -277,10 +277,13 @@ class _Recorder:
             cause = exception.__cause__ or exception
             self._collection_error(_relative(path), cause)
 
-    def pytest_collection(self):
+    def pytest_collection(self, session):
         self._own.leave()
         if _WAITS_AT == "collection":
-            _await_run(self._serving["imports"], self._absent)
+            request = _await_run(self._serving["imports"], self._absent)
+            if request["tests"]:
+                _name_tests(session.config, request["tests"])
+            self._ends_with(request, session.config)
 
     def pytest_configure(self, config):
         # Workers of another process would take the tests, and their exceptions, out of sight.
@@ -337,10 +340,7 @@ class _Recorder:
             functions = _load("mutate").Functions()
             changed = 0
             request = _await_run((), ())
-            self._ends_behind_tests = request["ends"] == "tests"
-            if self._ends_behind_tests:
-                # Nobody reads the statements of frames, for which pytest parses their files.
-                session.config.option.tbstyle = "native"
+            self._ends_with(request, session.config)
             for change in request["changes"]:
                 changed += functions.change(
                     os.path.join(os.getcwd(), change["file"]),
@@ -351,8 +351,16 @@ class _Recorder:
                 )
             _record("changed", functions=changed)
 
+    def _ends_with(self, request, config):
+        self._ends_behind_tests = request["ends"] == "tests"
+        if self._ends_behind_tests:
+            # Nobody reads the statements of frames, for which pytest parses their files.
+            config.option.tbstyle = "native"
+
     def pytest_sessionfinish(self, exitstatus):
         if self._ends_behind_tests:
+            if self._tracer is not None:
+                self._tracer.finish()
             # Nobody asks for what pytest tidies and prints now, which takes longer than most tests.
             _record("complete", code=int(exitstatus))
             sys.stdout.flush()
@@ -396,6 +404,21 @@ class _Recorder:
         if report.when == "teardown" and self._max_failures is not None:
             if self._failures >= self._max_failures:
                 self._session.shouldstop = "enough tests failed"
+
+
+def _name_tests(config, tests):
+    """Has pytest collect these tests, as if the command had named them in the place of its own."""
+    before = list(config.args)
+    config.args[:] = tests
+
+    def named(words):
+        return [word for word in words if word not in before] + tests
+
+    sys.argv[:] = named(sys.argv)
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = named(sys.orig_argv)
+    params = config.invocation_params
+    config.invocation_params = type(params)(args=named(params.args), plugins=params.plugins, dir=params.dir)
 
 
 def _relative(path):

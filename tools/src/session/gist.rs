@@ -9,14 +9,17 @@ use std::{
 
 use graph::{Gist, Trace};
 
-use super::Session;
+use super::{
+    Session,
+    forks::{Bounds, MadeRun, PROBE_LOG},
+};
 use crate::{
     candidate::{Candidate, CandidateSpec, Internal, lay_out_in},
     command::Command,
     execute::{Around, ExecuteError, Execution, Opened, Raised, RunSpec, execute, open_regular},
     normalize::Normalizer,
     sandbox::{Limits, Status},
-    slice::{Learned, PROBE_VARIABLE, Probed},
+    slice::{Difference, Learned, PROBE_VARIABLE, Probed, difference},
     tool::{Problem, ToolError},
     trace::{Observer, PATIENCE, TraceOptions, caught, trace_with},
 };
@@ -165,32 +168,43 @@ impl Session {
     ) -> Result<GistRun, ToolError> {
         let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text).clone();
         let purpose = if probed.is_some() { Purpose::Learn } else { Purpose::Verify };
-        let run = self.in_its_place(pristine, &text, purpose, |candidate, spec, log| {
-            // The original was traced with the same interpreter.
-            let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
-            let (raw, learned) = match &probed {
-                None => (execute(spec).or_else(spoiled)?, None),
-                Some(probed) => {
-                    // Where there are too many calls to observe them twice, the gist is taken to run all that
-                    // the original did: a line too many does no harm.
-                    let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
-                    let options = TraceOptions { patience: PATIENCE, imports_only: busy.is_some() };
-                    let (execution, trace) = trace_with(spec, Observer::default(), options)
-                        .or_else(|error| spoiled(error).map(|run| (run, Trace::default())))?;
-                    // Without a stub nothing is logged.
-                    let log =
-                        open_regular(log).and_then(std::io::read_to_string).unwrap_or_default();
-                    let mut learned = probed.learn(gist, &trace, &candidate.gist, &log);
-                    if let Some(original) = busy {
-                        learned.assume(original);
-                    }
-                    (execution, Some(learned))
-                }
-            };
-            let (internal, gist) = (&pristine.internal, Some(candidate.gist.as_str()));
-            let normalizer = Normalizer::of_run(spec.directory, spec.scratch, internal, gist);
-            Ok(GistRun { execution: normalizer.execution(&raw), raw, probed: None, learned })
-        })?;
+        // Where there are too many calls to observe them twice, the gist is taken to run all that the original did: a
+        // line too many does no harm.
+        let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
+        let observed = probed
+            .as_ref()
+            .map(|_| TraceOptions { patience: PATIENCE, imports_only: busy.is_some() });
+        let told = |ran: MadeRun| {
+            let learned = probed.as_ref().map(|probed| {
+                let trace = ran.trace.unwrap_or_default();
+                let mut learned = probed.learn(gist, &trace, &ran.gist, &ran.log);
+                busy.iter().for_each(|original| learned.assume(original));
+                learned
+            });
+            let (internal, gist) = (&pristine.internal, Some(ran.gist.as_str()));
+            let normalizer = Normalizer::of_run(&ran.directory, &ran.scratch, internal, gist);
+            let execution = normalizer.execution(&ran.execution);
+            GistRun { execution, raw: ran.execution, probed: None, learned }
+        };
+        let bounds = self.bounds(purpose);
+        let run = match self.forked_candidate(pristine, &text, bounds, observed)? {
+            Some(ran) => told(ran),
+            None => self.in_its_place(pristine, &text, purpose, |candidate, spec, log| {
+                // The original was traced with the same interpreter.
+                let spoiled = |error: ExecuteError| Execution::spoiled(&error).ok_or(error);
+                let (execution, trace) = match observed {
+                    None => (execute(spec).or_else(spoiled)?, None),
+                    Some(options) => trace_with(spec, Observer::default(), options)
+                        .map(|(run, trace)| (run, Some(trace)))
+                        .or_else(|error| spoiled(error).map(|run| (run, None)))?,
+                };
+                // Without a stub nothing is logged.
+                let log = open_regular(log).and_then(std::io::read_to_string).unwrap_or_default();
+                let (directory, scratch) = (spec.directory.into(), spec.scratch.into());
+                let gist = candidate.gist.clone();
+                Ok(told(MadeRun { execution, trace, log, directory, scratch, gist }))
+            })?,
+        };
         if run.execution.status == Status::Interrupted {
             return Err(ToolError::Fatal("the run of the gist was interrupted".to_owned()));
         }
@@ -212,6 +226,55 @@ impl Session {
         result
     }
 
+    /// Returns the bounds of a run of a gist, by what the original took.
+    fn bounds(&self, purpose: Purpose) -> Bounds {
+        let original = self.findings.original.as_deref();
+        let is_probed = purpose != Purpose::Verify;
+        let failures = original.filter(|_| is_probed).map(Execution::failures);
+        let usual = original.map_or(self.limits.wall, |run| run.wall);
+        let wall = self.limits().wall.min(usual * SLOWER + GRACE);
+        let cpu = match original {
+            Some(run) if purpose != Purpose::Listen => run.cpu * SLOWER + CPU_GRACE,
+            _ => self.limits.cpu,
+        };
+        let limits = Limits { wall, cpu: cpu.min(self.limits.cpu), ..self.limits };
+        let max_failures = failures.map(|failures| failures + MORE_FAILURES);
+        Bounds { limits, max_failures, is_probed }
+    }
+
+    /// Runs the current gist in a process of its own, which decides whatever runs by fork said. Returns its first
+    /// difference from the original.
+    ///
+    /// # Errors
+    /// There is no gist, or the command cannot be executed.
+    pub fn confirm(&mut self) -> Result<Option<Difference>, ToolError> {
+        let forks = self.end_forks();
+        let found = self.cold_difference();
+        if let Some(forks) = forks {
+            self.allow_forks(forks);
+        }
+        found
+    }
+
+    fn cold_difference(&mut self) -> Result<Option<Difference>, ToolError> {
+        let (original, trace) = self.traced()?;
+        let Some(gist) = self.findings.gist.clone() else {
+            return Err(Problem::NoGist.because("there is no gist to run"));
+        };
+        let pristine = self.pristine(&trace)?;
+        let run = self.run_on(&pristine, &gist, None)?;
+        let compare =
+            |again: Option<&Execution>| difference(&original, again, &run.execution, &run.raw);
+        match compare(self.findings.again.as_deref()) {
+            // Texts may vary from run to run.
+            Some(found) if found.is_of_text() => {
+                let again = self.once_more()?;
+                Ok(compare(Some(&again)))
+            }
+            found => Ok(found),
+        }
+    }
+
     fn laid_out<T>(
         &self,
         pristine: &Pristine,
@@ -224,25 +287,17 @@ impl Session {
         let (place, command, gist) = (self.place, &self.command, text);
         let spec = CandidateSpec { original, internal, gist, place, command };
         let candidate = lay_out_in(&self.workspace, &spec)?;
-        let log = scratch.join("probe.log");
+        let log = scratch.join(PROBE_LOG);
         let mut variables = self.variables.clone();
-        let original = self.findings.original.as_deref();
-        let mut max_failures = None;
-        if purpose != Purpose::Verify {
+        let bounds = self.bounds(purpose);
+        if bounds.is_probed {
             variables.insert(PROBE_VARIABLE.to_owned(), log.to_string_lossy().into_owned());
-            max_failures = original.map(|run| run.failures() + MORE_FAILURES);
         }
-        let usual = original.map_or(self.limits.wall, |run| run.wall);
-        let wall = self.limits().wall.min(usual * SLOWER + GRACE);
-        let cpu = match original {
-            Some(run) if purpose != Purpose::Listen => run.cpu * SLOWER + CPU_GRACE,
-            _ => self.limits.cpu,
-        };
         let spec = RunSpec {
             variables: &variables,
             absent: &candidate.absent,
-            max_failures,
-            limits: Limits { wall, cpu: cpu.min(self.limits.cpu), ..self.limits },
+            max_failures: bounds.max_failures,
+            limits: bounds.limits,
             ..self.spec(&self.environment, &candidate.command, &candidate.directory, scratch)
         };
         let result = run(&candidate, &spec, &log);

@@ -3,7 +3,7 @@
 //! It keeps the functions and assigned values of tests and their support. Every line of them that
 //! is executed must be executed afterwards too.
 
-use std::{cell::Cell, cmp::Reverse, collections::BTreeSet};
+use std::{cell::Cell, cmp::Reverse, collections::BTreeSet, time::Duration};
 
 use graph::{Gist, GistLine, Origin, Reduction};
 use schemars::JsonSchema;
@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use super::schema;
 use crate::{
+    execute::Execution,
     progress::Progress,
-    session::{GistRun, Session},
+    session::{GistRun, Pristine, Session},
     slice::{Probed, Standing, difference},
     tool::{Group, Problem, Reply, Tool, ToolError, arguments},
 };
@@ -62,59 +63,34 @@ impl Tool for MinimizeTool {
             return Err(Problem::Failed.because(why));
         }
         let (original, trace) = session.traced()?;
+        let pristine = session.pristine(&trace)?;
         // Where texts vary from run to run, `execute` has seen it.
         let again = session.findings.again.clone();
-        let pristine = session.pristine(&trace)?;
-        let runs = Cell::new(0);
-        let run = |gist: &Gist, probed: Option<Probed>| -> Result<Option<GistRun>, ToolError> {
-            runs.set(runs.get() + 1);
-            let run = session.run_on(&pristine, gist, probed)?;
-            let agrees =
-                difference(&original, again.as_deref(), &run.execution, &run.raw).is_none();
-            Ok(agrees.then_some(run))
-        };
-        let support = &pristine.internal.support;
-        let traced = |gist: &Gist| -> Result<Option<Places>, ToolError> {
-            let run = run(gist, Some(Probed::without(gist)))?;
-            Ok(run.map(|run| places(&run, support)))
-        };
-        let (Some(once), Some(twice)) = (traced(&gist)?, traced(&gist)?) else {
-            return Err(Problem::Failed.because("the gist does not do what the original does"));
-        };
-        // What of the tests runs now and then is no measure.
-        let (always, ever): (Places, Places) = (&once & &twice, &once | &twice);
-        let same = |gist: &Gist| -> Result<bool, ToolError> {
-            // What agrees by chance once may not again.
-            if run(gist, None)?.is_none() {
-                return Ok(false);
-            }
-            let ran = traced(gist)?;
-            Ok(ran.is_some_and(|ran| always.is_subset(&ran) && ran.is_subset(&ever)))
-        };
-        let is_support = |line: &GistLine| match &line.origin {
-            Origin::Source(place) => support.contains(&place.path),
-            Origin::Glue(_) => false,
-        };
+        let forks = session.end_forks();
+        let are_lent = forks.is_some();
+        session.allow_forks(forks.unwrap_or_default());
         let before = gist.lines.len();
-        let mut reduction = Reduction::new(gist, &is_support);
-        let mut tried = 0;
-        // What was found out until a limit or an interrupt is kept.
-        let ended = loop {
-            let left = session.deadline.saturating_duration_since(session.interrupt.now());
-            if left.is_zero() {
-                break Ok(false);
-            }
-            let lines = reduction.gist().lines.len();
-            (session.signs)(Progress::Reduced { tried, removed: before - lines, lines, left });
-            let Some(proposal) = reduction.propose() else { break Ok(true) };
-            tried += 1;
-            match same(&proposal) {
-                Ok(true) => reduction.accept(proposal),
-                Ok(false) => reduction.reject(),
-                Err(error) => break Err(error),
-            }
+        let minimizing = Minimizing {
+            session: &*session,
+            pristine: &pristine,
+            original: &original,
+            again: again.as_deref(),
+            runs: Cell::new(0),
         };
-        let gist = reduction.gist().clone();
+        let reserve = original.wall * CONFIRMING;
+        let mut found = minimizing.shrink(&gist, reserve);
+        // Runs by fork propose, and cold ones decide.
+        let forks = minimizing.session.end_forks();
+        if let Ok(shrunk) = &found
+            && shrunk.gist.lines.len() < before
+            && !minimizing.is_confirmed(&gist, &shrunk.gist)?
+        {
+            found = minimizing.shrink(&gist, Duration::ZERO);
+        }
+        if let Some(forks) = forks.filter(|_| are_lent) {
+            minimizing.session.allow_forks(forks);
+        }
+        let (Shrunk { gist, ended }, runs) = (found?, minimizing.runs.get());
         let lines = gist.lines.len();
         let standing = session.findings.standing;
         session.findings.gist = Some(gist);
@@ -122,9 +98,100 @@ impl Tool for MinimizeTool {
             session.findings.stands(Standing { size: Reverse(lines), ..standing });
         }
         let complete = ended?;
-        Reply::of(&Report { before, lines, runs: runs.get(), complete })
+        Reply::of(&Report { before, lines, runs, complete })
     }
 }
+
+/// A search for a shorter gist that does the same.
+struct Minimizing<'a> {
+    session: &'a Session,
+    pristine: &'a Pristine,
+    original: &'a Execution,
+    again: Option<&'a Execution>,
+    /// Runs so far.
+    runs: Cell<usize>,
+}
+
+/// The shortest gist that was found, and what ended the search: true where nothing was left to try.
+struct Shrunk {
+    gist: Gist,
+    ended: Result<bool, ToolError>,
+}
+
+impl Minimizing<'_> {
+    /// Runs a gist; `None` where it does not do what the original does.
+    fn run(&self, gist: &Gist, probed: Option<Probed>) -> Result<Option<GistRun>, ToolError> {
+        self.runs.set(self.runs.get() + 1);
+        let run = self.session.run_on(self.pristine, gist, probed)?;
+        let agrees = difference(self.original, self.again, &run.execution, &run.raw).is_none();
+        Ok(agrees.then_some(run))
+    }
+
+    /// Returns the lines of the tests that a gist executes; `None` where it does not do what the original does.
+    fn traced(&self, gist: &Gist) -> Result<Option<Places>, ToolError> {
+        let run = self.run(gist, Some(Probed::without(gist)))?;
+        Ok(run.map(|run| places(&run, &self.pristine.internal.support)))
+    }
+
+    /// Returns the lines of the tests that a gist executes always, and those that it ever does: what runs now and then
+    /// is no measure.
+    fn measured(&self, gist: &Gist) -> Result<(Places, Places), ToolError> {
+        match (self.traced(gist)?, self.traced(gist)?) {
+            (Some(once), Some(twice)) => Ok((&once & &twice, &once | &twice)),
+            _ => Err(Problem::Failed.because("the gist does not do what the original does")),
+        }
+    }
+
+    /// Returns true if a gist does what the original does, and executes of the tests what it should.
+    fn is_same(&self, gist: &Gist, (always, ever): &(Places, Places)) -> Result<bool, ToolError> {
+        // What agrees by chance once may not again.
+        if self.run(gist, None)?.is_none() {
+            return Ok(false);
+        }
+        let ran = self.traced(gist)?;
+        Ok(ran.is_some_and(|ran| always.is_subset(&ran) && ran.is_subset(ever)))
+    }
+
+    /// Returns true if cold runs say of a shorter gist what runs by fork said.
+    fn is_confirmed(&self, gist: &Gist, shorter: &Gist) -> Result<bool, ToolError> {
+        self.is_same(shorter, &self.measured(gist)?)
+    }
+
+    /// Takes one statement after the other out of a gist, as long as it does the same and more than `reserve` is left of
+    /// the session.
+    fn shrink(&self, gist: &Gist, reserve: Duration) -> Result<Shrunk, ToolError> {
+        let Self { session, pristine, .. } = self;
+        let measured = self.measured(gist)?;
+        let is_support = |line: &GistLine| match &line.origin {
+            Origin::Source(place) => pristine.internal.support.contains(&place.path),
+            Origin::Glue(_) => false,
+        };
+        let before = gist.lines.len();
+        let mut reduction = Reduction::new(gist.clone(), &is_support);
+        let mut tried = 0;
+        // What was found out until a limit or an interrupt is kept.
+        let ended = loop {
+            let left = session.deadline.saturating_duration_since(session.interrupt.now());
+            if left <= reserve {
+                break Ok(false);
+            }
+            let lines = reduction.gist().lines.len();
+            (session.signs)(Progress::Reduced { tried, removed: before - lines, lines, left });
+            let Some(proposal) = reduction.propose() else { break Ok(true) };
+            tried += 1;
+            match self.is_same(&proposal, &measured) {
+                Ok(true) => reduction.accept(proposal),
+                Ok(false) => reduction.reject(),
+                Err(error) => break Err(error),
+            }
+        };
+        Ok(Shrunk { gist: reduction.gist().clone(), ended })
+    }
+}
+
+/// The time of so many runs of the original is kept for cold runs of the gist that forks led to: three, of which two
+/// are observed.
+const CONFIRMING: u32 = 6;
 
 /// Lines of the original, by file.
 type Places = BTreeSet<(String, u32)>;

@@ -297,6 +297,8 @@ struct Merged {
     data: BTreeSet<String>,
     clock: u64,
     entered: u64,
+    /// True once a log with a snapshot was added.
+    began: bool,
 }
 
 impl Merged {
@@ -304,6 +306,10 @@ impl Merged {
         if self.trace.tracer.is_empty() {
             self.trace.python = log.header.python;
             self.trace.tracer = log.header.tracer;
+        }
+        // A process that waits to be forked ends before its tests begin; the run is its fork.
+        if log.began && !self.began {
+            self.began = true;
             self.trace.fixtures = log.snapshot.fixtures;
             self.trace.roots = log.snapshot.roots;
             if let Some(early) = log.early {

@@ -24,7 +24,7 @@ use graph::{Entry, FileTrace, Place, Trace};
 use serde::Serialize;
 
 use crate::{
-    command::Program,
+    command::{Command, Program},
     execute::{self, ExecuteError, Execution, RunSpec},
 };
 
@@ -68,7 +68,7 @@ pub struct TraceOptions {
 
 /// The settings of the tracer.
 #[derive(Serialize)]
-struct Settings {
+pub(crate) struct Settings {
     /// The directory whose code is observed.
     root: String,
     /// The directory for the logs.
@@ -103,6 +103,31 @@ pub fn trace_with(
     observer: Observer,
     options: TraceOptions,
 ) -> Result<(Execution, Trace), ExecuteError> {
+    let settings = lay_out(spec, observer, options)?;
+    let execution = execute::run(spec, Some(&settings))?;
+    let version = spec.environment.version;
+    let place = TracedPlace { directory: spec.directory, scratch: spec.scratch, version };
+    let trace = read(place, spec.command, &execution)?;
+    Ok((execution, trace))
+}
+
+/// The directories of a traced run, and the version of its interpreter.
+#[derive(Clone, Copy)]
+pub(crate) struct TracedPlace<'a> {
+    /// The directory whose code was observed.
+    pub(crate) directory: &'a Path,
+    /// The scratch directory, which has the logs.
+    pub(crate) scratch: &'a Path,
+    /// The version that the environment says.
+    pub(crate) version: (u8, u8, u8),
+}
+
+/// Writes the tracer and its settings into the scratch directory of a run.
+pub(crate) fn lay_out(
+    spec: &RunSpec<'_>,
+    observer: Observer,
+    options: TraceOptions,
+) -> Result<Settings, ExecuteError> {
     let path = |name: &str| spec.scratch.join(name);
     let text = |name: &str| path(name).to_string_lossy().into_owned();
     execute::make_empty(&path("trace"))?;
@@ -122,22 +147,31 @@ pub fn trace_with(
     };
     let json = serde_json::to_vec(&settings).expect("strings serialise");
     execute::write(&path("trace.json"), json)?;
-    let execution = execute::run(spec, Some(&settings))?;
-    let logs = path("trace");
+    Ok(settings)
+}
+
+/// Reads the trace of a run that has ended.
+pub(crate) fn read(
+    place: TracedPlace<'_>,
+    command: &Command,
+    execution: &Execution,
+) -> Result<Trace, ExecuteError> {
+    let TracedPlace { directory, scratch, version } = place;
+    let logs = scratch.join("trace");
     let mut trace = log::read(&logs).map_err(execute::scratch_error(&logs))?;
     if trace.python == (0, 0, 0) {
-        trace.python = spec.environment.version;
+        trace.python = version;
     }
-    mark_raised(&mut trace, &execution, spec.directory);
-    mark_ended(&mut trace, &execution, spec.directory);
-    if let Program::Console(script) = spec.command.program()
-        && let Some(entry) = execute::entry_point(spec.directory, script)
+    mark_raised(&mut trace, execution, directory);
+    mark_ended(&mut trace, execution, directory);
+    if let Program::Console(script) = command.program()
+        && let Some(entry) = execute::entry_point(directory, script)
         && let Some((module, attribute)) = entry.split_once(':')
     {
         let (module, attribute) = (module.trim().to_owned(), attribute.trim().to_owned());
         trace.entry = Some(Entry { script: script.clone(), module, attribute });
     }
-    Ok((execution, trace))
+    Ok(trace)
 }
 
 /// Reads a directory of logs.

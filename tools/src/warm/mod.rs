@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use graph::Trace;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -30,6 +31,7 @@ use crate::{
     command::Command,
     execute::{ExecuteError, Execution, Recorded, RunSpec, make_empty, prepare, write},
     sandbox::{Finished, Interrupt, Limits, SandboxError, Status, status_of_code},
+    trace::{self, Observer, TraceOptions, TracedPlace},
 };
 
 const SERVE: &str = include_str!("serve.py");
@@ -51,6 +53,8 @@ pub struct WarmSpec<'a> {
     /// Modules from outside of the program that the runs will import, by name. Those that cannot be imported are
     /// left to the runs.
     pub imports: &'a [String],
+    /// The parts of a trace that each run gets; without, runs are not observed.
+    pub trace: Option<TraceOptions>,
     /// The longest life of the process.
     pub lifetime: Duration,
 }
@@ -73,6 +77,9 @@ pub struct WarmRun<'a> {
     /// Files of the directory with another text, by path relative to it. They have an effect where the process has not
     /// read them yet.
     pub files: &'a [(&'a str, &'a str)],
+    /// Tests that pytest collects in the place of those that the command names; none for its own. They need a process
+    /// that waits at [`WaitsAt::Collection`], and directories with the same configuration and conftests.
+    pub tests: &'a [String],
     /// Functions with other code; they need a process that waits at [`WaitsAt::Tests`].
     pub changes: &'a [CodeChange],
     /// Its bounds; of these, wall-clock time, CPU time and output are its own, the others the process's.
@@ -89,7 +96,7 @@ pub enum Ends {
     Process,
     /// The process ends after the last test, with the exit code that pytest has decided on. The
     /// shutdown of pytest and the interpreter takes ten times as long as a short test. It needs
-    /// [`WaitsAt::Tests`].
+    /// a process that waits behind [`WaitsAt::Start`].
     Tests,
 }
 
@@ -111,6 +118,8 @@ pub struct CodeChange {
 pub struct WarmRan {
     /// The result of the run.
     pub execution: Execution,
+    /// The trace of the run, where it was observed.
+    pub trace: Option<Trace>,
     /// The number of functions that got other code.
     pub changed: u64,
 }
@@ -172,6 +181,8 @@ pub struct Warm {
     waits_at: WaitsAt,
     command: Command,
     python: PathBuf,
+    /// The version of the interpreter, where runs are observed.
+    traced: Option<(u8, u8, u8)>,
     /// The result of the process, once it has ended.
     finished: Option<Finished>,
     is_used: bool,
@@ -184,6 +195,7 @@ struct Asked<'a> {
     cpu: u64,
     output: u64,
     ends: Ends,
+    tests: &'a [String],
     changes: &'a [CodeChange],
 }
 
@@ -225,7 +237,9 @@ impl Warm {
             "imports": spec.imports,
             "isolated": run.sandbox.name() != "none",
         });
-        let (mut request, recorded) = prepare::<()>(run, None, Some(&serving))?;
+        let traced = spec.trace.map(|options| trace::lay_out(run, Observer::default(), options));
+        let traced = traced.transpose()?;
+        let (mut request, recorded) = prepare(run, traced.as_ref(), Some(&serving))?;
         write(&run.scratch.join("serve.py"), SERVE)?;
         write(&run.scratch.join("mutate.py"), MUTATE)?;
         request.readable.push(spec.place.to_path_buf());
@@ -243,6 +257,7 @@ impl Warm {
             waits_at: spec.waits_at,
             command: run.command.clone(),
             python: run.environment.python.clone(),
+            traced: traced.map(|_| run.environment.version),
             finished: None,
             is_used: false,
         };
@@ -301,6 +316,7 @@ impl Warm {
             cpu: wanted.limits.cpu.as_secs(),
             output: wanted.limits.output,
             ends: wanted.ends,
+            tests: wanted.tests,
             changes: wanted.changes,
         };
         let text = serde_json::to_vec(&asked).expect("texts and numbers serialise");
@@ -320,7 +336,11 @@ impl Warm {
         };
         let (mut execution, changed) = recorded.read(finished, &self.command, &self.python)?;
         execution.dropped = told.dropped;
-        Ok(WarmRan { execution, changed })
+        let trace = self.traced.map(|version| {
+            let place = TracedPlace { directory: &self.directory, scratch: &self.scratch, version };
+            trace::read(place, &self.command, &execution)
+        });
+        Ok(WarmRan { execution, trace: trace.transpose()?, changed })
     }
 
     /// Waits for the next message of the process.

@@ -59,6 +59,7 @@ class Server:
         unsafe = self._unsafe()
         # Processes that serve all runs were started while this one got ready.
         self._ours = _processes()
+        has_resource = "resource" in sys.modules
         self._tell({"ready": True, "unsafe": unsafe})
         while True:
             request = self._asked()
@@ -69,6 +70,9 @@ class Server:
                 self._tell({"unsafe": unsafe})
                 continue
             _flush()
+            if not has_resource:
+                # `os.wait4` loads it for what the run before used.
+                sys.modules.pop("resource", None)
             pipes = [os.pipe(), os.pipe()]
             state = _random_state() if self._keeps_random else None
             began = time.monotonic()

@@ -4,8 +4,9 @@ use std::{env, fs, path::Path, time::Duration};
 
 use gistify_tools::{
     CodeChange, Command, Ends, Environment, Execution, Host, Interrupt, LocalSandbox, RunSpec,
-    Sandbox, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec, execute,
+    Sandbox, Status, TraceOptions, WaitsAt, Warm, WarmError, WarmRun, WarmSpec, execute,
 };
+use graph::Trace;
 
 use crate::{Project, pythons};
 
@@ -42,7 +43,7 @@ struct Waiting<'a> {
 impl Waiting<'_> {
     fn run(&mut self, files: &[(&str, &str)], changes: &[CodeChange], ends: Ends) -> Execution {
         let limits = self.project.limits;
-        self.warm.run(&WarmRun { files, changes, limits, ends }).unwrap().execution
+        self.warm.run(&WarmRun { files, tests: &[], changes, limits, ends }).unwrap().execution
     }
 }
 
@@ -58,7 +59,8 @@ fn start<'a>(
     let place = project.root.parent().unwrap();
     let imports = ["decimal".to_owned(), "no_such_module".to_owned()];
     let lifetime = Duration::from_secs(300);
-    let warm = Warm::start(&WarmSpec { run, place, waits_at, imports: &imports, lifetime })?;
+    let spec = WarmSpec { run, place, waits_at, imports: &imports, trace: None, lifetime };
+    let warm = Warm::start(&spec)?;
     Ok(Waiting { warm, project })
 }
 
@@ -181,6 +183,51 @@ fn a_run_by_fork_is_the_cold_run_at_every_point() {
     });
 }
 
+/// Everything of a trace but the clock of the run, which a fork's goes on from.
+fn timeless(trace: &Trace) -> Trace {
+    let mut trace = trace.clone();
+    for file in &mut trace.files {
+        file.module_lines.clear();
+        file.functions.iter_mut().for_each(|function| function.order = 0);
+    }
+    trace
+}
+
+#[test]
+fn an_observed_fork_has_the_trace_of_a_cold_run_of_the_test_that_it_names() {
+    each(|environment| {
+        let project = Project::new(TESTS);
+        let sandbox = isolated();
+        let command = Command::parse("pytest -q test_a.py::test_s").unwrap();
+        let run = spec(&project, environment, &*sandbox, &command);
+        let place = project.root.parent().unwrap();
+        let (waits_at, lifetime) = (WaitsAt::Collection, Duration::from_secs(300));
+        let trace = Some(TraceOptions::default());
+        let warm = WarmSpec { run, place, waits_at, imports: &[], trace, lifetime };
+        let mut warm = Warm::start(&warm).unwrap();
+        for test in ["test_a.py::test_p", "test_a.py::test_f", "test_a.py::test_p"] {
+            let tests = [test.to_owned()];
+            let limits = project.limits;
+            let ends = Ends::Tests;
+            let wanted = WarmRun { files: &[], tests: &tests, changes: &[], limits, ends };
+            let found = warm.run(&wanted).unwrap();
+            let other = Project::new(TESTS);
+            let command = Command::parse(&format!("pytest -q {test}")).unwrap();
+            let run = spec(&other, environment, &*sandbox, &command);
+            let (cold, trace) = gistify_tools::trace(&run).unwrap();
+            assert_eq!(timeless(&found.trace.unwrap()), timeless(&trace), "{test}");
+            let outcomes = |run: &Execution| -> Vec<(String, String)> {
+                let phases = run.cases.iter().flat_map(|case| {
+                    case.phases.iter().map(|phase| (case.id.clone(), phase.outcome.clone()))
+                });
+                phases.collect()
+            };
+            assert_eq!(found.execution.collected, cold.collected, "{test}");
+            assert_eq!(outcomes(&found.execution), outcomes(&cold), "{test}");
+        }
+    });
+}
+
 #[test]
 fn functions_get_other_code_and_the_next_run_has_theirs() {
     each(|environment| {
@@ -204,7 +251,10 @@ fn functions_get_other_code_and_the_next_run_has_theirs() {
             assert_eq!((same.status, failed(&same), same.complete), (Status::Exited(1), 1, true));
             let limits = project.limits;
             let changes = std::slice::from_ref(&change);
-            let ran = waiting.warm.run(&WarmRun { files: &[], changes, limits, ends }).unwrap();
+            let ran = waiting
+                .warm
+                .run(&WarmRun { files: &[], tests: &[], changes, limits, ends })
+                .unwrap();
             assert_eq!((ran.changed, failed(&ran.execution)), (1, 3), "{ends:?}");
         }
     });
@@ -239,7 +289,10 @@ fn ends_of_programs_are_those_of_cold_runs() {
             limits.wall = Duration::from_secs(wall);
             let files = [("s.py", text)];
             let ends = Ends::Process;
-            waiting.warm.run(&WarmRun { files: &files, changes: &[], limits, ends }).unwrap()
+            waiting
+                .warm
+                .run(&WarmRun { files: &files, tests: &[], changes: &[], limits, ends })
+                .unwrap()
         };
         for (text, status, out) in [
             ("print('a')\n", Status::Exited(0), "a\n"),
@@ -292,6 +345,7 @@ fn a_run_that_ends_the_process_that_waits_is_an_error() {
         start(&project, &environment, &*sandbox, "python s.py", WaitsAt::Start).unwrap();
     let limits = project.limits;
     let ends = Ends::Process;
-    let error = waiting.warm.run(&WarmRun { files: &[], changes: &[], limits, ends }).err();
+    let error =
+        waiting.warm.run(&WarmRun { files: &[], tests: &[], changes: &[], limits, ends }).err();
     assert!(matches!(error, Some(WarmError::Ended { .. })), "{error:?}");
 }
