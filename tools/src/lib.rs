@@ -71,7 +71,7 @@ pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Best, Findings, Forks, GistRun, Session, Signs};
 pub use slice::{
     Attempt, Difference, FailureMatch, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer,
-    SlicerError, Standing, What, advise, difference, own_words,
+    SlicerError, Standing, What, advise, difference, ends_alike, own_words,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

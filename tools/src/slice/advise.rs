@@ -46,7 +46,7 @@ impl std::fmt::Debug for Attempt<'_> {
 /// 1. the names in the error message or in the ids of missing tests; if they name nothing, the
 ///    dropped side effects
 /// 2. the errors that the gist itself caught, which `caught` observes
-/// 3. docstrings that code uses as data
+/// 3. docstrings that code uses as data, that of the error from outside included
 /// 4. the innermost function on the traceback, then hooks, then the functions around it
 /// 5. errors that the original caught as well
 /// 6. a ladder of steps, each more conservative than the last request, so that the search ends
@@ -115,7 +115,13 @@ pub fn advise<E>(
         for raised in new {
             mend::named(&raised, attempt, &mut next.adjustments);
         }
-        if next == *request && mend::made_of_docstrings(attempt) {
+        if next == *request
+            && (mend::made_of_docstrings(attempt)
+                || difference
+                    .raised
+                    .as_ref()
+                    .is_some_and(|raised| mend::minds_docstrings(raised, attempt)))
+        {
             next.adjustments.docstrings = true;
         }
         if next == *request

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::printed::printed;
 use crate::{
+    Status,
     execute::{CaseReport, Execution, PhaseReport, Raised},
     pattern::Pattern,
 };
@@ -206,6 +207,12 @@ pub(crate) fn varies(id: &str, original: &Execution, again: &Execution) -> bool 
     !TEXTS.into_iter().all(exact)
 }
 
+/// Returns true if an exit code of a gist means what another means of the original, where both failed to collect. pytest
+/// ends with 4 if a conftest raises and with 2 if a test module does: what a gist has of a conftest is in a test module.
+pub fn ends_alike(original: Status, gist: Status) -> bool {
+    original == gist || original == Status::Exited(4) && gist == Status::Exited(2)
+}
+
 /// The first difference between how two runs ended, and what they printed where they have no cases.
 fn between_ends(
     original: &Execution,
@@ -213,6 +220,17 @@ fn between_ends(
     gist: &Execution,
     raw: &Execution,
 ) -> Option<Difference> {
+    if original.status != gist.status
+        && ends_alike(original.status, gist.status)
+        && let ([(_, one), ..], [(_, two), ..]) =
+            (&original.collection_errors[..], &gist.collection_errors[..])
+    {
+        let first = |run: &'_ Execution| run.collection_errors.first().map(|(_, one)| one.clone());
+        let again = again.and_then(first);
+        let differs = !raises(Some(one), again.as_ref(), Some(two));
+        let (one, two) = (describe(Some(one)), describe(Some(two)));
+        return differs.then(|| found(What::Exception, None, &one, &two, first(raw).as_ref()));
+    }
     if original.status != gist.status {
         let told =
             raw.raised.clone().or_else(|| printed(&raw.stderr)).or_else(|| printed(&raw.stdout));

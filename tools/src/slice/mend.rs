@@ -468,6 +468,17 @@ pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
     own.any(|(text, _)| reads_docstrings(&[text]) && !is_given(text))
 }
 
+/// Returns true if an error comes from a file outside the repository that reads docstrings: a library that makes a grammar
+/// of them, for one.
+pub(super) fn minds_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+    let Some(frame) = raised.frames.last() else { return false };
+    // A failed assertion is the verdict of a test, wherever it is raised.
+    !matches!(raised.kind.as_str(), "AssertionError" | "Failed")
+        && line_in(frame, attempt).is_none()
+        && std::fs::read_to_string(&frame.0)
+            .is_ok_and(|text| reads_docstrings(&text.lines().collect::<Vec<_>>()))
+}
+
 /// Returns sibling modules that were first imported during the tests, if the package or another
 /// sibling is already requested.
 ///

@@ -708,3 +708,20 @@ fn one_run_tells_whether_the_time_matters_at_which_a_module_runs() {
         request = more;
     }
 }
+
+#[test]
+fn an_error_of_a_file_outside_that_reads_docstrings_asks_for_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let outside = directory.path().join("grammar.py");
+    for (text, expected) in [("rule = made.__doc__\n", true), ("rule = made.__name__\n", false)] {
+        std::fs::write(&outside, text).unwrap();
+        let frames = vec![
+            (format!("/run/{GIST}"), 7, "get".to_owned()),
+            (outside.display().to_string(), 1, "build".to_owned()),
+        ];
+        let raised = Raised { kind: "GrammarError".to_owned(), frames, ..Raised::default() };
+        let next =
+            advised_on(&Plan::default(), BODY, &Trace::default(), raised, &SliceRequest::default());
+        assert_eq!(next.is_some_and(|next| next.adjustments.docstrings), expected, "{text}");
+    }
+}
