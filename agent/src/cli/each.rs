@@ -4,7 +4,7 @@
 //! runs are forks of waiting processes, and a cold run decides. It judges nothing.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
@@ -21,7 +21,7 @@ use clap::ValueEnum;
 use graph::Graph;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tools::{Execution, Findings, Forks, GIST_NAME, Session, TestId, ToolError, Workspace};
+use tools::{CaseReport, Findings, Forks, GIST_NAME, Session, TestId, ToolError, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
@@ -170,13 +170,15 @@ impl Each<'_> {
         let (mut index, done) = self.index(&head)?;
         let work = Work { around, opened: &opened, writer: &writer, directory: &self.directory };
         progress.say("run the whole command");
-        let listed = work.list(self.selection);
+        let listed = work.list(self.selection, &progress);
         progress.clear();
         let mut listed = listed?;
         let all = listed.len();
+        let ids: BTreeSet<&str> = listed.iter().map(|test| test.id.as_str()).collect();
         let rows: Vec<EachRow> =
-            done.into_iter().filter(|row| listed.iter().any(|test| test.id == row.test)).collect();
-        listed.retain(|test| rows.iter().all(|row| row.test != test.id));
+            done.into_iter().filter(|row| ids.contains(row.test.as_str())).collect();
+        let taken: BTreeSet<&str> = rows.iter().map(|row| row.test.as_str()).collect();
+        listed.retain(|test| !taken.contains(test.id.as_str()));
         if !rows.is_empty() {
             progress.line(&format!("{} of {all} tests have a gist already", rows.len()));
         }
@@ -276,20 +278,26 @@ impl Each<'_> {
 
 impl Work<'_> {
     /// Runs the whole command once, as it is, and lists its tests in their order.
-    fn list(&self, selection: EachSelection) -> Result<Vec<Listed>, Failure> {
+    fn list(&self, selection: EachSelection, progress: &Progress) -> Result<Vec<Listed>, Failure> {
         let context = self.opened.context(self.around, &self.opened.scratch);
         let mut session = self.writer.session(&context).or_exit(Exit::Infrastructure)?;
         let whole = session.plain().map_err(|error| self.failed(&mut session, error))?;
-        let mut listed: Vec<Listed> = Vec::new();
-        let mut names = BTreeSet::new();
-        for case in &whole.cases {
-            let id = TestId { param: None, ..TestId::parse(&case.id) }.to_string();
-            if whole.checks.contains(&case.id) || listed.iter().any(|test| test.id == id) {
-                continue;
-            }
-            let name = unique(file_name(&id), &mut names);
-            listed.push(Listed { cases: outcomes(&whole, Some(&id)), id, name });
+        for (id, raised) in &whole.collection_errors {
+            progress.line(&format!("{id} cannot be collected: {}", raised.kind));
         }
+        let (mut listed, mut places, mut names) =
+            (Vec::<Listed>::new(), BTreeMap::new(), BTreeSet::new());
+        for case in whole.cases.iter().filter(|case| !whole.checks.contains(&case.id)) {
+            let id = TestId { param: None, ..TestId::parse(&case.id) }.to_string();
+            let at = *places.entry(id.clone()).or_insert_with(|| {
+                let name = unique(file_name(&id), &mut names);
+                listed.push(Listed { id, name, cases: Vec::new() });
+                listed.len() - 1
+            });
+            listed[at].cases.push(outcomes(case));
+        }
+        // Tests of one file have more in common: processes that wait serve them all.
+        listed.sort_by_cached_key(|test| TestId::parse(&test.id).path);
         if selection == EachSelection::Failed {
             let fails = |test: &Listed| test.cases.iter().flatten().any(|one| one == "failed");
             listed.retain(fails);
@@ -410,7 +418,7 @@ impl Work<'_> {
                 progress.detail(&format!("{}: {what} in {took:.2} s", test.id));
             };
             if let Ok((alone, _)) = session.traced() {
-                let alone = outcomes(&alone, None);
+                let alone: CaseOutcomes = alone.cases.iter().map(outcomes).collect();
                 if alone != test.cases {
                     if is_forked {
                         set_aside = session.end_forks();
@@ -516,14 +524,9 @@ impl Work<'_> {
     }
 }
 
-/// Returns the outcomes of the phases of each case: those of a test, or all.
-fn outcomes(run: &Execution, test: Option<&str>) -> CaseOutcomes {
-    let of_test = |id: &str| {
-        let bare = TestId { param: None, ..TestId::parse(id) }.to_string();
-        test.is_none_or(|test| test == bare)
-    };
-    let cases = run.cases.iter().filter(|case| of_test(&case.id));
-    cases.map(|case| case.phases.iter().map(|phase| phase.outcome.clone()).collect()).collect()
+/// Returns the outcomes of the phases of a case.
+fn outcomes(case: &CaseReport) -> Vec<String> {
+    case.phases.iter().map(|phase| phase.outcome.clone()).collect()
 }
 
 /// Returns the note on a test that does something else alone than after those before it.
