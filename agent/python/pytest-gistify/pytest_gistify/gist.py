@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,7 +79,7 @@ class Maker:
         if seconds is not None:
             words += ["--set", f"session.seconds={max(seconds * SEARCH, 0.001)}"]
         words += ["--", *self.command, node]
-        before = version(path)
+        before, began = version(path), time.monotonic()
         try:
             done, stopped = completed(words, self.root, seconds)
         except OSError as error:
@@ -86,10 +87,12 @@ class Maker:
         try:
             gist = understood(json.loads(done.stdout))
         except (ValueError, KeyError, TypeError):
-            if not stopped:
+            # The search may have ended by itself, at its share of the limit.
+            if seconds is None or time.monotonic() - began < seconds * SEARCH:
                 raise NoGist(reason(done)) from None
             if version(path) in (None, before):
-                raise NoGist(f"nothing was reached within {seconds:g} s (--gist-timeout)") from None
+                why = "" if stopped else f": {reason(done)}"
+                raise NoGist(f"nothing was reached within {seconds:g} s (--gist-timeout){why}") from None
             lines = len(path.read_bytes().splitlines())
             return Gist(lines, None, f"stopped after {seconds:g} s and not judged")
         return replace(gist, verdict=f"{gist.verdict}, stopped after {seconds:g} s") if stopped else gist
