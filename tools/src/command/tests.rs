@@ -80,6 +80,20 @@ fn joins_commands() {
 }
 
 #[test]
+fn names_one_test_in_the_place_of_others() {
+    for (text, expected) in [
+        ("pytest -q t/a.py t/b.py -k 'not x'", "pytest -q -k 'not x' t/c.py::f"),
+        ("A=1 python -W error -m pytest t", "A=1 python -W error -m pytest t/c.py::f"),
+        ("pytest --pyargs pkg.t", "pytest t/c.py::f"),
+        ("pytest -k name", "pytest -k name t/c.py::f"),
+    ] {
+        let command = Command::parse(text).unwrap().for_test("t/c.py::f");
+        assert_eq!(command.to_string(), expected);
+        assert_eq!(command.named(), ["t/c.py::f"]);
+    }
+}
+
+#[test]
 fn understands_commands() {
     for [text, tests, gist] in UNDERSTOOD {
         let command = Command::parse(text).unwrap();
