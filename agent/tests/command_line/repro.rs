@@ -49,6 +49,15 @@ def test_patched(text, monkeypatch):
 
 def test_passes():
     assert total('[]') == 0
+#- encode.py
+import sys
+
+
+def main():
+    'x'.encode(sys.argv[1])
+
+
+main()
 #- main.py
 import sys
 from shop import total
@@ -88,6 +97,13 @@ fn check(options: &[&str], command: &[&str]) -> Option<(String, String)> {
     assert_ne!(alone.status.code(), Some(0), "{text}");
     let printed = [alone.stdout, alone.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     Some((text, printed.join("")))
+}
+
+#[test]
+fn a_message_in_the_head_declares_no_encoding() {
+    let Some((text, printed)) = check(&[], &["python", "encode.py", "acsii"]) else { return };
+    assert!(printed.ends_with("LookupError: unknown encoding: acsii\n"), "{printed}");
+    assert!(text.starts_with("# -*- coding: utf-8 -*-\n# Expected: LookupError"), "{text}");
 }
 
 #[test]
