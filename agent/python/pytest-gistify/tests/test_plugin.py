@@ -119,7 +119,7 @@ def test_writes_a_gist_of_a_failure(pytester: pytest.Pytester, tmp_path: Path) -
     )
     gist = pytester.path / ".gists" / "shop_test_wrong.py"
     assert "unused" not in gist.read_text()
-    fails_alone(gist, tmp_path, "assert 6 == 7")
+    fails_alone(gist, tmp_path, "assert price(2) == 7")
     cases = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
     properties = {
         case.get("name"): {entry.get("name"): entry.get("value") for entry in case.iter("property")}
@@ -257,7 +257,7 @@ def test_with_xdist(pytester: pytest.Pytester, tmp_path: Path) -> None:
     assert result.ret == 1
     told = gists(result)
     assert list(told) == ["test_shop.py::test_wrong"]
-    fails_alone(pytester.path / ".gists" / "shop_test_wrong.py", tmp_path, "assert 6 == 7")
+    fails_alone(pytester.path / ".gists" / "shop_test_wrong.py", tmp_path, "assert price(2) == 7")
     assert "shop_test_wrong.py" in (pytester.path / "junit.xml").read_text()
 
 
