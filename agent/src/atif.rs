@@ -131,7 +131,8 @@ fn totals(end: &End, steps: usize) -> Value {
     Value::Object(totals)
 }
 
-fn timestamp(start: &Start, seconds: f64) -> String {
+/// The moment some seconds after a start, in RFC 3339.
+pub(crate) fn timestamp(start: &Start, seconds: f64) -> String {
     let whole = i64::try_from(start.time).unwrap_or(0);
     let span = jiff::SignedDuration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
     let time = jiff::Timestamp::from_second(whole).and_then(|time| time.checked_add(span));

@@ -26,6 +26,7 @@ mod config;
 mod context;
 mod external;
 mod hidden;
+mod inspect;
 mod limits;
 mod mcp;
 mod message;

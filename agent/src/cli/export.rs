@@ -1,28 +1,80 @@
 //! `gistify export`: a trajectory in a format that other programs read.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    io::{Cursor, Write},
+    path::{Path, PathBuf},
+};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{Exit, Failure, OrExit};
-use crate::{atif::atif, trajectory::read_trajectory, writer::TRAJECTORY};
+use crate::{
+    atif::atif,
+    inspect::inspect_log,
+    record::replace,
+    trajectory::{Record, read_trajectory},
+    writer::TRAJECTORY,
+};
 
 #[derive(Debug, Args)]
 pub struct Export {
     /// A run's record, or its trajectory.
     #[arg(value_name = "RUN")]
     run: PathBuf,
+    /// The format.
+    #[arg(long, value_enum, default_value_t = ExportFormat::Atif)]
+    format: ExportFormat,
+    /// File to write, which is replaced where it exists [default: standard output].
+    #[arg(short, long, value_name = "FILE", required_if_eq("format", "inspect"))]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// The Agent Trajectory Interchange Format, JSON.
+    Atif,
+    /// A log of Inspect with one sample and its scores; the file's name has to end in `.eval` for its readers.
+    Inspect,
 }
 
 impl Export {
     pub fn act(self) -> Result<Exit, Failure> {
-        let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run };
+        let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
-        let exported = atif(&records).ok_or_else(|| {
+        let exported = match self.format {
+            ExportFormat::Atif => atif(&records).map(|value| format!("{value:#}\n").into_bytes()),
+            ExportFormat::Inspect => inspect_archive(&records, &path)?,
+        };
+        let exported = exported.ok_or_else(|| {
             let message = format!("read {}: it has no beginning", path.display());
             Failure::new(Exit::Input, message)
         })?;
-        println!("{exported:#}");
+        match &self.output {
+            Some(output) => replace(output, &exported).or_exit(Exit::Infrastructure)?,
+            None => std::io::stdout().write_all(&exported).or_exit(Exit::Infrastructure)?,
+        }
         Ok(Exit::Success)
     }
+}
+
+/// Returns a log of Inspect, with the scores that lie beside a trajectory.
+fn inspect_archive(records: &[Record], trajectory: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let path = trajectory.with_file_name("scores.json");
+    let scores: Option<Value> = match fs::read(&path) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes).or_exit(Exit::Input)?),
+        Err(_) => None,
+    };
+    let Some(members) = inspect_log(records, scores.as_ref()) else { return Ok(None) };
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, value) in members {
+        // The time of an entry is none, so that the same run gives the same bytes.
+        let options = SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
+        archive.start_file(name, options).or_exit(Exit::Infrastructure)?;
+        archive.write_all(value.to_string().as_bytes()).or_exit(Exit::Infrastructure)?;
+    }
+    let written = archive.finish().or_exit(Exit::Infrastructure)?;
+    Ok(Some(written.into_inner()))
 }

@@ -58,6 +58,32 @@ fn a_run_is_taken_up_and_replayed() {
     assert_eq!(traced["tool_calls"][0]["function_name"], "trace");
     let id = &traced["tool_calls"][0]["tool_call_id"];
     assert_eq!(&traced["observation"]["results"][0]["source_call_id"], id);
+    check_inspect_log(&user, "third", "success", Some(1.0));
+    check_inspect_log(&user, "first", "success", Some(1.0));
+    assert_eq!(user.gistify(&["export", "third", "--format", "inspect"]).code, 2);
+}
+
+/// Exports a run as a log of Inspect, and compares its status and its fidelity.
+fn check_inspect_log(user: &User, run: &str, status: &str, fidelity: Option<f64>) {
+    let log = format!("{run}.eval");
+    let done = user.gistify(&["export", run, "--format", "inspect", "-o", &log]);
+    assert_eq!((done.code, done.out.as_str()), (0, ""), "{}", done.err);
+    let file = fs::File::open(user.here().join(log)).unwrap();
+    let mut archive = zip::ZipArchive::new(file).unwrap();
+    let mut member =
+        |name: &str| -> Value { serde_json::from_reader(archive.by_name(name).unwrap()).unwrap() };
+    let (header, sample) = (member("header.json"), member("samples/1_epoch_1.json"));
+    assert_eq!(header["status"], status);
+    assert_eq!(sample["scores"]["execution_fidelity_strict"]["value"].as_f64(), fidelity);
+    assert_eq!(member("summaries.json")[0]["completed"], true);
+    let said = sample["messages"].as_array().unwrap();
+    let call = &said.iter().find(|one| one["role"] == "assistant").unwrap()["tool_calls"][0];
+    let reply = said.iter().find(|one| one["role"] == "tool").unwrap();
+    assert_eq!(call["id"], reply["tool_call_id"]);
+    let is_limited = lines(&user.here().join(run).join("trajectory.jsonl")).last().unwrap()["outcome"]
+        ["kind"]
+        == "step_limit";
+    assert_eq!(sample["limit"]["type"] == "message", is_limited);
 }
 
 #[test]
