@@ -12,7 +12,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 pub(crate) use self::node::{Called, Clause, Head, Node, Role, bound_by, leaf, own_yields};
 use self::{
-    control::shortest,
+    control::{shortest, shortest_of},
     node::{missed, node_holds},
 };
 use super::ran::{Ran, counts_lines, is_docstring};
@@ -137,6 +137,11 @@ impl<'a, 'p> Pruner<'a, 'p> {
     /// pure.
     fn stopped(&self, header: TextRange, entered: bool) -> bool {
         self.dead_end && !entered || self.ran.raised(self.syntax.source(), header)
+    }
+
+    /// Returns true if the original run entered a block that the latest run did not.
+    fn was_entered(&self, body: &[Stmt]) -> bool {
+        !self.any_ran(body) && self.ran.entered(self.syntax.source(), body)
     }
 
     /// Returns the kept nodes of a statement: none, the statement itself, or the statements of one
@@ -373,6 +378,11 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if let Some(stmt) = pass.or(docstring) {
             clause.body.push(leaf(stmt, Role::Filler));
         } else if !entered && let Some(stmt) = shortest(original) {
+            clause.body.push(leaf(stmt, Role::Filler));
+        } else if !called
+            && !self.any_ran(original)
+            && let Some(stmt) = shortest_of(original.iter())
+        {
             clause.body.push(leaf(stmt, Role::Filler));
         } else if let Some(node) = original.iter().find_map(|stmt| self.never_true(stmt)) {
             // The block ran, so only what does nothing may fill it: a condition that never held.

@@ -576,7 +576,10 @@ fn a_run_tells_nothing_of_lines_that_it_did_not_have() {
         "
  def find(all, end):
      end += 1
-     end = 2
+     if end:
++        pass
+     else:
+         end = 2
      return end
  def test_f():
      assert find([], 1) == 2 and find([], -1) == 2
@@ -738,5 +741,63 @@ fn a_kept_import_of_a_module_gives_its_name() {
  def test_f():
      assert f(3) == 3
 "#,
+    );
+}
+
+#[test]
+fn a_header_that_decided_in_the_original_stays_where_its_branch_is_no_longer_taken() {
+    check(
+        "
+--- adjustments
+{\"executed\": [{\"path\": \"pkg/mod.py\", \"functions\": [1, 8, 15], \"lines\": [1, 2, 5, 6, 8, 9, 10, 13, 15, 16, 19, 20]}]}
+--- pkg/mod.py
++def size(name):
+*    if isinstance(name, str):
+*        name = [name, name]
+*    else:
+*        name = list(name)
+*    return len(name)
+
++def count(text):
+*    try:
+*        found = int(text)
+*    except ValueError:
+*        found = 0
+*    return found
+
++def last(names):
+*    for name in names:
+*        break
+*    else:
+*        name = None
+*    return name
+--- test_a.py
++from pkg.mod import count, last, size
++def test_f():
+*    assert size(()) == count(\"0\") == 0 and last(()) is None
+",
+        "test_a.py::test_f",
+        "
+ def size(name):
+     if isinstance(name, str):
+         name = [name, name]
+     else:
+         name = list(name)
+     return len(name)
+ def count(text):
+     try:
+         found = int(text)
+     except ValueError:
+         found = 0
+     return found
+ def last(names):
+     for name in names:
++        pass
+     else:
+         name = None
+     return name
+ def test_f():
+     assert size(()) == count(\"0\") == 0 and last(()) is None
+",
     );
 }

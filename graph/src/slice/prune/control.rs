@@ -21,9 +21,17 @@ impl<'a> Pruner<'a, '_> {
                     None => (Head::Else(&clause.body), None, clause.body.as_slice()),
                 }));
         let entered = heads.clone().any(|(_, _, body)| self.any_ran(body));
+        let last = heads.clone().filter(|(_, _, body)| self.any_ran(body)).last();
         let mut reached = true;
         for (head, test, body) in heads {
             let ran = self.any_ran(body);
+            // Without this test the statements below it would be executed whatever its value is:
+            //     if isinstance(name, str):    # true elsewhere in the original
+            //         name = [name]
+            //     else:
+            //         name = list(name)
+            let decides = self.was_entered(body)
+                && last.as_ref().is_some_and(|(_, _, last)| is_below(last, body));
             let must = self.holds_must(body);
             match test {
                 Some(test) => {
@@ -35,7 +43,8 @@ impl<'a> Pruner<'a, '_> {
                         continue;
                     }
                     let kept = if ran || must { self.block(body) } else { Vec::new() };
-                    if !ran && !must && (self.pure)(test) && !self.stopped(test.range(), entered) {
+                    let is_idle = !ran && !must && !decides;
+                    if is_idle && (self.pure)(test) && !self.stopped(test.range(), entered) {
                         continue;
                     }
                     clauses.push(self.clause(head, kept, body));
@@ -67,8 +76,10 @@ impl<'a> Pruner<'a, '_> {
             return after;
         }
         let generates = self.generators && each.iter.is_name_expr();
+        let decides = !after.is_empty() && self.was_entered(&each.body);
         if !ran
             && !must
+            && !decides
             && !each.is_async
             && !generates
             && (self.pure)(&each.iter)
@@ -92,8 +103,10 @@ impl<'a> Pruner<'a, '_> {
         if !ran && !must && !self.header_ran(stmt.start(), &repeat.body) {
             return after;
         }
+        let decides = !after.is_empty() && self.was_entered(&repeat.body);
         if !ran
             && !must
+            && !decides
             && (self.pure)(&repeat.test)
             && !self.stopped(repeat.test.range(), !after.is_empty())
         {
@@ -145,7 +158,11 @@ impl<'a> Pruner<'a, '_> {
             .handlers
             .iter()
             .map(|ExceptHandler::ExceptHandler(handler)| handler)
-            .filter(|handler| self.any_ran(&handler.body) || self.holds_must(&handler.body))
+            .filter(|handler| {
+                self.any_ran(&handler.body)
+                    || self.holds_must(&handler.body)
+                    || !body.is_empty() && self.was_entered(&handler.body)
+            })
             .collect();
         let otherwise = self.block(&attempt.orelse);
         let finally = self.block(&attempt.finalbody);
@@ -256,9 +273,15 @@ impl<'a> Pruner<'a, '_> {
 
 /// The shortest simple statement of a block, nested ones included, that could stand for it.
 pub(super) fn shortest(body: &[Stmt]) -> Option<&Stmt> {
-    let mut best: Option<&Stmt> = None;
-    scope::for_each_statement(body, &mut |stmt| {
-        let simple = matches!(
+    let mut all: Vec<&Stmt> = Vec::new();
+    scope::for_each_statement(body, &mut |stmt| all.push(stmt));
+    shortest_of(all)
+}
+
+/// The shortest of some statements that is simple and no docstring.
+pub(super) fn shortest_of<'a>(all: impl IntoIterator<Item = &'a Stmt>) -> Option<&'a Stmt> {
+    let is_simple = |stmt: &&Stmt| {
+        matches!(
             stmt,
             Stmt::Return(_)
                 | Stmt::Raise(_)
@@ -267,15 +290,15 @@ pub(super) fn shortest(body: &[Stmt]) -> Option<&Stmt> {
                 | Stmt::Assign(_)
                 | Stmt::AugAssign(_)
                 | Stmt::Delete(_)
-        );
-        if simple
-            && !is_docstring(stmt)
-            && best.is_none_or(|best| stmt.range().len() < best.range().len())
-        {
-            best = Some(stmt);
-        }
-    });
-    best
+        ) && !is_docstring(stmt)
+    };
+    all.into_iter().filter(is_simple).min_by_key(|stmt| stmt.range().len())
+}
+
+/// Returns true if a block stands behind another one.
+fn is_below(body: &[Stmt], other: &[Stmt]) -> bool {
+    let start = |body: &[Stmt]| body.first().map(Ranged::start);
+    start(body) > start(other)
 }
 
 /// Returns true if the handler of a `try` can replace the whole statement.
