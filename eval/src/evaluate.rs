@@ -310,6 +310,12 @@ fn judge(
         }
     }
 
+    if found.shows_sources() {
+        let evidence =
+            "captured text shows numbered source lines, which are not compared".to_owned();
+        evaluation.notes.push(Note { line: 0, evidence });
+    }
+
     // Its lines are of interest wherever it runs, faithful or not.
     let hits = match paper_fidelity(&reference.expected, &found).runs {
         true => Some(run.hits(&outline, text)?),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tools::{Execution, Normalizer, Raised, Status};
+use tools::{Execution, Normalizer, Raised, SOURCE_LINES, Status};
 
 /// One run, normalised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,14 @@ pub struct Failure {
 }
 
 impl Observation {
+    /// Returns true if the run wrote source lines with their numbers, which no comparison counts.
+    pub fn shows_sources(&self) -> bool {
+        let phases = self.cases.values().flatten();
+        let captured = phases.flat_map(|phase| [&phase.stdout, &phase.stderr, &phase.log]);
+        let streams = self.streams.iter().flat_map(|(stdout, stderr)| [stdout, stderr]);
+        captured.chain(streams).any(|text| text.contains(SOURCE_LINES))
+    }
+
     /// Normalises a run. `explained` tells files whose assertions pytest explains; `pytest` whether the
     /// command is pytest's, whose own streams are no evidence.
     pub fn of(

@@ -55,7 +55,7 @@ pub use execute::{
 pub use host::Host;
 pub use lock::Lock;
 pub use matched::Matched;
-pub use normalize::{INTERNAL, Normalizer};
+pub use normalize::{INTERNAL, Normalizer, SOURCE_LINES};
 pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};

@@ -1,12 +1,14 @@
 //! Replaces the parts of a run's texts that may differ between two faithful runs by equal ones. No
 //! other file does so.
 //!
-//! The rules, in order: directories of the run, temporary names, addresses, durations, positions in
+//! The rules, in order: source lines that the run shows, directories of the run, temporary names, addresses, durations, positions in
 //! internal files, imports of one from another, names of internal modules (`__main__` is one), node
 //! ids.
 //!
 //! A gist is one module instead of many, so names of modules and of lines cannot be equal;
 //! everything else has to be. Nothing here decides about the agreement of two runs.
+
+mod source_lines;
 
 use std::{
     borrow::Cow,
@@ -21,6 +23,9 @@ use crate::{
     candidate::Internal,
     execute::{Execution, Raised},
 };
+
+pub use source_lines::SOURCE_LINES;
+use source_lines::SourceLines;
 
 /// Stands for an internal file or module.
 pub const INTERNAL: &str = "<internal>";
@@ -39,6 +44,7 @@ pub struct Normalizer {
     /// The id of the gist's docstring as a test, and the id of the module docstring that it
     /// replaces.
     docstring: Option<(String, String)>,
+    source_lines: SourceLines,
 }
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b0x[0-9a-fA-F]{5,16}\b"));
@@ -189,7 +195,8 @@ impl Normalizer {
             .filter(|name| !name.is_empty() && *name != "__main__")
             .map(str::to_owned)
             .collect();
-        Self { directories, files, names, modules, docstring: None }
+        let source_lines = SourceLines::new(directory);
+        Self { directories, files, names, modules, docstring: None, source_lines }
     }
 
     /// A text with everything in it that may differ made equal.
@@ -198,6 +205,9 @@ impl Normalizer {
             return String::new();
         }
         let mut text = text.replace("\r\n", "\n");
+        if let Some(replaced) = self.source_lines.replace(&text, &self.files) {
+            text = replaced;
+        }
         for (path, name) in &self.directories {
             if text.contains(path.as_str()) {
                 text = text.replace(path.as_str(), name);

@@ -4,7 +4,8 @@
 use gistify_eval::Linked;
 
 use super::{
-    bed::{Bed, edited},
+    bed::{Bed, Original, edited},
+    modules::{Case, HONEST, REFUSED, check},
     shop::{GIST, SHOP},
 };
 
@@ -552,4 +553,41 @@ fn e21_answers_at_hand_are_foreign() {
             &["import this"],
         ),
     ]);
+}
+
+#[test]
+fn source_lines_that_a_package_shows_around_an_error_are_not_compared() {
+    const SHOW: &str = "import linecache\n\n\ndef show(error):\n    trace = error.__traceback__\n    while trace.tb_next:\n        trace = trace.tb_next\n    name = trace.tb_frame.f_code.co_filename\n    for number in range(trace.tb_lineno - 2, trace.tb_lineno + 3):\n        print(number, \"|\", linecache.getline(name, number).rstrip())\n    print(\"shown\")\n";
+    const PICK: &str = "    return items[n + 1]\n";
+    const RUN: &str = "def run(items, n):\n    try:\n        return pick(items, n)\n    except IndexError as error:\n        show(error)\n        raise\n";
+    const TEST: &str = "def test_last():\n    assert run([1, 2], 1) == 2\n";
+    let core = format!(
+        "from pkg.show import show\n\n\ndef unused(n):\n    return n\n\n\ndef pick(items, n):\n    \"\"\"Returns one of the items.\"\"\"\n    # this line raises\n{PICK}\n\n{RUN}"
+    );
+    let test = format!("from pkg.core import run\n\n\n{TEST}");
+    let files = [
+        ("pkg/__init__.py", ""),
+        ("pkg/show.py", SHOW),
+        ("pkg/core.py", &*core),
+        ("tests/test_last.py", &*test),
+    ];
+    let original = Original { files: &files, command: "pytest tests/test_last.py::test_last" };
+    let show = SHOW.replace("\n\n\n", "\n");
+    check(
+        &original,
+        &format!("{show}def pick(items, n):\n{PICK}{RUN}{TEST}"),
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "without the rest of the output",
+                edits: &[("    print(\"shown\")\n", "")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "without the display",
+                edits: &[("        show(error)\n", "        print(\"shown\")\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
 }
