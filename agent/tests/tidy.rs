@@ -149,6 +149,44 @@ fn no_code_reads_the_environment_below_the_command_line() {
     }
 }
 
+#[test]
+fn doc_comments_begin_with_what_they_describe() {
+    let banned = ["What", "Whether", "Where", "Those", "How", "Who"];
+    for (path, text) in files(".rs") {
+        let mut above = "";
+        for (at, line) in text.lines().map(str::trim_start).enumerate() {
+            let sign = ["/// ", "//! "].into_iter().find(|sign| line.starts_with(sign));
+            if let Some(sign) = sign
+                && !above.starts_with(sign.trim_end())
+            {
+                let first = line[sign.len()..].split_whitespace().next().unwrap_or_default();
+                let first = first.trim_end_matches(|c: char| !c.is_alphanumeric());
+                assert!(!banned.contains(&first), "{path}:{} begins with {first}", at + 1);
+            }
+            above = line;
+        }
+    }
+}
+
+#[test]
+fn commit_subjects_fit_in_a_line() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap_or_default()
+    };
+    // The rule holds from the commit that added this test on.
+    let search = "-Sfn commit_subjects_fit_in_a_line";
+    let added = git(&["log", "--reverse", "--format=%H", search, "--", "agent/tests/tidy.rs"]);
+    let Some(first) = added.lines().next() else {
+        println!("skipped: there is no history that has this test");
+        return;
+    };
+    for subject in git(&["log", "--no-merges", "--format=%s", &format!("{first}..HEAD")]).lines() {
+        let length = subject.chars().count();
+        assert!(length <= 72, "a commit subject has {length} characters: {subject}");
+    }
+}
+
 /// The packages that the suites are made of, as imports and distributions name them.
 fn suite_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();

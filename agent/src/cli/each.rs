@@ -50,7 +50,7 @@ const VERSION: u32 = 1;
 pub enum EachSelection {
     /// All that the command runs.
     All,
-    /// Those with a case that fails.
+    /// The tests with a case that fails.
     Failed,
 }
 
@@ -125,7 +125,7 @@ struct Listed {
 /// The outcomes of the phases of each case, in the order in which they ran.
 type CaseOutcomes = Vec<Vec<String>>;
 
-/// What a worker hands on from one test to the next.
+/// The state that a worker hands on from one test to the next.
 #[derive(Default)]
 struct Handed {
     workspace: Option<Workspace>,
