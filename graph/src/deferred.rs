@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::{
-    Expr,
+    Expr, Stmt,
     visitor::{Visitor, walk_annotation, walk_expr},
 };
 
@@ -11,6 +11,17 @@ use crate::{
     source::Source,
     syntax::{Syntax, with_deep_stack},
 };
+
+/// Returns true if one of some statements is `from __future__ import annotations`.
+pub fn postpones_annotations(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::ImportFrom(import) => {
+            import.module.as_ref().is_some_and(|module| module == "__future__")
+                && import.names.iter().any(|alias| &alias.name == "annotations")
+        }
+        _ => false,
+    })
+}
 
 /// Returns the names in string annotations of a file: `Item` in `items: list["Item"]`. Ignores
 /// strings that are no expression, the values of a `Literal` and the metadata of an `Annotated`.

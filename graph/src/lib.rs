@@ -50,7 +50,7 @@ pub use completion::{
     ExtractionOptions, Unfit, extract_functions, extract_of_sources, shift_lines,
 };
 pub use context::{Context, ContextOptions, context, count_tokens, map, module_list, summary};
-pub use deferred::deferred;
+pub use deferred::{deferred, postpones_annotations};
 pub use documented::{DOCSTRING, Documented, documented};
 pub use facts::{ImportPlace, Kind, Measures, Span};
 pub use glue::{

@@ -202,6 +202,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Returns the target of each statement that binds a module's global name, in source order.
+    pub fn targets(&self, module: ModuleId, name: &Name) -> Vec<Target> {
+        let bindings = self.bindings(module, name).into_iter().flatten();
+        bindings.filter_map(|binding| self.target(module, name, binding, &mut Vec::new())).collect()
+    }
+
     /// An attribute of a module, by the module's dotted name.
     pub fn attribute(&self, module: &str, name: &Name) -> Option<Target> {
         if let Some(id) = self.modules.find(module)

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use ruff_text_size::{TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-use crate::{pythons::Pythons, slice::Place};
+use crate::{pythons::Pythons, slice::Place, source::Source};
 
 /// Version of the persisted form; a reader refuses any other.
 pub const TRACE_VERSION: u32 = 2;
@@ -196,6 +197,24 @@ pub struct Generated {
     pub imports: Vec<String>,
     /// Names and attributes it mentions that some internal module defines, sorted.
     pub names: Vec<String>,
+}
+
+impl FileTrace {
+    /// Returns true if any part of an expression that is evaluated on demand was evaluated. `source` is the file's.
+    pub fn evaluates(&self, source: &Source, range: TextRange) -> bool {
+        evaluates(&self.evaluated, source, range)
+    }
+}
+
+/// Returns true if one of some sorted places, as (line, bytes from its start), lies in a range.
+pub(crate) fn evaluates(places: &[(u32, u32)], source: &Source, range: TextRange) -> bool {
+    let place = |at: TextSize| {
+        let line = source.line(at);
+        (line, (at - source.line_start(line)).to_u32())
+    };
+    let (from, to) = (place(range.start()), place(range.end()));
+    let at = places.partition_point(|one| *one < from);
+    places.get(at).is_some_and(|one| *one < to)
 }
 
 impl Trace {

@@ -20,7 +20,8 @@ use tools::Internal;
 
 use super::{
     meaning::{Meaning, Thing, Timeline, same},
-    tree::{Match, Matcher, Original, Tree},
+    names::{Annotations, bound_by, bound_in_line, imported_in_blocks, placed_tokens, tokens},
+    tree::{Match, Matcher, Original, Tree, hit},
 };
 use crate::{
     blocks::{Class, Line, Outline, Role, Suite},
@@ -247,6 +248,8 @@ struct File<'a> {
     syntax: Syntax,
     /// Statements that may stand at the top level, with their positions.
     positions: FxHashMap<usize, usize>,
+    /// Annotations that the run did not evaluate.
+    unread: Vec<TextRange>,
 }
 
 struct Search<'a> {
@@ -276,9 +279,34 @@ impl<'a> Search<'a> {
         let flat = original.flatten(original.tree.roots());
         let positions = flat.iter().enumerate().map(|(at, (line, _))| (*line, at)).collect();
         let syntax = Syntax::parse(Source::new(&*code.path, &*code.text));
-        let file = Rc::new(File { code, original, syntax, positions });
+        let unread = self.unread_annotations(&syntax, path);
+        let file = Rc::new(File { code, original, syntax, positions, unread });
         self.files.borrow_mut().insert(path.to_owned(), file.clone());
         Some(file)
+    }
+
+    /// Returns the annotations of a file that the original's run did not evaluate, if the gist's run
+    /// evaluates them as late. A name in one may stand for nothing:
+    ///
+    /// ```python
+    /// from __future__ import annotations
+    /// def send(data: Response): ...    # `Response` may be another class, or undefined
+    /// ```
+    fn unread_annotations(&self, syntax: &Syntax, path: &str) -> Vec<TextRange> {
+        let trace = self.ground.meaning.trace;
+        let is_postponed = |syntax: &Syntax| graph::postpones_annotations(syntax.body());
+        let on_demand = trace.python >= (3, 14, 0) && trace.tracer == "monitoring";
+        let mut annotations = Annotations::default();
+        syntax.body().iter().for_each(|stmt| annotations.visit_stmt(stmt));
+        let Annotations { found, mut local, .. } = annotations;
+        if on_demand || is_postponed(syntax) && is_postponed(self.tokens) {
+            let file = trace.file(path);
+            let is_unread = |range: &TextRange| {
+                !file.is_some_and(|file| file.evaluates(syntax.source(), *range))
+            };
+            local.extend(found.into_iter().filter(is_unread));
+        }
+        local
     }
 
     /// Finds a place for each statement of the top level that has one. `known` are places that were found before; those
@@ -425,9 +453,12 @@ impl<'a> Search<'a> {
             (TokenKind::Name, TokenKind::Name) => {
                 let things = names.ever(own);
                 if behind_dot {
-                    return things
-                        .iter()
-                        .any(|thing| matches!(thing, Thing::Own(_, name) if name == there));
+                    return things.iter().any(|thing| match thing {
+                        Thing::Own(_, name) => name == there,
+                        Thing::Module(module) => module.rsplit('.').next() == Some(there),
+                        Thing::Gist => self.ground.meaning.is_last_of_module(there),
+                        Thing::External(..) | Thing::Builtin(_) => false,
+                    });
                 }
                 let Some(wanted) = self.ground.meaning.in_file(path, there) else { return false };
                 things.iter().any(|thing| same(thing, &wanted))
@@ -609,12 +640,19 @@ impl<'a> Search<'a> {
             let line = &self.outline.lines[at];
             let (Some(path), false) = (path, line.role == Role::Import) else { continue };
             let (Some(file), Some(&place)) = (self.file(path), places.get(&at)) else { continue };
+            let original = &file.original.outline.lines[place];
+            if !hit(file.original.hits, original.reach) {
+                continue;
+            }
             let own = tokens(self.tokens, &self.plain.lines[at]);
-            let there = tokens(&file.syntax, &file.original.outline.lines[place]);
+            let placed = placed_tokens(&file.syntax, original);
+            let there: Vec<(TokenKind, &str)> =
+                placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
             if own.len() != there.len() {
                 continue;
             }
             let is_global = line.block.is_empty();
+            let start = placed.first().map_or_else(TextSize::default, |(.., start)| *start);
             let locals = locals
                 .entry((path.as_str(), line.block.as_str()))
                 .or_insert_with(|| local_names(&file, &line.block));
@@ -625,7 +663,14 @@ impl<'a> Search<'a> {
                 let before = token.checked_sub(1).map(|before| own[before].0);
                 let is_named = own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Equal);
                 let is_local = locals.contains(there[token].1) || bound.contains(there[token].1);
-                if kind != TokenKind::Name || before == Some(TokenKind::Dot) || is_named || is_local
+                let is_defined = line.role == Role::Definition && token == 0;
+                let is_unread = || file.unread.iter().any(|range| range.contains(placed[token].2));
+                if kind != TokenKind::Name
+                    || before == Some(TokenKind::Dot)
+                    || is_named
+                    || is_local
+                    || is_defined
+                    || is_unread()
                 {
                     return false;
                 }
@@ -635,7 +680,11 @@ impl<'a> Search<'a> {
                     (false, Some(here)) => vec![here],
                     (false, None) => names.ever(name).into_iter().collect(),
                 };
-                let wanted = self.ground.meaning.in_file(path, there[token].1);
+                let meaning = self.ground.meaning;
+                let wanted = match is_global {
+                    true => meaning.in_file_at(path, there[token].1, start),
+                    false => meaning.in_file(path, there[token].1),
+                };
                 wanted.is_some_and(|wanted| {
                     !stands_for.is_empty() && !stands_for.iter().any(|thing| same(thing, &wanted))
                 })
@@ -676,7 +725,11 @@ impl<'a> Search<'a> {
         };
         // A name may be bound if nobody else has it, or if it stands for the same somewhere in the original.
         let may_name = |name: &str, thing: Option<&Thing>| {
-            meaning.is_fresh(name) || thing.is_some_and(|thing| meaning.is_anywhere(name, thing))
+            let is_known = |thing: &Thing| {
+                meaning.is_anywhere(name, thing)
+                    || names.is_rebound(found.first, name) && meaning.is_ever(name, thing)
+            };
+            meaning.is_fresh(name) || thing.is_some_and(is_known)
         };
         let refused = |reason: String| Some(reason);
         match &found.glue {
@@ -946,28 +999,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The tokens of a line that are no layout; `__spec__.parent` is one, as the name of the package.
-fn tokens<'t>(syntax: &'t Syntax, line: &Line) -> Vec<(TokenKind, &'t str)> {
-    let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
-    let range = TextRange::new(offset(line.range.0), offset(line.range.1));
-    let mut found: Vec<(TokenKind, &str)> = Vec::new();
-    for token in syntax.tokens(range) {
-        if token.kind().is_trivia() || token.kind() == TokenKind::Newline {
-            continue;
-        }
-        let text = syntax.source().slice(token.range());
-        if text == "parent"
-            && let [.., (_, "__spec__"), (TokenKind::Dot, _)] = found.as_slice()
-        {
-            found.truncate(found.len() - 2);
-            found.push((TokenKind::Name, "__package__"));
-            continue;
-        }
-        found.push((token.kind(), text));
-    }
-    found
-}
-
 /// Names that a block and the functions around it may bind for themselves; too many rather than too few.
 fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
     let mut names = FxHashSet::default();
@@ -990,55 +1021,6 @@ fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
         }
     }
     names
-}
-
-/// Returns the targets of imports in functions and classes, by block and name.
-fn imported_in_blocks(outline: &Outline) -> FxHashMap<(&str, String), Thing> {
-    let mut found = FxHashMap::default();
-    let is_inner = |line: &&Line| line.role == Role::Import && !line.block.is_empty();
-    for line in outline.lines.iter().filter(is_inner) {
-        let Some(glue) = Glue::parse_text(&line.text) else { continue };
-        let mut names = Timeline::default();
-        names.bind_glue(line.first, &glue);
-        let own = names.at_end().map(|(name, thing)| (name.to_owned(), thing.clone()));
-        found.extend(own.map(|(name, thing)| ((line.block.as_str(), name), thing)));
-    }
-    found
-}
-
-/// Names that parts of a line bind: `for` and `with` targets, `as`, `:=`, parameters of `lambda`.
-fn bound_in_line(all: &[(TokenKind, &str)], names: &mut FxHashSet<String>) {
-    let mut is_target = false;
-    for (at, (kind, name)) in all.iter().enumerate() {
-        match kind {
-            TokenKind::For | TokenKind::Lambda | TokenKind::Case => is_target = true,
-            TokenKind::In | TokenKind::Colon => is_target = false,
-            TokenKind::Name => {
-                let before = at.checked_sub(1).map(|before| all[before].0);
-                let after = all.get(at + 1).map(|after| after.0);
-                if is_target
-                    || before == Some(TokenKind::As)
-                    || after == Some(TokenKind::ColonEqual)
-                {
-                    names.insert((*name).to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Names that a line of the top level binds.
-fn bound_by(syntax: &Syntax, line: &Line) -> Vec<String> {
-    if !line.binds.is_empty() || !matches!(line.role, Role::Header) {
-        return line.binds.clone();
-    }
-    // The targets of `for` and `with`: names before `in`, and behind `as`.
-    let all = tokens(syntax, line);
-    let end = all.iter().position(|(kind, _)| *kind == TokenKind::In).unwrap_or(0);
-    let targets = all[..end].iter().filter(|(kind, _)| *kind == TokenKind::Name);
-    let behind = all.windows(2).filter(|pair| pair[0].0 == TokenKind::As).map(|pair| &pair[1]);
-    targets.chain(behind).map(|(_, text)| (*text).to_owned()).collect()
 }
 
 /// For each number whether it is part of a longest increasing run of them.

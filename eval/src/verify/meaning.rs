@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use graph::{Glue, GlueTarget, Module, Modules, Pythons, Resolver, Source, Syntax, Target, Trace};
 use ruff_python_ast::{Stmt, name::Name};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashSet;
 use tools::Internal;
 
@@ -86,6 +86,11 @@ impl<'a> Meaning<'a> {
         self.resolver.modules().is_internal(module)
     }
 
+    /// Returns true if the dotted name of some module of the repository ends in a name.
+    pub fn is_last_of_module(&self, name: &str) -> bool {
+        self.trace.modules.keys().any(|module| module.rsplit('.').next() == Some(name))
+    }
+
     /// Returns true if no module binds a name and no built-in has it.
     pub fn is_fresh(&self, name: &str) -> bool {
         !self.bound.contains(name) && !self.is_builtin(name)
@@ -105,17 +110,35 @@ impl<'a> Meaning<'a> {
         }
     }
 
+    /// Returns the target of a name in a statement of the top level of a file, at a position.
+    pub fn in_file_at(&self, path: &str, name: &str, at: TextSize) -> Option<Thing> {
+        let (id, _) = self.resolver.modules().of_path(path)?;
+        match self.resolver.resolve_before(id, &Name::new(name), at) {
+            Some(target) => Some(self.thing(target)),
+            None => self.is_builtin(name).then(|| Thing::Builtin(name.to_owned())),
+        }
+    }
+
     /// Returns the target of an attribute of a module.
     pub fn attribute(&self, module: &str, name: &str) -> Option<Thing> {
         self.resolver.attribute(module, &Name::new(name)).map(|target| self.thing(target))
     }
 
-    /// Returns true if a name stands for a thing in some module.
+    /// Returns true if a name stands for a thing in some module at the end.
     pub fn is_anywhere(&self, name: &str, thing: &Thing) -> bool {
         let wanted = Name::new(name);
         self.resolver.modules().iter().any(|(id, _)| {
             let target = self.resolver.resolve(id, &wanted);
             target.is_some_and(|target| same(&self.thing(target), thing))
+        })
+    }
+
+    /// Returns true if a statement of some module binds a name to a thing, whatever a later one binds it to.
+    pub fn is_ever(&self, name: &str, thing: &Thing) -> bool {
+        let wanted = Name::new(name);
+        self.resolver.modules().iter().any(|(id, _)| {
+            let mut targets = self.resolver.targets(id, &wanted).into_iter();
+            targets.any(|target| same(&self.thing(target), thing))
         })
     }
 
@@ -223,6 +246,11 @@ impl Timeline {
     pub fn before(&self, line: u32, name: &str) -> Option<&Thing> {
         let bound = self.bound.get(name)?;
         bound.iter().rfind(|(from, _)| *from < line)?.1.as_ref()
+    }
+
+    /// Returns true if a name is bound again behind a line.
+    pub fn is_rebound(&self, line: u32, name: &str) -> bool {
+        self.bound.get(name).and_then(|bound| bound.last()).is_some_and(|(from, _)| *from > line)
     }
 
     /// Returns the target of a name at the end.

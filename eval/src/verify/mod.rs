@@ -6,6 +6,7 @@
 mod ground;
 mod link;
 mod meaning;
+mod names;
 mod tree;
 
 use std::path::Path;
@@ -18,8 +19,8 @@ pub use self::{
     link::Linked,
 };
 use self::{
-    ground::{Ground, ground},
-    meaning::{Meaning, modules_of},
+    ground::{Ground, Placed, ground},
+    meaning::{Meaning, modules_of, same},
 };
 use crate::{
     codebase::Codebase,
@@ -79,7 +80,7 @@ pub fn verify(
     faithful: bool,
 ) -> Result<Verification, EvalError> {
     let reference = spec.reference;
-    let (placed, plan) = graph::with_deep_stack(|| {
+    let (placed, plan, exchanged) = graph::with_deep_stack(|| {
         let executed = Executed::of_trace(&reference.trace);
         let modules = modules_of(spec.codebase, spec.internal, &reference.trace);
         let meaning = Meaning::new(&modules, &executed, &reference.trace);
@@ -95,7 +96,8 @@ pub fn verify(
         let placed = ground(text, &against);
         let tolerant = reference.expected.collection.is_empty();
         let plan = link::plan(text, &placed, &against, tolerant);
-        (placed.grounded, plan)
+        let exchanged = exchanged_test(reference, &placed, &meaning);
+        (placed.grounded, plan, exchanged)
     });
     let mut found = Verification { grounded: placed, ..Verification::default() };
     if let Some(first) = found.grounded.foreign.first() {
@@ -104,7 +106,8 @@ pub fn verify(
         found.reason = Some(format!("line {} is foreign: {}{more}", first.line, first.reason));
         return Ok(found);
     }
-    if let Some(lost) = untold(text, spec.original.command, spec.codebase) {
+    let untold = || untold(text, spec.original.command, spec.codebase);
+    if let Some(lost) = exchanged.or_else(untold) {
         found.reason = Some(lost);
         return Ok(found);
     }
@@ -127,6 +130,22 @@ pub fn verify(
     };
     found.verified = found.reason.is_none();
     Ok(found)
+}
+
+/// Returns the reason if a class or function that the command names is that of another file:
+///
+/// ```python
+/// class TestX(Base):    # the command runs test_x.py::TestX; this one is from conftest.py
+///     values = [0]
+/// ```
+fn exchanged_test(reference: &Reference, placed: &Placed, meaning: &Meaning<'_>) -> Option<String> {
+    reference.tests.iter().find_map(|(path, names)| {
+        let name = names.first()?;
+        let wanted = meaning.in_file(path, name)?;
+        let found = placed.names.last(name)?;
+        (!same(found, &wanted))
+            .then(|| format!("`{name}` is not the one that `{path}` has in the original"))
+    })
 }
 
 /// Returns true if the command runs a file of the tests.

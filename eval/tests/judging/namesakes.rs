@@ -42,7 +42,7 @@ fn a_class_of_the_command_is_the_one_of_its_file() {
         &original,
         &gist,
         &[
-            Case { what: "as it is", edits: &[], expected: REFUSED },
+            Case { what: "as it is", edits: &[], expected: HONEST },
             Case {
                 what: "what it is derived from, in the end",
                 edits: &[(END, "Again.\"\"\"\nTestBase = Test\n")],
@@ -262,8 +262,8 @@ fn a_class_of_the_command_has_no_namesake_s_table() {
         &gist,
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
-            Case { what: "another's", edits: &[(OWN, OTHER)], expected: HONEST },
-            Case { what: "another's, given back", edits: &[(OWN, BACK)], expected: HONEST },
+            Case { what: "another's", edits: &[(OWN, OTHER)], expected: REFUSED },
+            Case { what: "another's, given back", edits: &[(OWN, BACK)], expected: REFUSED },
         ],
     );
 }
@@ -480,6 +480,67 @@ fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
                 "what was kept of it is another's",
                 &[("Tool_two = Tool\n", "Tool_two = Tool_mocks = Tool\n")],
             ),
+        ],
+    );
+}
+
+#[test]
+fn an_annotation_that_nobody_evaluates_may_name_something_else() {
+    let base = "from __future__ import annotations\n\nfrom fractions import Fraction as Number\n\n\nclass Base:\n    kind: type[Number]\n\n    def of(self, value: Number) -> int:\n        return int(value)\n";
+    let library = "from pkg.base import Base\n\n\nclass Number(Base):\n    size = 2\n";
+    let test = "from pkg.lib import Number\n\n\ndef test_of():\n    assert Number().of(\"2\") == Number.size\n";
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/base.py", base),
+            ("pkg/lib.py", library),
+            ("test_of.py", test),
+        ],
+        command: "pytest test_of.py::test_of",
+    };
+    let gist = "from __future__ import annotations\nclass Base:\n    kind: type[Number]\n    def of(self, value: Number) -> int:\n        return int(value)\nclass Number(Base):\n    size = 2\ndef test_of():\n    assert Number().of(\"2\") == Number.size\n";
+    const FUTURE: &str = "from __future__ import annotations\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "evaluated in the gist",
+                edits: &[(FUTURE, "class Number:\n    pass\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn an_import_may_bind_a_name_before_a_class_does() {
+    let library = "class Tool:\n    size = 1\n";
+    let again = "from pkg.lib import Tool as Kit\n\n\nclass Kit(Kit):\n    def count(self):\n        return self.size\n";
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/lib.py", library),
+            ("pkg/again.py", again),
+            (
+                "test_kit.py",
+                "from pkg.again import Kit\n\n\ndef test_kit():\n    assert Kit().count() == 1\n",
+            ),
+        ],
+        command: "pytest test_kit.py::test_kit",
+    };
+    let gist = "class Tool:\n    size = 1\nKit = Tool\nclass Kit(Kit):\n    def count(self):\n        return self.size\ndef test_kit():\n    assert Kit().count() == 1\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another base",
+                edits: &[("Kit = Tool\n", "Kit = object\n")],
+                expected: REFUSED,
+            },
         ],
     );
 }

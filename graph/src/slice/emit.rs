@@ -20,10 +20,11 @@ use super::{
     program::{Moment, Program, UnitId},
     render::{HOME, Lines, Renderer, import_text},
     scan::{Reference, Usage},
-    select::{Selection, has_future},
+    select::Selection,
     texts,
 };
 use crate::{
+    deferred::postpones_annotations,
     glue::{FilePath, Glue, GlueTarget, Imported, Spelling},
     module::{Module, ModuleId},
     resolve::Target,
@@ -296,7 +297,9 @@ impl Head {
         if selection.future {
             let names = vec![Imported { name: "annotations".to_owned(), asname: None }];
             let future = Glue::ImportFrom { module: "__future__".to_owned(), names };
-            standing(selection, &mut lines, &future, |stmt| has_future(std::slice::from_ref(stmt)));
+            standing(selection, &mut lines, &future, |stmt| {
+                postpones_annotations(std::slice::from_ref(stmt))
+            });
         }
         for (needed, name) in [(self.needs_sys, "sys"), (self.needs_types, "types")] {
             if needed {

@@ -5,7 +5,7 @@ use ruff_python_ast::{
     name::Name,
     visitor::{self, Visitor},
 };
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Executed, program::GETATTR, prune::decides};
@@ -13,7 +13,7 @@ use crate::{
     scope,
     source::Source,
     syntax::Syntax,
-    trace::{FileTrace, FunctionTrace, ModuleLine, Phase},
+    trace::{self, FileTrace, FunctionTrace, ModuleLine, Phase},
 };
 
 /// Executed lines, entered functions and the clock of one module.
@@ -288,13 +288,7 @@ impl Ran {
 
     /// Returns true if any part of an expression that is evaluated on demand was evaluated.
     pub(crate) fn evaluated(&self, source: &Source, range: TextRange) -> bool {
-        let place = |at: TextSize| {
-            let line = source.line(at);
-            (line, (at - source.line_start(line)).to_u32())
-        };
-        let (from, to) = (place(range.start()), place(range.end()));
-        let at = self.evaluated.partition_point(|one| *one < from);
-        self.evaluated.get(at).is_some_and(|one| *one < to)
+        trace::evaluates(&self.evaluated, source, range)
     }
 
     /// Returns true if the original run entered a block.

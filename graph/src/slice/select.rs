@@ -39,6 +39,7 @@ use super::{
     scan::{Reference, Scan, Usage, scan},
 };
 use crate::{
+    deferred::postpones_annotations,
     documented::{self, DOCSTRING},
     module::ModuleId,
     resolve::{BindingKind, Target},
@@ -179,8 +180,11 @@ pub(crate) fn select<'a>(
     let mut methods: FxHashSet<Name> = methods.map(Name::new).collect();
     methods.extend(uncollected(&program, tests));
     let examples = examples(&program, tests);
-    let futures: Vec<bool> =
-        program.modules.iter().map(|(_, module)| has_future(module.syntax.body())).collect();
+    let futures: Vec<bool> = program
+        .modules
+        .iter()
+        .map(|(_, module)| postpones_annotations(module.syntax.body()))
+        .collect();
     // A test's own annotations stay as they are.
     let is_free = |(at, _): &(usize, &bool)| {
         !program.is_support(ModuleId(u32::try_from(*at).unwrap_or(u32::MAX)))
@@ -359,16 +363,6 @@ fn defines(stmt: &Stmt, name: &str) -> bool {
         Stmt::ClassDef(class) => class.name.as_str() == name,
         _ => false,
     }
-}
-
-pub(crate) fn has_future(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match stmt {
-        Stmt::ImportFrom(import) => {
-            import.module.as_ref().is_some_and(|module| module == "__future__")
-                && import.names.iter().any(|alias| &alias.name == "annotations")
-        }
-        _ => false,
-    })
 }
 
 /// The module of compiler directives: no code uses the names that they bind.
