@@ -379,7 +379,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
             clause.body.push(leaf(stmt, Role::Filler));
         } else if !entered && let Some(stmt) = shortest(original) {
             clause.body.push(leaf(stmt, Role::Filler));
-        } else if !called
+        } else if !matches!(clause.head, Head::Function(..))
             && !self.any_ran(original)
             && let Some(stmt) = shortest_of(original.iter())
         {
