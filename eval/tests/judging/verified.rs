@@ -2,6 +2,7 @@
 //! answers at hand. A paraphrase stays faithful; what is foreign is named line by line.
 
 use gistify_eval::Linked;
+use graph::Glue;
 
 use super::{
     bed::{Bed, Original, edited},
@@ -588,6 +589,59 @@ fn source_lines_that_a_package_shows_around_an_error_are_not_compared() {
                 edits: &[("        show(error)\n", "        print(\"shown\")\n")],
                 expected: REFUSED,
             },
+        ],
+    );
+}
+
+#[test]
+fn a_block_that_runs_late_holds_the_lines_of_its_module_alone() {
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            (
+                "pkg/core.py",
+                "def go(x):\n    from .heavy import compute\n\n    return compute(x)\n",
+            ),
+            ("pkg/heavy.py", "print(\"loaded\")\n\n\ndef compute(x):\n    return x * x\n"),
+            ("pkg/light.py", "def compute(x):\n    return 9\n"),
+            (
+                "tests/test_go.py",
+                "from pkg import light\nfrom pkg.core import go\n\n\ndef test_go():\n    print(\"before\")\n    assert go(3) == light.compute(3)\n",
+            ),
+        ],
+        command: "pytest tests/test_go.py::test_go",
+    };
+    let class = Glue::LateModules.render();
+    let gist = format!(
+        "import sys\nimport types\n{class}\nlight = sys.modules.get(__name__)\ndef compute(x):\n    return 9\ncompute_light = compute\ndef go(x):\n    __import__(\"pkg.heavy\")\n    compute = compute_heavy\n    return compute(x)\ndef test_go():\n    print(\"before\")\n    assert go(3) == light.compute(3)\nif _Late(\"pkg.heavy\"):\n    print(\"loaded\")\n    def compute(x):\n        return x * x\n    compute_heavy = compute\n    compute = compute_light\n"
+    );
+    let refused = |what, edits| Case { what, edits, expected: REFUSED };
+    check(
+        &original,
+        &gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            refused(
+                "a line of another module",
+                &[("        return x * x\n", "        return 9\n")],
+            ),
+            refused("a line of nobody", &[("        return x * x\n", "        return 3 * 3\n")]),
+            refused(
+                "a module without a block",
+                &[("(\"pkg.heavy\")\n    compute", "(\"pkg.light\")\n    compute")],
+            ),
+            refused(
+                "a block of another name",
+                &[("if _Late(\"pkg.heavy\")", "if _Late(\"pkg.light\")")],
+            ),
+            refused(
+                "a class that does more",
+                &[("        return False\n", "        print()\n        return False\n")],
+            ),
+            refused(
+                "a block that runs at once",
+                &[("if _Late(\"pkg.heavy\")", "if not _Late(\"pkg.heavy\")")],
+            ),
         ],
     );
 }
