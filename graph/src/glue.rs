@@ -235,7 +235,8 @@ pub enum Glue {
     ///     return compute(x)
     /// ```
     Load(String),
-    /// The names that whoever goes through the gist, as pytest does, sees: those of lazy imports would be loaded.
+    /// A `__dir__` without the names of lazy imports: pytest reads each attribute that `dir()` lists, which would load
+    /// them.
     ///
     /// ```python
     /// __dir__ = lambda: [name for name, held in globals().items() if not isinstance(held, types.LazyImportType)]

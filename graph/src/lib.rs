@@ -89,7 +89,7 @@ pub use slice::{
     Plan, Reason, Recorded, Reduction, SliceError, Sliceable, decides, failed_imports, known_files,
     ran_hooks, why,
 };
-pub use source::{Source, SourceError};
+pub use source::{Source, SourceError, declared_encoding};
 pub use stated::{Stated, stated, undefined};
 pub use syntax::{Syntax, with_deep_stack};
 pub use trace::{

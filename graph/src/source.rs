@@ -70,7 +70,7 @@ impl Source {
             Some(rest) => (rest, true),
             None => (bytes, false),
         };
-        let cookie = if marked { None } else { cookie(bytes) };
+        let cookie = if marked { None } else { declared_encoding(bytes) };
         let encoding = cookie.unwrap_or_else(|| "utf-8".to_owned());
         match decode(bytes, &encoding) {
             Decoded::Text(text) => Ok(text),
@@ -159,8 +159,9 @@ fn decode(bytes: &[u8], encoding: &str) -> Decoded {
     }
 }
 
-/// The encoding that PEP 263's cookie names, in one of the first two lines.
-fn cookie(bytes: &[u8]) -> Option<String> {
+/// Returns the encoding that a comment in one of the first two lines of a file declares (PEP 263):
+/// `# -*- coding: latin-1 -*-`, but also `# LookupError: unknown encoding: acsii`.
+pub fn declared_encoding(bytes: &[u8]) -> Option<String> {
     for line in bytes.split(|&byte| byte == b'\n' || byte == b'\r').take(2) {
         let text = String::from_utf8_lossy(line);
         let trimmed = text.trim_start_matches([' ', '\t', '\x0c']);
@@ -170,16 +171,15 @@ fn cookie(bytes: &[u8]) -> Option<String> {
             }
             return None;
         };
-        let Some(at) = comment.find("coding") else { continue };
-        let rest = &comment[at + "coding".len()..];
-        let Some(rest) = rest.strip_prefix([':', '=']) else { continue };
-        let name: String = rest
-            .trim_start_matches([' ', '\t'])
-            .chars()
-            .take_while(|&c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-            .collect();
-        if !name.is_empty() {
-            return Some(name);
+        let declared = comment.match_indices("coding").find_map(|(at, word)| {
+            let rest = comment[at + word.len()..].strip_prefix([':', '='])?;
+            let rest = rest.trim_start_matches([' ', '\t']);
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
+            let name = &rest[..end.unwrap_or(rest.len())];
+            (!name.is_empty()).then(|| name.to_owned())
+        });
+        if declared.is_some() {
+            return declared;
         }
     }
     None
@@ -207,6 +207,9 @@ mod tests {
             Ok("#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n'\u{20ac}'")
         });
         check(b"x = 1\n# coding: latin-1\n'\xe9'\n", Err("decode f.py: invalid utf-8"));
+        check(b"# no coding, but encoding: latin-1\n'\xe9'\n", {
+            Ok("# no coding, but encoding: latin-1\n'\u{e9}'\n")
+        });
         check(b"# coding: utf-7\n", Err("decode f.py: unknown encoding utf-7"));
         check(b"# coding: nonsense\n", Err("decode f.py: unknown encoding nonsense"));
         check(b"x = '\0'\n", Err("decode f.py: contains a null byte"));

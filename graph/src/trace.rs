@@ -200,6 +200,11 @@ pub struct Generated {
 }
 
 impl FileTrace {
+    /// Returns true if a line was executed in either phase.
+    pub fn executed(&self, line: u32) -> bool {
+        [&self.import_lines, &self.test_lines].iter().any(|ran| ran.binary_search(&line).is_ok())
+    }
+
     /// Returns true if any part of an expression that is evaluated on demand was evaluated. `source` is the file's.
     pub fn evaluates(&self, source: &Source, range: TextRange) -> bool {
         evaluates(&self.evaluated, source, range)

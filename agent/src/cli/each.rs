@@ -142,7 +142,7 @@ struct Work<'a> {
 }
 
 impl Each<'_> {
-    /// Writes the gists, and tells of them.
+    /// Writes the gists and prints a summary.
     pub fn act(self, around: &Surroundings, printed: Printed) -> Result<Exit, Failure> {
         if matches!(printed, Printed::Checked(_)) {
             let message = "--each has no --output-format of that kind (full or json)";
@@ -465,7 +465,7 @@ impl Work<'_> {
                 notes.push(why.unwrap_or_else(|| end.outcome.to_string()));
             }
             if outcome == EachOutcome::Different {
-                notes.push("its gist does not do what it does alone".to_owned());
+                notes.push("the gist behaves otherwise than the test does alone".to_owned());
             }
             let forked = session.forked_runs() - before;
             let row = self.keep(test, &place, &session.findings, (outcome, forked))?;

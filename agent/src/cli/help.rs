@@ -51,18 +51,22 @@ pub fn topics() -> Vec<(&'static str, &'static str, &'static str)> {
     topics
 }
 
+/// Returns the known word that is most like a given one, if one is like it at all.
+pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|known| (strsim::jaro_winkler(word, known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known)
+}
+
 fn topic(words: &[String]) -> Result<Exit, Failure> {
     let topics = topics();
     let word = words.join(" ");
     let Some((_, _, text)) = topics.iter().find(|(name, ..)| *name == word) else {
-        let near = topics
-            .iter()
-            .map(|(name, ..)| (strsim::jaro_winkler(&word, name), *name))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = near.map_or_else(
+        let hint = nearest(&word, topics.iter().map(|(name, ..)| *name)).map_or_else(
             || "`gistify help` lists both".to_owned(),
-            |(_, name)| format!("did you mean {name}?"),
+            |name| format!("did you mean {name}?"),
         );
         let message = format!("no command and no topic {word:?} ({hint})");
         return Err(Failure::new(Exit::Usage, message));

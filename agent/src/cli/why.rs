@@ -16,6 +16,7 @@ use tools::GIST_NAME;
 use super::{
     Exit, Failure, OrExit,
     explain::{place, unit},
+    help::nearest,
     progress::printable,
     surroundings::Surroundings,
 };
@@ -122,13 +123,10 @@ impl RunReasons {
     }
 
     fn unknown(&self, path: &str) -> Failure {
-        let near = known_files(self.recorded())
-            .map(|known| (strsim::jaro_winkler(path, known), known))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .max_by(|one, other| one.0.total_cmp(&other.0));
-        let hint = near.map(|(_, known)| format!(" (did you mean {known}?)")).unwrap_or_default();
+        let near = nearest(path, known_files(self.recorded()));
+        let hint = near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default();
         let message = format!(
-            "{path}: the command executed nothing of such a file, says the record {}{hint}",
+            "{path}: by the record {}, the command executed nothing of such a file{hint}",
             self.directory.display()
         );
         Failure::new(Exit::Input, message)
@@ -160,13 +158,13 @@ fn told(answer: &LineAnswer) -> String {
         }
         LineFate::UnitLeftOut => "ran and is not in the gist".to_owned(),
         LineFate::NotNeeded => {
-            "ran and is not in the gist, though what it stands in is: the gist does the same without it"
+            "ran and is not in the gist, though its block is: the gist does the same without it"
                 .to_owned()
         }
         LineFate::NotExecuted => {
             "is not in the gist: no statement that begins there was executed".to_owned()
         }
-        LineFate::Unknown => "is not in the gist; the record has no trace that tells more".to_owned(),
+        LineFate::Unknown => "is not in the gist; the record has no trace that says more".to_owned(),
     };
     let mut text = format!("{} {fate}\n", place(&answer.place));
     for one in &answer.chain {

@@ -122,7 +122,7 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
         let reason = format!("it is no Python: {why}");
         grounded.foreign.push(foreign(*line, "", "", reason));
     }
-    if let Some(name) = declared_encoding(text) {
+    if let Some(name) = other_encoding(text) {
         let reason = format!("Python reads the file as {name}, so that it has another text");
         grounded.foreign.push(foreign(1, "", "", reason));
     }
@@ -165,15 +165,9 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     Placed { grounded, outline, paths, glue, names }
 }
 
-/// Returns the encoding that one of the first two lines declares (PEP 263), but for that of all gists.
-fn declared_encoding(text: &str) -> Option<&str> {
-    let mut comments = text.lines().take(2).filter(|line| line.trim_start().starts_with('#'));
-    let name = comments.find_map(|line| {
-        let (_, rest) = line.split_once("coding")?;
-        let rest = rest.strip_prefix([':', '='])?.trim_start();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c)));
-        Some(&rest[..end.unwrap_or(rest.len())])
-    })?;
+/// Returns the encoding that a gist declares, but for that of all gists.
+fn other_encoding(text: &str) -> Option<String> {
+    let name = graph::declared_encoding(text.as_bytes())?;
     let is_usual = ["utf-8", "utf8"].contains(&name.to_lowercase().replace('_', "-").as_str());
     (!is_usual).then_some(name)
 }

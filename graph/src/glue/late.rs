@@ -3,9 +3,9 @@
 /// The name of the class.
 pub(super) const LATE: &str = "_Late";
 
-/// The class. The head of a block makes an instance, which is false, so that the block is passed over. The instance finds
-/// the module of its name, and runs the block where the gist's own names are: the module is the gist. Packages above it
-/// that nothing loaded are objects which ask the gist for what they lack.
+/// The class. The head of a block makes an instance, which is false, so that the block is skipped. The instance is the
+/// finder and loader of the module: it executes the block in the gist's globals and registers the gist under the module's
+/// name. A parent package that nothing loaded becomes a module object that reads missing attributes from the gist.
 pub(super) const LATE_MODULES: &str = "\
 class _Late(str):
     def __bool__(self):

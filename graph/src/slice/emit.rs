@@ -173,6 +173,12 @@ pub(crate) fn emit(
 
 /// A lazy import of the repository's, with all names that it binds.
 fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> Lines {
+    let names = program.get(id).binds.iter().map(|name| (name.clone(), name.clone()));
+    import_lines(program, id, depth, &names.collect::<Vec<_>>())
+}
+
+/// Returns the lines of an import that binds some of its names; each pair is a name there and here.
+fn import_lines(program: &Program<'_>, id: UnitId, depth: usize, names: &[(Name, Name)]) -> Lines {
     let unit = program.get(id);
     let module = program.modules.get(unit.module);
     let absolute = match unit.stmt {
@@ -182,10 +188,8 @@ fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> Lines {
         }
         _ => None,
     };
-    let names: Vec<(Name, Name)> =
-        unit.binds.iter().map(|name| (name.clone(), name.clone())).collect();
     let mut lines = Lines::default();
-    for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), &names) {
+    for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), names) {
         lines.source(depth, &text, Place { path: module.path().to_owned(), line }, adapted);
     }
     lines
@@ -195,8 +199,6 @@ fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> Lines {
 fn failed_import(selection: &Selection<'_>, id: UnitId) -> Lines {
     let program = &selection.program;
     let unit = program.get(id);
-    let module = program.modules.get(unit.module);
-    let mut lines = Lines::default();
     let from = match unit.stmt {
         Stmt::ImportFrom(import) => {
             let from = import.module.as_ref().map(|name| name.as_str());
@@ -213,17 +215,7 @@ fn failed_import(selection: &Selection<'_>, id: UnitId) -> Lines {
     }
     let names: Vec<(Name, Name)> =
         names.into_iter().map(|name| (name.clone(), name.clone())).collect();
-    let absolute = match unit.stmt {
-        Stmt::ImportFrom(import) if import.level > 0 => {
-            let from = import.module.as_ref().map(|name| name.as_str());
-            program.modules.absolute(unit.module, import.level, from)
-        }
-        _ => None,
-    };
-    for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), &names) {
-        lines.source(0, &text, Place { path: module.path().to_owned(), line }, adapted);
-    }
-    lines
+    import_lines(program, id, 0, &names)
 }
 
 /// The docstring that a test of the command is: a module's comes first.
@@ -427,14 +419,6 @@ fn imports(
     }
     for ((moment, id), names) in grouped {
         let unit = program.get(id);
-        let module = program.modules.get(unit.module);
-        let absolute = match unit.stmt {
-            Stmt::ImportFrom(import) if import.level > 0 => {
-                let from = import.module.as_ref().map(|name| name.as_str());
-                program.modules.absolute(unit.module, import.level, from)
-            }
-            _ => None,
-        };
         let names: Vec<(Name, Name)> = names
             .into_iter()
             .filter(|(local, flat)| match unit.stmt {
@@ -455,11 +439,7 @@ fn imports(
         };
         let mut lines = Lines::default();
         for names in parts.iter().filter(|names| !names.is_empty()) {
-            for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), names)
-            {
-                let place = Place { path: module.path().to_owned(), line };
-                lines.source(depth(moment), &text, place, adapted);
-            }
+            lines.append(import_lines(program, id, depth(moment), names));
         }
         if !lines.text.is_empty() {
             items.push((moment, lines));
@@ -669,8 +649,8 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
     }
 }
 
-/// Returns the reason for an import from outside: its first user among the kept units, in their order, or
-/// itself where nothing kept was processed when it was asked for.
+/// Returns the reason for an import from outside: its first user among the kept units, in their order. An import without
+/// one is its own reason.
 fn import_reason(selection: &Selection<'_>, import: UnitId) -> Reason {
     let program = &selection.program;
     let users = selection.imports.iter().filter(|((unit, _), _)| *unit == import);

@@ -25,7 +25,7 @@ use super::{
     Adjustments,
     name::Naming,
     plan::Reason,
-    program::{Moment, Program, UnitId},
+    program::{LAZY_MODULES, Moment, Program, UnitId},
     select::Selection,
 };
 use crate::{
@@ -155,8 +155,8 @@ impl FirstUse {
         !self.modules.is_empty()
     }
 
-    /// Returns true if the import system finds a module by its block, or has it as a package above
-    /// one: the gist does not take its place beforehand.
+    /// Returns true if a name is that of a module with a block, or of a parent package of one. The
+    /// gist is not registered under such a name.
     pub(crate) fn is_found(&self, program: &Program<'_>, name: &str) -> bool {
         self.modules.iter().any(|id| {
             let rest = program.modules.get(*id).name.strip_prefix(name);
@@ -234,9 +234,7 @@ pub(super) fn is_announced(modules: &Modules, trace: &Trace, name: &str) -> bool
                     }
                     _ => false,
                 };
-                let line = source.line(stmt.start());
-                let lines = [&file.import_lines, &file.test_lines];
-                found |= names_it && lines.iter().any(|lines| lines.binary_search(&line).is_ok());
+                found |= names_it && file.executed(source.line(stmt.start()));
             });
             found
         })
@@ -302,15 +300,12 @@ fn is_lazy(stmt: &Stmt) -> bool {
     }
 }
 
-/// Returns true if an import is lazy, by its own word or by that of its module or the command.
+/// Returns true if an import has the keyword `lazy`, or if its module binds `__lazy_modules__` on 3.15.
 fn announces(program: &Program<'_>, id: UnitId) -> bool {
     let unit = program.get(id);
     let names = || program.resolver.bindings(unit.module, LAZY_MODULES).is_some();
     is_lazy(unit.stmt) || program.trace.python >= (3, 15, 0) && names()
 }
-
-/// The global name by which a module makes its imports lazy (PEP 810).
-pub(super) const LAZY_MODULES: &str = "__lazy_modules__";
 
 fn mentions(selection: &Selection<'_>, names: &[&str]) -> bool {
     let mut scans = selection.chosen.values().map(|chosen| &chosen.scan);

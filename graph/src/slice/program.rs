@@ -31,6 +31,9 @@ use crate::{
 /// The method that provides missing attributes of a module or an object.
 pub(crate) const GETATTR: Name = Name::new_static("__getattr__");
 
+/// The global name by which a module makes its imports lazy (PEP 810).
+pub(crate) const LAZY_MODULES: &str = "__lazy_modules__";
+
 /// Index of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct UnitId(pub(crate) u32);

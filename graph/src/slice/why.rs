@@ -65,11 +65,7 @@ pub fn why(recorded: Recorded<'_>, place: &Place) -> Option<LineAnswer> {
     let kept = unit_at(&plan.kept, place);
     let dropped = unit_at(&plan.dropped, place);
     let file = trace.and_then(|trace| trace.file(&place.path));
-    let was_executed = file.is_some_and(|file| {
-        [&file.import_lines, &file.test_lines]
-            .iter()
-            .any(|ran| ran.binary_search(&place.line).is_ok())
-    });
+    let was_executed = file.is_some_and(|file| file.executed(place.line));
     let fate = match (gist_lines.is_empty(), kept, dropped) {
         _ if plan.stubs.contains(place) => LineFate::Stub,
         _ if plan.dropped_stubs.iter().any(|(stub, _)| stub == place) => LineFate::UncalledMethod,

@@ -38,6 +38,14 @@ const LAZY: &str = "
 *    return compute(x)
 ";
 
+/// The block of [`HEAVY`] in a gist.
+const BLOCK: &str = r#"
++if _Late("pkg.heavy"):
+     print('loaded')
+     def compute(x):
+         return x * x
+"#;
+
 const INNER: &str = "
 +def go(x):
 *    from .heavy import compute
@@ -68,7 +76,9 @@ fn a_lazy_import_stays_and_leads_to_a_block() {
         r#"{"first_use": true}"#,
         LAZY,
         HEAVY,
-        r#"
+        &format!(
+            "{}{BLOCK}",
+            r#"
 +import sys
 +import types
 +__dir__ = lambda: [name for name, held in globals().items() if not isinstance(held, types.LazyImportType)]
@@ -77,12 +87,8 @@ fn a_lazy_import_stays_and_leads_to_a_block() {
  def go(x):
      return compute(x)
  def test_f():
-     assert go(3) == 9
-+if _Late("pkg.heavy"):
-     print('loaded')
-     def compute(x):
-         return x * x
-"#,
+     assert go(3) == 9"#
+        ),
     );
 }
 
@@ -92,7 +98,9 @@ fn an_import_in_a_function_runs_the_block() {
         r#"{"first_use": true}"#,
         INNER,
         HEAVY,
-        r#"
+        &format!(
+            "{}{BLOCK}",
+            r#"
 +import sys
 +import types
 +class _Late(str):
@@ -100,12 +108,8 @@ fn an_import_in_a_function_runs_the_block() {
 +    __import__("pkg.heavy")
      return compute(x)
  def test_f():
-     assert go(3) == 9
-+if _Late("pkg.heavy"):
-     print('loaded')
-     def compute(x):
-         return x * x
-"#,
+     assert go(3) == 9"#
+        ),
     );
 }
 

@@ -190,24 +190,13 @@ pub(super) fn headed(gist: &Gist, head: &Head) -> Gist {
         lines.push("# ]".to_owned());
     }
     lines.extend(["# ///".to_owned(), String::new()]);
-    if lines[..2].iter().any(|line| declares_encoding(line)) {
+    // An error's message may read like a declaration; the first one counts.
+    if graph::declared_encoding(lines.join("\n").as_bytes()).is_some() {
         lines.insert(0, "# -*- coding: utf-8 -*-".to_owned());
     }
     let head = lines.into_iter().map(|line| (line, glue("the head of a repro")));
     let rest = gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned());
     of_lines(head.chain(rest))
-}
-
-/// Returns true if Python reads a comment in one of the first two lines as a declaration of the file's encoding (PEP 263):
-/// `# LookupError: unknown encoding: acsii` is one. The first declaration counts.
-fn declares_encoding(comment: &str) -> bool {
-    comment.match_indices("coding").any(|(at, word)| {
-        let name = comment[at + word.len()..].strip_prefix([':', '=']);
-        let name = name.map(|name| name.trim_start_matches([' ', '\t']));
-        name.is_some_and(|name| {
-            name.starts_with(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c))
-        })
-    })
 }
 
 /// A text in one line of printable letters, cut where it is long.

@@ -198,7 +198,7 @@ impl Session {
         };
         let (tests, limits) = (self.command.named(), self.limits());
         let found = forks.run(ForkKind::Original, &key, start, |warm, _| {
-            // What the program does at its end is in its trace as well.
+            // The trace includes the end of the process: handlers of `atexit` and finalizers.
             let ends = Ends::Process;
             warm.run(&WarmRun { files: &[], tests: &tests, changes: &[], limits, ends })
         })?;

@@ -168,8 +168,8 @@ impl Session {
     ) -> Result<GistRun, ToolError> {
         let text = probed.as_ref().map_or(&gist.text, |probed| &probed.text).clone();
         let purpose = if probed.is_some() { Purpose::Learn } else { Purpose::Verify };
-        // Where there are too many calls to observe them twice, the gist is taken to run all that the original did: a
-        // line too many does no harm.
+        // A run with too many calls is not observed twice. The gist is assumed to execute all lines of the original:
+        // one line too many does no harm.
         let busy = self.findings.trace.as_deref().filter(|trace| trace.busy);
         let observed = probed
             .as_ref()

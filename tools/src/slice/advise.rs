@@ -65,7 +65,7 @@ pub fn advise<E>(
         return Ok(Some(restoring(request, false, &(attempt.left_out)(request))));
     }
     let mut next = request.clone();
-    // When a module runs that a function used first shows, or it does not: one run tells.
+    // One run tries `first_use`; the next advice takes it back if the gist still differs.
     match (request.adjustments.first_use, request.timed) {
         (false, false) if attempt.plan.late => {
             (next.adjustments.first_use, next.timed) = (true, true);

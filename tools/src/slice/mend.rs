@@ -325,10 +325,9 @@ pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let handlers = graph::handlers(Source::new(attempt.gist_path, &*attempt.gist.text), line);
     let mut origins = handlers.iter().filter_map(|line| attempt.gist.lines.get(*line as usize - 1));
     origins.any(|line| match &line.origin {
-        Origin::Source(place) => attempt.trace.file(&place.path).is_some_and(|file| {
-            let lines = [&file.import_lines, &file.test_lines];
-            lines.iter().any(|lines| lines.binary_search(&place.line).is_ok())
-        }),
+        Origin::Source(place) => {
+            attempt.trace.file(&place.path).is_some_and(|file| file.executed(place.line))
+        }
         Origin::Glue(_) => false,
     })
 }

@@ -47,7 +47,7 @@ pub struct SliceRequest {
     pub unprobed: bool,
     /// True if the errors that the gist itself caught were observed and acted on.
     pub listened: bool,
-    /// True if a run told whether it shows when modules run that functions used first.
+    /// True if a run with `first_use` was tried.
     pub timed: bool,
     /// The search for executed statements to restore, though no kept code seems to need them.
     pub restore: Restore,

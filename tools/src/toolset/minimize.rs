@@ -78,15 +78,16 @@ impl Tool for MinimizeTool {
             runs: Cell::new(0),
         };
         let reserve = original.wall * CONFIRMING;
-        let mut found = minimizing.shrink(&gist, reserve);
+        let found = minimizing.shrink(&gist, reserve);
         // Runs by fork propose, and cold ones decide.
         let forks = minimizing.session.end_forks();
-        if let Ok(shrunk) = &found
-            && shrunk.gist.lines.len() < before
-            && !minimizing.is_confirmed(&gist, &shrunk.gist)?
-        {
-            found = minimizing.shrink(&gist, Duration::ZERO);
-        }
+        let found = found.and_then(|shrunk| {
+            let is_shorter = shrunk.gist.lines.len() < before;
+            match !is_shorter || minimizing.is_confirmed(&gist, &shrunk.gist)? {
+                true => Ok(shrunk),
+                false => minimizing.shrink(&gist, Duration::ZERO),
+            }
+        });
         if let Some(forks) = forks.filter(|_| are_lent) {
             minimizing.session.allow_forks(forks);
         }
@@ -144,7 +145,7 @@ impl Minimizing<'_> {
 
     /// Returns true if a gist does what the original does, and executes of the tests what it should.
     fn is_same(&self, gist: &Gist, (always, ever): &(Places, Places)) -> Result<bool, ToolError> {
-        // What agrees by chance once may not again.
+        // A gist may agree once by chance, so it runs again under the tracer.
         if self.run(gist, None)?.is_none() {
             return Ok(false);
         }
@@ -169,7 +170,7 @@ impl Minimizing<'_> {
         let before = gist.lines.len();
         let mut reduction = Reduction::new(gist.clone(), &is_support);
         let mut tried = 0;
-        // What was found out until a limit or an interrupt is kept.
+        // A limit or an interrupt keeps the shortest gist so far.
         let ended = loop {
             let left = session.deadline.saturating_duration_since(session.interrupt.now());
             if left <= reserve {
@@ -189,8 +190,7 @@ impl Minimizing<'_> {
     }
 }
 
-/// The time of so many runs of the original is kept for cold runs of the gist that forks led to: three, of which two
-/// are observed.
+/// The time kept for the cold confirmation, in runs of the original: it makes four runs, three of them traced.
 const CONFIRMING: u32 = 6;
 
 /// Lines of the original, by file.

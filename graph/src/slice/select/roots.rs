@@ -10,8 +10,8 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use super::{
     super::{
         changes::{CallKind, Part},
-        first_use::LAZY_MODULES,
         outside::Outside,
+        program::LAZY_MODULES,
         setters::Classes,
     },
     *,
