@@ -145,6 +145,13 @@ pub struct Best {
     request: SliceRequest,
 }
 
+impl Best {
+    /// Returns its standing for a gist with the same text.
+    pub(crate) fn standing_of(&self, gist: &Gist) -> Option<Standing> {
+        (self.gist.text == gist.text).then_some(self.standing)
+    }
+}
+
 impl Findings {
     /// Puts a gist that the slicer did not write in the place of what there is.
     pub(crate) fn by_hand(&mut self, text: String) {

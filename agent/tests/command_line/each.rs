@@ -137,3 +137,40 @@ fn a_directory_of_gists_goes_on_and_takes_no_others() {
         assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
     }
 }
+
+#[test]
+fn a_gist_that_the_writer_goes_back_to_has_run() {
+    const LATE: &str = "\
+#- pkg/__init__.py
+#- pkg/core.py
+def go(x):
+    from .heavy import compute
+
+    return compute(x)
+#- pkg/heavy.py
+print('loaded')
+
+
+def compute(x):
+    return x * x
+#- pkg/light.py
+def compute(x):
+    return 9
+#- tests/test_go.py
+from pkg import light
+from pkg.core import go
+
+
+def test_go():
+    print('before')
+    assert go(3) == light.compute(3)
+";
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("late", LATE);
+    let args = ["run", "late", "--each", "--python", &python, "--", "pytest", "tests"];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let row = &rows(&user.here().join("gists"))["tests/test_go.py::test_go"];
+    assert_eq!((&row["outcome"], &row["notes"]), (&"same".into(), &Value::Array(Vec::new())));
+}

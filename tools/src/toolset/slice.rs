@@ -74,8 +74,9 @@ impl Tool for SliceTool {
         let reply = report(&plan, &gist);
         let findings = &mut session.findings;
         *findings.slicing.get_or_insert_default() += took;
+        // The writer goes back to an earlier gist by writing it anew; that one has run.
+        findings.standing = findings.best.as_ref().and_then(|best| best.standing_of(&gist));
         (findings.plan, findings.gist, findings.request) = (Some(plan), Some(gist), request);
-        findings.standing = None;
         reply
     }
 }
