@@ -49,6 +49,10 @@ def test_patched(text, monkeypatch):
 
 def test_passes():
     assert total('[]') == 0
+
+
+def test_sum():
+    assert total(json.dumps([{'price': 1}, {'price': 2}])) == 4
 #- encode.py
 import sys
 
@@ -126,6 +130,22 @@ fn a_test_becomes_a_program_without_pytest() {
     );
     assert!(head.contains("# /// script\n# requires-python = \"==3."), "{head}");
     assert!(head.contains("# dependencies = []\n"), "{head}");
+}
+
+#[test]
+fn a_failed_assertion_keeps_the_values_that_it_compares() {
+    let command = ["pytest", "tests/test_prices.py::test_sum"];
+    let Some((text, printed)) = check(&[], &command) else { return };
+    assert!(printed.contains("AssertionError"), "{printed}");
+    // The message of a plain program is empty: the values show when its own code computes them.
+    let python = python().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("repro.py"), &text).unwrap();
+    let args = ["-m", "pytest", "-q", "repro.py"];
+    let run = Command::new(&python).args(args).current_dir(directory.path()).output().unwrap();
+    let told = String::from_utf8(run.stdout).unwrap();
+    assert!(told.contains("assert 3 == 4"), "{told}{text}");
+    assert!(!text.contains("import pytest") && !text.contains("def check"), "{text}");
 }
 
 #[test]

@@ -155,6 +155,8 @@ struct Work<'a> {
     inventory: Inventory,
     bed: Bed,
     form: Form,
+    /// Runs of a plain program under pytest, which alone shows the values of a failed assertion.
+    witness: Option<(Bed, Form)>,
     gist: Gist,
     /// Names of the definitions that the command names.
     tests: Vec<String>,
@@ -165,6 +167,16 @@ struct Work<'a> {
     needs: Vec<String>,
     before: usize,
     tried: usize,
+}
+
+/// Returns a program that runs its last block when it is imported, too, as pytest does to collect it.
+fn run_on_import(gist: &Gist) -> Gist {
+    const MAIN: &str = "\nif __name__ == \"__main__\":\n";
+    let mut gist = gist.clone();
+    if let Some(at) = gist.text.rfind(MAIN) {
+        gist.text.replace_range(at..at + MAIN.len(), "\nif True:\n");
+    }
+    gist
 }
 
 /// A rewrite: from a gist to what may come in its place, the best first.
@@ -192,6 +204,7 @@ impl<'a> Work<'a> {
             bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, true))?,
             inventory,
             form,
+            witness: None,
             gist,
             tests: tests.into_iter().collect(),
             holds: false,
@@ -286,17 +299,19 @@ impl<'a> Work<'a> {
         }
         let Some(case) = self.oracle.case() else { return Ok(()) };
         let runner = std::mem::replace(&mut self.form, Form::Program { options: Vec::new() });
-        self.bed = Bed::new(
+        let program = Bed::new(
             self.session,
             &self.inventory,
             &self.form.packages(&self.inventory, &self.gist, false),
         )?;
+        let bed = std::mem::replace(&mut self.bed, program);
+        self.witness = self.oracle.is_explained().then(|| (bed, runner.clone()));
         for proposal in direct_calls(&self.gist, &case.names) {
             if self.accepts(proposal)? {
                 return Ok(());
             }
         }
-        self.form = runner;
+        (self.form, self.witness) = (runner, None);
         self.bed = Bed::new(
             self.session,
             &self.inventory,
@@ -395,7 +410,14 @@ impl<'a> Work<'a> {
         if run.interrupted() {
             return Err(Stop::Interrupted);
         }
-        let holds = self.oracle.holds(self.session, &self.bed, &proposal, &run)?;
+        let mut holds = self.oracle.holds(self.session, &self.bed, &proposal, &run)?;
+        if holds && let Some((bed, form)) = &self.witness {
+            let run = bed.run(self.session, &run_on_import(&proposal), form)?;
+            if run.interrupted() {
+                return Err(Stop::Interrupted);
+            }
+            holds = self.oracle.explains(&proposal, &run);
+        }
         if holds {
             self.gist = proposal;
         }

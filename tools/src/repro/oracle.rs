@@ -36,6 +36,8 @@ pub(super) struct Oracle {
     status: Status,
     /// Its message and what it prints, but for what varies between two runs.
     message: Pattern,
+    /// The first line that pytest added to the message of a failed assertion: the values compared.
+    explanation: Option<Pattern>,
     stdout: Pattern,
     stderr: Pattern,
     is_pytest: bool,
@@ -63,6 +65,10 @@ impl Oracle {
             case: first.and_then(|first| test_of(first.case)),
             place: raised.as_ref().and_then(|raised| place_in_original(raised, &trace)),
             message: Pattern::of([message(raised.as_ref()).as_str(), message(other).as_str()]),
+            explanation: raised
+                .as_ref()
+                .and_then(explanation)
+                .map(|line| Pattern::of([line].into_iter().chain(other.and_then(explanation)))),
             status: original.status,
             stdout: Pattern::of([original.stdout.as_str(), again.stdout.as_str()]),
             stderr: Pattern::of([original.stderr.as_str(), again.stderr.as_str()]),
@@ -127,6 +133,20 @@ impl Oracle {
         })
     }
 
+    /// Returns true if only pytest shows which values a failed assertion compared.
+    pub(super) fn is_explained(&self) -> bool {
+        self.explanation.is_some() && self.program.is_none() && self.same != Same::Type
+    }
+
+    /// Returns true if a run under pytest has the failure, with the values that the original compared.
+    pub(super) fn explains(&self, gist: &Gist, run: &Ran) -> bool {
+        let (found, raw) = (failures(&run.execution), failures(&run.raw));
+        found.iter().zip(&raw).any(|(one, raw)| {
+            one.raised.as_deref().and_then(explanation).is_some()
+                && self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
+        })
+    }
+
     fn fits(&self, found: Option<&Raised>, raw: Option<&Raised>, gist: &Gist) -> bool {
         let (wanted, found) = match (&self.raised, found) {
             (Some(wanted), Some(found)) => (wanted, found),
@@ -134,7 +154,12 @@ impl Oracle {
             _ => return false,
         };
         let is_its = wanted.kind == found.kind && wanted.module == found.module;
-        let says = self.same == Same::Type || self.message.matches(said(found));
+        // Without pytest there is no explanation.
+        let explains = match (&self.explanation, explanation(found)) {
+            (Some(wanted), Some(line)) => wanted.matches(line),
+            _ => true,
+        };
+        let says = self.same == Same::Type || self.message.matches(said(found)) && explains;
         // A printed traceback of the original has no lines left once it is normalised.
         let place = || raw.and_then(|raw| place_of(raw, gist));
         is_its && says && (self.place.is_none() || self.place == place())
@@ -186,6 +211,12 @@ fn said(raised: &Raised) -> &str {
         "AssertionError" => own_words(&raised.message),
         _ => &raised.message,
     }
+}
+
+/// Returns the first line of the explanation that pytest adds to a failed assertion: `assert 120 == 121`.
+fn explanation(raised: &Raised) -> Option<&str> {
+    let added = raised.message[said(raised).len()..].trim_start_matches('\n');
+    added.lines().next().filter(|_| raised.kind == "AssertionError")
 }
 
 /// The line of the repository that raised an error of a repro.
