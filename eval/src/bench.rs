@@ -429,8 +429,7 @@ fn attempt_and_judge(
         Ok(text) => {
             store::write_bytes(&record.join(tools::GIST_NAME), text.as_bytes())?;
             if let Some(map) = &attempt.source_map {
-                let text = serde_json::to_vec(map).expect("paths and numbers serialise");
-                store::write_bytes(&record.join("source-map.json"), &text)?;
+                store::write(&record.join("source-map.json"), map)?;
             }
             Submission::Written(text)
         }

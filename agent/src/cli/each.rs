@@ -21,12 +21,13 @@ use clap::ValueEnum;
 use graph::Graph;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tools::{CaseReport, Findings, Forks, GIST_NAME, Session, TestId, ToolError, Workspace};
+use tools::{CaseReport, Forks, Session, TestId, ToolError, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
     formats::Printed,
     progress::{Progress, printable},
+    run::write_reasons,
     surroundings::Surroundings,
     target::{Opened, Target},
 };
@@ -468,7 +469,7 @@ impl Work<'_> {
                 notes.push("the gist behaves otherwise than the test does alone".to_owned());
             }
             let forked = session.forked_runs() - before;
-            let row = self.keep(test, &place, &session.findings, (outcome, forked))?;
+            let row = self.keep(test, &place, session, (outcome, forked))?;
             step("kept");
             break row;
         };
@@ -484,7 +485,7 @@ impl Work<'_> {
         &self,
         test: &Listed,
         place: &RunDirectory,
-        findings: &Findings,
+        session: &mut Session,
         (outcome, forked): (EachOutcome, usize),
     ) -> Result<EachRow, Failure> {
         let mut row = EachRow {
@@ -499,19 +500,10 @@ impl Work<'_> {
             notes: Vec::new(),
             seconds: 0.0,
         };
-        if let Some(trace) = &findings.trace {
-            let text = serde_json::to_vec(&**trace).or_exit(Exit::Infrastructure)?;
-            place.write("trace.json", &text).or_exit(Exit::Infrastructure)?;
-        }
-        let Some(gist) = &findings.gist else { return Ok(row) };
+        write_reasons(place, session)?;
+        let Some(gist) = &session.findings.gist else { return Ok(row) };
         let name = format!("{}.py", test.name);
         replace(&self.directory.join(&name), gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        place.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        if findings.plan.is_some() {
-            let map = ::eval::SourceMap::of(gist);
-            ::eval::write(&place.path().join("source-map.json"), &map)
-                .or_exit(Exit::Infrastructure)?;
-        }
         (row.gist, row.lines) = (Some(name), gist.text.lines().count());
         Ok(row)
     }

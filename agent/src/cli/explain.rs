@@ -60,7 +60,7 @@ pub fn unit(kept: &Kept) -> String {
 fn reason(reason: &Reason) -> String {
     match reason {
         Reason::Test => "the command names it".to_owned(),
-        Reason::Called => "it ran during the tests".to_owned(),
+        Reason::Called => "a function of it was called during the tests".to_owned(),
         Reason::Fixture => "a fixture that the tests request".to_owned(),
         Reason::Ends => "the command ended there".to_owned(),
         Reason::SideEffect => "it acts when it runs".to_owned(),

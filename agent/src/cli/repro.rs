@@ -8,14 +8,14 @@ use std::{
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tools::{GIST_NAME, Head, Repro, ReproRequest, Same, Session, ToolError, project, reproduce};
+use tools::{Head, Repro, ReproRequest, Same, Session, ToolError, project, reproduce};
 
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::{Progress, printable},
-    run::{record, without_gist, writable},
+    run::{record, without_gist, writable, write_reasons},
     sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
     surroundings::Surroundings,
     target::Target,
@@ -117,10 +117,10 @@ impl ReproCommand {
         let end = writer.write(&mut session, &trajectory, Vec::new(), progress.watch());
         progress.clear();
         let end = end.or_exit(Exit::Infrastructure)?;
-        let Some(gist) = &session.findings.gist else {
+        write_reasons(&record, &mut session)?;
+        if session.findings.gist.is_none() {
             return Err(without_gist(&session, &end));
-        };
-        record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        }
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }

@@ -115,12 +115,8 @@ impl Run {
             // A writer without the tool has not traced the command; where that fails, the judge says why.
             let _ = session.traced();
         }
-        // The map of a gist that a model wrote is found by its text; nobody is judged by it.
-        let found = source_map(&session).or_else(|| matched_map(&mut session));
+        write_reasons(&record, &mut session)?;
         let findings = &session.findings;
-        if let Some(trace) = &findings.trace {
-            record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
-        }
         let Some(gist) = &findings.gist else {
             let failure = without_gist(&session, &end);
             if !matches!(failure.exit, Exit::NotFaithful | Exit::Infrastructure) {
@@ -130,11 +126,6 @@ impl Run {
             return Err(Failure::new(failure.exit, kept));
         };
         let source_map = source_map(&session);
-        record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        if let Some(source_map) = &found {
-            let path = record.path().join("source-map.json");
-            ::eval::write(&path, source_map).or_exit(Exit::Infrastructure)?;
-        }
         let interrupted = end.outcome == Outcome::Interrupted;
         if interrupted && findings.best.is_none() {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
@@ -300,6 +291,25 @@ pub fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirecto
     match wanted {
         Some(path) => RunDirectory::create_at(path).or_exit(Exit::Input),
         None => RunDirectory::create_in(&around.state.join("runs")).or_exit(Exit::Infrastructure),
+    }
+}
+
+/// Writes the parts of a record that `gistify why` reads beside the plan: the trace, the gist and the origins of its
+/// lines, as far as the session has them.
+pub fn write_reasons(record: &RunDirectory, session: &mut Session) -> Result<(), Failure> {
+    if let Some(trace) = &session.findings.trace {
+        record.write_json("trace.json", &**trace).or_exit(Exit::Infrastructure)?;
+    }
+    if let Some(gist) = &session.findings.gist {
+        record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+    }
+    // The map of a gist that a model wrote is found by its text; nobody is judged by it.
+    match source_map(session).or_else(|| matched_map(session)) {
+        Some(map) => {
+            let path = record.path().join("source-map.json");
+            ::eval::write(&path, &map).or_exit(Exit::Infrastructure)
+        }
+        None => Ok(()),
     }
 }
 

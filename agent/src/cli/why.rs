@@ -45,7 +45,11 @@ impl Why {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let directory = match self.run {
             Some(directory) => directory,
-            None => newest(&around.state.join("runs"))?,
+            None => {
+                let newest = newest(&around.state.join("runs"))?;
+                eprintln!("record: {}", printable(&newest.display().to_string()));
+                newest
+            }
         };
         let reasons = RunReasons::read(directory)?;
         let line = match reasons.line_of_gist(&self.line) {
@@ -63,7 +67,7 @@ impl Why {
             },
         };
         let Some(answer) = why(reasons.recorded(), &line) else {
-            return Err(reasons.unknown(&line.path));
+            return Err(reasons.behind(&line));
         };
         match around.json {
             true => println!("{:#}", serde_json::to_value(&answer).or_exit(Exit::Infrastructure)?),
@@ -85,7 +89,7 @@ impl RunReasons {
             return Err(Failure::new(Exit::Input, message));
         }
         let plan = read(&path).or_exit(Exit::Input)?;
-        // A bench writes the map without the version that a single run gives it.
+        // Older benches wrote the map without a version.
         let map = fs::read_to_string(directory.join("source-map.json")).ok();
         let map = map.and_then(|text| serde_json::from_str::<SourceMap>(&text).ok());
         let lines = map.unwrap_or_default().lines;
@@ -114,12 +118,19 @@ impl RunReasons {
     /// Returns the line with the path that the record has for its file: the path itself, or the longest one that it
     /// ends in.
     fn known(&self, line: &Place) -> Result<Place, Failure> {
-        let typed = Path::new(&line.path);
+        // From a folder of the repository, a path may lack the folders above it.
+        let typed = std::path::absolute(&line.path).or_exit(Exit::Input)?;
         let paths = known_files(self.recorded()).filter(|path| typed.ends_with(path));
         match paths.max_by_key(|path| path.len()) {
             Some(path) => Ok(Place { path: path.to_owned(), line: line.line }),
             None => Err(self.unknown(&line.path)),
         }
+    }
+
+    fn behind(&self, line: &Place) -> Failure {
+        let length = self.plan.lengths.get(&line.path).copied().unwrap_or_default();
+        let message = format!("{}: the file has {length} lines", place(line));
+        Failure::new(Exit::Input, message)
     }
 
     fn unknown(&self, path: &str) -> Failure {
@@ -133,18 +144,20 @@ impl RunReasons {
     }
 }
 
-/// The newest record of a run that has a plan; their names begin with the time.
+/// The newest record of a run that has a plan and a gist; their names begin with the time.
 fn newest(runs: &Path) -> Result<PathBuf, Failure> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.join(PLAN).exists()).max().ok_or_else(
-        || {
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.join(PLAN).exists() && path.join(GIST_NAME).exists())
+        .max()
+        .ok_or_else(|| {
             let message = format!(
                 "no run with a plan below {} (name a record before the line)",
                 runs.display()
             );
             Failure::new(Exit::Input, message)
-        },
-    )
+        })
 }
 
 /// An answer as text: the fate of the line, and the chain of units below it.
@@ -156,9 +169,9 @@ fn told(answer: &LineAnswer) -> String {
         LineFate::UncalledMethod => {
             "begins a method that was never called, and nothing kept asks for it".to_owned()
         }
-        LineFate::UnitLeftOut => "ran and is not in the gist".to_owned(),
+        LineFate::UnitLeftOut => "was executed and is not in the gist".to_owned(),
         LineFate::NotNeeded => {
-            "ran and is not in the gist, though its block is: the gist does the same without it"
+            "was executed and is not in the gist, though its block is: the gist does the same without it"
                 .to_owned()
         }
         LineFate::NotExecuted => {

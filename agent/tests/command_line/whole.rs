@@ -482,7 +482,7 @@ fn an_explanation_names_every_unit() {
     let ran = user.gistify(&args);
     for part in [
         "calc/numbers.py:1 FACTOR: calc/numbers.py:4 refers to FACTOR",
-        "calc/numbers.py:4-7 double: it ran during the tests",
+        "calc/numbers.py:4-7 double: a function of it was called during the tests",
         "left out although it ran",
     ] {
         assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);

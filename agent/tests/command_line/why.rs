@@ -54,7 +54,7 @@ fn a_line_s_chain_of_reasons_is_printed() {
     let at = |text: &str| gist.lines().position(|line| line == text).unwrap() + 1;
     let limit = format!(
         "pkg/limits.py:3 is in the gist, line {}\n  pkg/limits.py:3 LIMIT: pkg/limits.py:6 refers to LIMIT\n  \
-         pkg/limits.py:6-9 bounded: it ran during the tests\n",
+         pkg/limits.py:6-9 bounded: a function of it was called during the tests\n",
         at("LIMIT = math.inf")
     );
     assert_eq!(why("pkg/limits.py:3"), limit);
@@ -68,7 +68,11 @@ fn a_line_s_chain_of_reasons_is_printed() {
         ("pkg/limits.py:8", "no statement that begins there was executed\n  pkg/limits.py:6-9 "),
         (
             "pkg/limits.py:12",
-            "ran and is not in the gist\n  pkg/limits.py:12-13 unused: nothing kept",
+            "was executed and is not in the gist\n  pkg/limits.py:12-13 unused: nothing kept",
+        ),
+        (
+            "pkg/limits.py:13",
+            "no statement that begins there was executed\n  pkg/limits.py:12-13 unused: nothing kept",
         ),
         ("pkg/limits.py:2", "no statement that begins there was executed\n"),
         ("pkg/shapes.py:1", "it imports what the gist contains"),
@@ -78,6 +82,16 @@ fn a_line_s_chain_of_reasons_is_printed() {
         assert!(found.contains(told), "{line}: {found}");
     }
     let record = user.record();
+    let asked = user.gistify(&["why", "pkg/limits.py:14"]);
+    assert_eq!(asked.code, 3, "{}", asked.out);
+    assert!(asked.told().contains("pkg/limits.py:14: the file has 13 lines"), "{}", asked.err);
+    assert!(asked.err.starts_with(&format!("record: {}", record.display())), "{}", asked.err);
+    let inside = user
+        .command(&["why", "limits.py:3"])
+        .current_dir(user.here().join("chain/pkg"))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(inside.stdout).unwrap(), limit);
     let asked = user.gistify(&["--json", "why", &record.to_string_lossy(), "pkg/limits.py:3"]);
     let answer: serde_json::Value = serde_json::from_str(&asked.out).unwrap();
     assert_eq!(

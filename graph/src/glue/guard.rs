@@ -24,7 +24,11 @@ const SAID: &str = "left out by gistify: ";
 impl Guard {
     /// The line, without its indentation.
     pub fn render(&self) -> String {
-        format!("{OPENING}{SAID}{}:{}-{}\")", self.path, self.first, self.last)
+        let Self { path, first, last } = self;
+        match first == last {
+            true => format!("{OPENING}{SAID}{path}:{first}\")"),
+            false => format!("{OPENING}{SAID}{path}:{first}-{last}\")"),
+        }
     }
 
     /// Reads such a line; nothing where it is none.
@@ -35,7 +39,7 @@ impl Guard {
     /// Reads what such a line says when it runs; nothing where it is no guard's message.
     pub fn parse_message(message: &str) -> Option<Self> {
         let (path, span) = message.strip_prefix(SAID)?.rsplit_once(':')?;
-        let (first, last) = span.split_once('-')?;
+        let (first, last) = span.split_once('-').unwrap_or((span, span));
         Some(Self { path: path.to_owned(), first: first.parse().ok()?, last: last.parse().ok()? })
     }
 }

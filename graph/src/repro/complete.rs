@@ -405,7 +405,7 @@ mod tests {
             file,
             &[1, 2, 3],
             &[1, 2, 3, 4],
-            "1|def load(path):\n2|    if path:\n3|        return 1\n+|    raise NotImplementedError(\"left out by gistify: m.py:6-6\")\n",
+            "1|def load(path):\n2|    if path:\n3|        return 1\n+|    raise NotImplementedError(\"left out by gistify: m.py:6\")\n",
         );
         check(
             file,
@@ -422,7 +422,7 @@ mod tests {
             file,
             &[1, 2, 3, 4, 11],
             &[1, 2, 3, 4, 11],
-            "1|def f(a):\n2|    if a:\n3|        if a > 1:\n4|            b = 1\n5|        else:\n6|            b = 2\n9|    else:\n+|        raise NotImplementedError(\"left out by gistify: m.py:10-10\")\n11|    return b\n",
+            "1|def f(a):\n2|    if a:\n3|        if a > 1:\n4|            b = 1\n5|        else:\n6|            b = 2\n9|    else:\n+|        raise NotImplementedError(\"left out by gistify: m.py:10\")\n11|    return b\n",
         );
     }
 

@@ -605,10 +605,15 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
     let program = &selection.program;
     let mut kept: Vec<(Moment, Kept)> = Vec::new();
     let mut dropped: Vec<Kept> = Vec::new();
+    let mut lengths = BTreeMap::new();
     let imported: BTreeSet<UnitId> = naming.imports.keys().map(|(unit, _)| *unit).collect();
     for id in program.unit_ids() {
         let unit = program.get(id);
         let source = program.modules.get(unit.module).syntax.source();
+        if !lengths.contains_key(source.path()) {
+            let lines = source.text().lines().count().try_into().unwrap_or(u32::MAX);
+            lengths.insert(source.path().to_owned(), lines);
+        }
         let entry = |reason| Kept {
             place: Place { path: source.path().to_owned(), line: unit.first_line },
             last_line: source.line_span(unit.stmt.range()).1,
@@ -646,6 +651,7 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
         mixed: selection.future && selection.mixes_futures(),
         late: first_use::may_matter(selection),
         notes,
+        lengths,
     }
 }
 

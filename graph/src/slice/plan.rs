@@ -38,6 +38,9 @@ pub struct Plan {
     pub late: bool,
     /// The undecided questions, in words.
     pub notes: Vec<String>,
+    /// The number of lines of each file that has a unit.
+    #[serde(default)]
+    pub lengths: BTreeMap<String, u32>,
 }
 
 /// A unit and the reason for its fate.

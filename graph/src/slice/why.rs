@@ -43,7 +43,7 @@ pub enum LineFate {
     Stub,
     /// It begins a method that was never called, and nothing kept asks for it.
     UncalledMethod,
-    /// Its unit ran and was left out as a whole.
+    /// It was executed, and its unit was left out as a whole.
     UnitLeftOut,
     /// Its unit is in the gist without this line, which was executed: the gist does the same without it.
     NotNeeded,
@@ -53,10 +53,14 @@ pub enum LineFate {
     Unknown,
 }
 
-/// Returns the answer about a line of a file that the plan, the origins or the trace know; `None` for any other file.
+/// Returns the answer about a line of a file that the plan, the origins or the trace know; `None` for any other file,
+/// and for a line behind the file's last one.
 pub fn why(recorded: Recorded<'_>, place: &Place) -> Option<LineAnswer> {
     let Recorded { plan, lines, trace } = recorded;
     known_files(recorded).any(|path| path == place.path).then_some(())?;
+    if plan.lengths.get(&place.path).is_some_and(|length| place.line > *length) {
+        return None;
+    }
     let numbered = lines.iter().zip(1..);
     let is_cut_from =
         |line: &GistLine| matches!(&line.origin, Origin::Source(from) if from == place);
@@ -70,7 +74,7 @@ pub fn why(recorded: Recorded<'_>, place: &Place) -> Option<LineAnswer> {
         _ if plan.stubs.contains(place) => LineFate::Stub,
         _ if plan.dropped_stubs.iter().any(|(stub, _)| stub == place) => LineFate::UncalledMethod,
         (false, ..) => LineFate::Kept,
-        (true, None, Some(_)) => LineFate::UnitLeftOut,
+        (true, None, Some(_)) if was_executed || trace.is_none() => LineFate::UnitLeftOut,
         (true, ..) if was_executed => LineFate::NotNeeded,
         (true, ..) if trace.is_some() => LineFate::NotExecuted,
         (true, ..) => LineFate::Unknown,
@@ -148,7 +152,11 @@ mod tests {
                 unit(13, 13, "x", Reason::Referenced(place(14), "x".to_owned())),
                 unit(14, 14, "y", Reason::Referenced(place(13), "y".to_owned())),
             ],
-            dropped: vec![unit(12, 12, "z", Reason::Unreferenced)],
+            dropped: vec![
+                unit(12, 12, "z", Reason::Unreferenced),
+                unit(20, 22, "uncalled", Reason::Unreferenced),
+            ],
+            lengths: [("a.py".to_owned(), 22)].into(),
             stubs: vec![place(6)],
             dropped_stubs: vec![(place(8), "area".to_owned())],
             ..Plan::default()
@@ -161,7 +169,7 @@ mod tests {
         let trace = Trace {
             files: vec![FileTrace {
                 path: "a.py".to_owned(),
-                import_lines: vec![1, 3, 6, 8, 12],
+                import_lines: vec![1, 3, 6, 8, 12, 20],
                 test_lines: vec![4, 5],
                 ..FileTrace::default()
             }],
@@ -185,6 +193,9 @@ mod tests {
         check(11, true, LineFate::Kept, &[6], &[11, 1, 3]);
         check(12, true, LineFate::UnitLeftOut, &[], &[12]);
         check(13, true, LineFate::Kept, &[7], &[13, 14]);
+        check(21, true, LineFate::NotExecuted, &[], &[20]);
+        let behind = Recorded { plan: &plan, lines: &lines, trace: Some(&trace) };
+        assert_eq!(why(behind, &place(23)), None);
         let other = Place { path: "b.py".to_owned(), line: 1 };
         assert_eq!(why(Recorded { plan: &plan, lines: &lines, trace: Some(&trace) }, &other), None);
     }

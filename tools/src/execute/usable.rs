@@ -8,7 +8,7 @@ use std::time::Duration;
 use graph::Trace;
 
 use super::{ExecuteError, Execution};
-use crate::{command::Command, sandbox::Status};
+use crate::{command::Command, normalize::INTERNAL, sandbox::Status};
 
 /// Why a command gives nothing to reproduce.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -117,7 +117,8 @@ fn reason(execution: &Execution) -> String {
         }
         first => first,
     };
-    error.map_or_else(|| last(execution), str::to_owned)
+    // The command, which stands beside the reason, names the file.
+    error.map_or_else(|| last(execution), |error| error.replace(&format!("{INTERNAL}::"), ""))
 }
 
 fn last(execution: &Execution) -> String {
