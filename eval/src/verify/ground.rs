@@ -20,7 +20,10 @@ use tools::Internal;
 
 use super::{
     meaning::{Meaning, Thing, Timeline, same},
-    names::{Annotations, bound_by, bound_in_line, imported_in_blocks, placed_tokens, tokens},
+    names::{
+        Annotations, bound_by, bound_in_line, imported_in_blocks, placed_tokens, string_value,
+        tokens, without_quoted_annotations,
+    },
     tree::{Match, Matcher, Original, Tree, hit},
 };
 use crate::{
@@ -96,16 +99,16 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     };
     let undone = graph::undo_spellings(text, ground.gist, &objects, &is_path);
     let outline = Outline::of_shallow(text);
-    let plain = Outline::of_shallow(&undone);
-    // The text of both has the same statements, unless it is no Python.
-    let plain = if plain.lines.len() == outline.lines.len() { plain } else { outline.clone() };
-    let tokens = Syntax::parse(Source::new("gist", &undone));
+    let postpones = graph::postpones_annotations(syntax.body());
+    let unquoted = (!postpones).then(|| without_quoted_annotations(&undone));
+    let unquoted = unquoted.map(|(text, quoted)| Reading::new(&text, &outline, quoted));
+    let plain = Reading::new(&undone, &outline, Vec::new());
     let mut search = Search {
         ground,
         tree: Tree::of(&outline),
         outline: &outline,
         plain: &plain,
-        tokens: &tokens,
+        unquoted: unquoted.as_ref(),
         files: RefCell::default(),
         names: None,
         glue: &glue,
@@ -242,18 +245,38 @@ struct File<'a> {
     syntax: Syntax,
     /// Statements that may stand at the top level, with their positions.
     positions: FxHashMap<usize, usize>,
+    /// True if its annotations are texts, by `from __future__ import annotations`.
+    postpones: bool,
     /// Annotations that the run did not evaluate.
     unread: Vec<TextRange>,
+}
+
+/// The gist in a spelling of the original: its lines, and the tokens of their text.
+struct Reading {
+    outline: Outline,
+    tokens: Syntax,
+    /// The annotations that the gist has as texts and this spelling as expressions.
+    quoted: Vec<TextRange>,
+}
+
+impl Reading {
+    /// Reads a text that has the statements of `gist`. One that is no Python may have others: it then has the gist's lines.
+    fn new(text: &str, gist: &Outline, quoted: Vec<TextRange>) -> Self {
+        let outline = Outline::of_shallow(text);
+        let has_same = outline.lines.len() == gist.lines.len();
+        let outline = if has_same { outline } else { gist.clone() };
+        Self { outline, tokens: Syntax::parse(Source::new("gist", text)), quoted }
+    }
 }
 
 struct Search<'a> {
     ground: &'a Ground<'a>,
     outline: &'a Outline,
-    /// The lines with the original's spellings.
-    plain: &'a Outline,
+    /// The gist with the original's spellings.
+    plain: &'a Reading,
+    /// The same, with expressions for annotations that are texts, if the gist does not postpone them all.
+    unquoted: Option<&'a Reading>,
     tree: Tree,
-    /// The tokens of the text with those.
-    tokens: &'a Syntax,
     files: RefCell<FxHashMap<String, Rc<File<'a>>>>,
     /// The targets of names, once known: then lines that differ only in names of equal targets
     /// match.
@@ -274,7 +297,8 @@ impl<'a> Search<'a> {
         let positions = flat.iter().enumerate().map(|(at, (line, _))| (*line, at)).collect();
         let syntax = Syntax::parse(Source::new(&*code.path, &*code.text));
         let unread = self.unread_annotations(&syntax, path);
-        let file = Rc::new(File { code, original, syntax, positions, unread });
+        let postpones = graph::postpones_annotations(syntax.body());
+        let file = Rc::new(File { code, original, syntax, positions, postpones, unread });
         self.files.borrow_mut().insert(path.to_owned(), file.clone());
         Some(file)
     }
@@ -293,7 +317,7 @@ impl<'a> Search<'a> {
         let mut annotations = Annotations::default();
         syntax.body().iter().for_each(|stmt| annotations.visit_stmt(stmt));
         let Annotations { found, mut local, .. } = annotations;
-        if on_demand || is_postponed(syntax) && is_postponed(self.tokens) {
+        if on_demand || is_postponed(syntax) && is_postponed(&self.plain.tokens) {
             let file = trace.file(path);
             let is_unread = |range: &TextRange| {
                 !file.is_some_and(|file| file.evaluates(syntax.source(), *range))
@@ -361,9 +385,13 @@ impl<'a> Search<'a> {
                     .collect()
             }
             _ => {
-                let plain = &self.plain.lines[at];
-                let places = codebase.places(line).chain(codebase.places(plain));
-                places.map(|place| codebase.at(place)).collect()
+                let readings = [Some(self.plain), self.unquoted].into_iter().flatten();
+                let readings = readings.map(|reading| &reading.outline.lines[at]);
+                let places = [line].into_iter().chain(readings);
+                places
+                    .flat_map(|line| codebase.places(line))
+                    .map(|place| codebase.at(place))
+                    .collect()
             }
         };
         if there.is_empty() && self.names.is_some() && line.role != Role::Import {
@@ -396,9 +424,15 @@ impl<'a> Search<'a> {
         found
     }
 
+    /// Returns the gist in the spelling in which lines of a file stand there.
+    fn reading(&self, file: &File<'_>) -> &Reading {
+        self.unquoted.filter(|_| file.postpones).unwrap_or(self.plain)
+    }
+
     /// Returns true if a line of the gist is a line of the original, but for names that glue changes.
     fn alike(&self, gist: usize, file: &File<'_>, original: usize) -> bool {
-        let (own, plain) = (&self.outline.lines[gist], &self.plain.lines[gist]);
+        let (own, reading) = (&self.outline.lines[gist], self.reading(file));
+        let plain = &reading.outline.lines[gist];
         let other = &file.original.outline.lines[original];
         let kinds =
             own.role == other.role || matches!((own.role, other.role), (Role::If, Role::Elif));
@@ -412,7 +446,7 @@ impl<'a> Search<'a> {
         if own.role == Role::Import {
             return false;
         }
-        let left = tokens(self.tokens, plain);
+        let left = tokens(&reading.tokens, plain);
         let right = tokens(&file.syntax, other);
         let right_kinds: Vec<TokenKind> = right.iter().map(|(kind, _)| *kind).collect();
         left.len() == right.len()
@@ -435,6 +469,10 @@ impl<'a> Search<'a> {
     ) -> bool {
         let path = file.code.path.as_str();
         match (own_kind, kind) {
+            (TokenKind::String, TokenKind::String) => {
+                let value = string_value(own);
+                value.is_some() && value == string_value(there)
+            }
             (TokenKind::String, TokenKind::Name) => {
                 let value = own.trim_matches(['"', '\'']);
                 let meaning = self.ground.meaning;
@@ -486,7 +524,7 @@ impl<'a> Search<'a> {
                 _ => line.block.is_empty(),
             };
             if is_global && let Some(path) = paths.get(&at) {
-                for name in bound_by(self.tokens, &self.plain.lines[at]) {
+                for name in bound_by(&self.plain.tokens, &self.plain.outline.lines[at]) {
                     let thing = Thing::Own((*path).to_owned(), name.clone());
                     names.bind(line.first, &name, Some(thing));
                 }
@@ -638,7 +676,8 @@ impl<'a> Search<'a> {
             if !hit(file.original.hits, original.reach) {
                 continue;
             }
-            let own = tokens(self.tokens, &self.plain.lines[at]);
+            let reading = self.reading(&file);
+            let own = placed_tokens(&reading.tokens, &reading.outline.lines[at]);
             let placed = placed_tokens(&file.syntax, original);
             let there: Vec<(TokenKind, &str)> =
                 placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
@@ -653,12 +692,15 @@ impl<'a> Search<'a> {
             let mut bound = FxHashSet::default();
             bound_in_line(&there, &mut bound);
             let exchanged = (0..own.len()).find(|&token| {
-                let (kind, name) = own[token];
+                let (kind, name, here) = own[token];
                 let before = token.checked_sub(1).map(|before| own[before].0);
                 let is_named = own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Equal);
                 let is_local = locals.contains(there[token].1) || bound.contains(there[token].1);
                 let is_defined = line.role == Role::Definition && token == 0;
-                let is_unread = || file.unread.iter().any(|range| range.contains(placed[token].2));
+                let is_unread = || {
+                    file.unread.iter().any(|range| range.contains(placed[token].2))
+                        || reading.quoted.iter().any(|range| range.contains(here))
+                };
                 if kind != TokenKind::Name
                     || before == Some(TokenKind::Dot)
                     || is_named
@@ -668,10 +710,10 @@ impl<'a> Search<'a> {
                 {
                     return false;
                 }
-                let here = imported.get(&(line.block.as_str(), name.to_owned()));
-                let stands_for: Vec<&Thing> = match (is_global, here) {
+                let imported = imported.get(&(line.block.as_str(), name.to_owned()));
+                let stands_for: Vec<&Thing> = match (is_global, imported) {
                     (true, _) => names.before(line.first, name).into_iter().collect(),
-                    (false, Some(here)) => vec![here],
+                    (false, Some(imported)) => vec![imported],
                     (false, None) => names.ever(name).into_iter().collect(),
                 };
                 let meaning = self.ground.meaning;

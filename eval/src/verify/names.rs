@@ -1,11 +1,12 @@
 //! Names in the lines of a file: their tokens, the names that a line binds, and annotations, which may name nothing.
 
-use graph::{Glue, Syntax};
+use graph::{Glue, Source, Syntax};
 use ruff_python_ast::{
     Expr, Stmt,
     token::TokenKind,
     visitor::{Visitor, walk_stmt},
 };
+use ruff_python_parser::parse_expression;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,6 +43,43 @@ impl<'a> Visitor<'a> for Annotations {
         }
         walk_stmt(self, stmt);
         self.depth = around;
+    }
+}
+
+/// Returns a text with the expressions in the place of annotations that are written as texts, line by line the same, and
+/// the places of these expressions:
+///
+/// ```python
+/// def size(text: 'str | None') -> int: ...
+/// def size(text: str | None) -> int: ...
+/// ```
+pub(super) fn without_quoted_annotations(text: &str) -> (String, Vec<TextRange>) {
+    let syntax = Syntax::parse(Source::new("gist", text));
+    let mut annotations = Annotations::default();
+    syntax.body().iter().for_each(|stmt| annotations.visit_stmt(stmt));
+    let (mut out, mut places, mut at) = (String::new(), Vec::new(), TextSize::default());
+    annotations.found.sort_unstable_by_key(|range| range.start());
+    for range in annotations.found {
+        let quoted = string_value(&text[range]).filter(|value| !value.contains('\n'));
+        if let Some(value) = quoted.filter(|value| parse_expression(value).is_ok()) {
+            out += &text[TextRange::new(at, range.start())];
+            let start = TextSize::of(&out);
+            out += &value;
+            places.push(TextRange::new(start, TextSize::of(&out)));
+            at = range.end();
+        }
+    }
+    out += &text[TextRange::new(at, TextSize::of(text))];
+    (out, places)
+}
+
+/// Returns the value of an expression that is one string literal.
+pub(super) fn string_value(text: &str) -> Option<String> {
+    match &*parse_expression(text).ok()?.into_syntax().body {
+        Expr::StringLiteral(literal) if !literal.value.is_implicit_concatenated() => {
+            Some(literal.value.to_str().to_owned())
+        }
+        _ => None,
     }
 }
 

@@ -510,6 +510,43 @@ fn an_annotation_that_nobody_evaluates_may_name_something_else() {
                 edits: &[(FUTURE, "class Number:\n    pass\n")],
                 expected: REFUSED,
             },
+            Case {
+                what: "written as texts",
+                edits: &[
+                    (FUTURE, ""),
+                    ("type[Number]\n", "'type[Number]'\n"),
+                    ("value: Number) -> int", "value: 'Number') -> 'int'"),
+                ],
+                expected: HONEST,
+            },
+            Case {
+                what: "another text",
+                edits: &[
+                    (FUTURE, ""),
+                    ("type[Number]\n", "'type[int]'\n"),
+                    ("value: Number) -> int", "value: 'Number') -> 'int'"),
+                ],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn an_annotation_that_is_evaluated_is_no_text() {
+    let library = "def double(value: int) -> float:\n    return value * 2\n";
+    let test = "from pkg.lib import double\n\n\ndef test_double():\n    assert double(1) == 2\n";
+    let original = Original {
+        files: &[("pkg/__init__.py", ""), ("pkg/lib.py", library), ("test_lib.py", test)],
+        command: "pytest test_lib.py::test_double",
+    };
+    let gist = "def double(value: int) -> float:\n    return value * 2\ndef test_double():\n    assert double(1) == 2\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case { what: "as a text", edits: &[("value: int", "value: 'int'")], expected: REFUSED },
         ],
     );
 }
