@@ -4,7 +4,7 @@
 //! A reply that is cut is still JSON, and says how much of it is missing. Which parts stay is decided by
 //! what is asked, in the order of a ranking; nothing is summarised.
 
-use graph::{Document, Shown, count_tokens};
+use graph::{Document, NumberedFile, count_tokens};
 use serde_json::{Value, json};
 use tools::Reply;
 
@@ -154,7 +154,7 @@ pub fn code(text: &str, budget: usize, question: &str) -> (String, usize) {
         .iter()
         .map(|line| if is_numbered(line) { line.get(6..).unwrap_or("") } else { "" })
         .collect();
-    let code = Shown::of(&bare.join("\n"));
+    let code = NumberedFile::of(&bare.join("\n"));
     let lines: Vec<&str> = (1u32..)
         .zip(&all)
         .filter(|(number, line)| !is_numbered(line) || code.count(*number, *number) > 0)

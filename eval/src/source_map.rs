@@ -3,7 +3,7 @@
 //! Scorers use this claim to choose among places that match, and to distinguish glue from
 //! invention. They never use it to count a line as existing.
 
-use graph::{Gist, GistLine, Origin, Place};
+use graph::{Gist, GistLine, LineOrigin, Place};
 use serde::{Deserialize, Serialize};
 
 use crate::store::Record;
@@ -27,14 +27,14 @@ impl SourceMap {
 
     /// Returns true if the writer calls a 1-based line glue.
     pub fn is_glue(&self, line: u32) -> bool {
-        matches!(self.entry(line), Some(GistLine { origin: Origin::Glue(_), .. }))
+        matches!(self.entry(line), Some(GistLine { origin: LineOrigin::Glue(_), .. }))
     }
 
     /// Returns the origin that the writer claims for a 1-based line.
     pub fn origin(&self, line: u32) -> Option<&Place> {
         match &self.entry(line)?.origin {
-            Origin::Source(place) => Some(place),
-            Origin::Glue(_) => None,
+            LineOrigin::Source(place) => Some(place),
+            LineOrigin::Glue(_) => None,
         }
     }
 

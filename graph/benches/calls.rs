@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use gistify_graph::{BuildOptions, CallSite, EntityId, Graph, Kind, NameIndex};
+use gistify_graph::{BuildOptions, CallSite, EntityId, EntityKind, Graph, NameIndex};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -81,10 +81,10 @@ fn compare(python: &str, directory: &str) {
     for id in graph.ids() {
         let entity = graph.entity(id);
         let path = graph.module(entity.module).path.as_str();
-        if matches!(entity.kind, Kind::Function | Kind::Lambda) {
+        if matches!(entity.kind, EntityKind::Function | EntityKind::Lambda) {
             by_line.entry((path, entity.line)).or_insert(id);
         }
-        if matches!(entity.kind, Kind::Function | Kind::Class) {
+        if matches!(entity.kind, EntityKind::Function | EntityKind::Class) {
             by_keyword.entry((path, entity.keyword_line)).or_insert(id);
         }
     }
@@ -115,7 +115,7 @@ fn compare(python: &str, directory: &str) {
         for (path, line) in answers {
             let Some(&id) = by_keyword.get(&(path.as_str(), *line)) else { continue };
             match graph.entity(id).kind {
-                Kind::Class => guessed.extend(names.constructor(id)),
+                EntityKind::Class => guessed.extend(names.constructor(id)),
                 _ => guessed.push(id),
             }
         }
@@ -127,7 +127,7 @@ fn compare(python: &str, directory: &str) {
         happened += real.len();
         named += real.iter().filter(|(_, named)| *named).count();
         let here = sites.get(&place).map_or(&[][..], Vec::as_slice);
-        let function = |id: &EntityId| graph.entity(*id).kind != Kind::Class;
+        let function = |id: &EntityId| graph.entity(*id).kind != EntityKind::Class;
         let sure: Vec<EntityId> =
             here.iter().flat_map(|site| site.callees.iter().copied()).filter(function).collect();
         let mut perhaps = sure.clone();

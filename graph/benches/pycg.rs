@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gistify_graph::{BuildOptions, EntityId, Graph, Kind};
+use gistify_graph::{BuildOptions, EntityId, EntityKind, Graph};
 
 fn main() {
     let root = std::env::args().nth(1).expect("the directory of snippets");
@@ -71,7 +71,7 @@ fn found(case: &Path) -> BTreeSet<(String, String)> {
     let mut lambdas: BTreeMap<EntityId, usize> = BTreeMap::new();
     let mut seen: BTreeMap<EntityId, usize> = BTreeMap::new();
     for id in graph.ids() {
-        if graph.entity(id).kind == Kind::Lambda {
+        if graph.entity(id).kind == EntityKind::Lambda {
             let count = seen.entry(graph.entity(id).parent).or_default();
             *count += 1;
             lambdas.insert(id, *count);
@@ -84,7 +84,7 @@ fn found(case: &Path) -> BTreeSet<(String, String)> {
     graph
         .calls
         .iter()
-        .filter(|edge| graph.entity(edge.callee).kind != Kind::Class)
+        .filter(|edge| graph.entity(edge.callee).kind != EntityKind::Class)
         .map(|edge| (name(edge.caller), name(edge.callee)))
         .collect()
 }

@@ -4,15 +4,15 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::{
-    facts::{Facts, Form, ImportPlace, Kind},
-    flow::{Linked, Program, SiteForm, Solution, Target, solve},
+    facts::{CallForm, EntityKind, FileFacts, ImportPlace},
+    flow::{FlowInput, ImportTarget, LinkedFiles, SiteForm, Solution, solve},
     graph::{
         CallEdge, CallSite, Entity, EntityId, FileId, Graph, ModuleEdge, ModuleNode, Unresolved,
         Use,
     },
-    module::{Found, Layout},
+    module::{Layout, ModulePlace},
     pythons::Pythons,
-    walk::Skipped,
+    walk::SkippedFile,
 };
 
 /// A site that seems to reach more than this is left to the names.
@@ -21,14 +21,14 @@ const CERTAIN: usize = 12;
 /// Joins files to a graph. Paths are sorted, and one to one with the facts.
 pub(crate) fn assemble(
     paths: Vec<String>,
-    facts: &[Facts],
+    facts: &[FileFacts],
     projects: &[String],
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
     pythons: Pythons,
 ) -> Graph {
     let layout = Layout::new(paths, projects, pythons);
-    let program = Program { layout: &layout, files: facts, pythons };
-    let mut linked = Linked::new(&program);
+    let program = FlowInput { layout: &layout, files: facts, pythons };
+    let mut linked = LinkedFiles::new(&program);
     let solution = solve(&mut linked);
     let mut graph = Graph { skipped, complete: solution.complete, ..Graph::default() };
     nodes(&linked, &mut graph);
@@ -56,7 +56,7 @@ pub(crate) fn assemble(
     graph
 }
 
-fn nodes(linked: &Linked<'_>, graph: &mut Graph) {
+fn nodes(linked: &LinkedFiles<'_>, graph: &mut Graph) {
     let layout = linked.program.layout;
     for (file, facts) in (0u32..).zip(linked.program.files) {
         let first = linked.first_entity[file as usize];
@@ -71,7 +71,7 @@ fn nodes(linked: &Linked<'_>, graph: &mut Graph) {
         });
         for definition in &facts.definitions {
             let name = match definition.kind {
-                Kind::Module => name.clone(),
+                EntityKind::Module => name.clone(),
                 _ => facts.names[definition.name.0 as usize].to_string(),
             };
             graph.entities.push(Entity {
@@ -96,19 +96,19 @@ fn nodes(linked: &Linked<'_>, graph: &mut Graph) {
 
 /// Edges of the module dependency graph: each import leads to the module that it names, or to the
 /// package whose name it takes.
-fn imports(linked: &Linked<'_>) -> Vec<ModuleEdge> {
+fn imports(linked: &LinkedFiles<'_>) -> Vec<ModuleEdge> {
     let layout = linked.program.layout;
     let mut edges: FxHashMap<(u32, u32), ModuleEdge> = FxHashMap::default();
     for (file, facts) in (0u32..).zip(linked.program.files) {
         let targets = &linked.targets[file as usize];
         for ((import, target), &uses) in facts.imports.iter().zip(targets).zip(&facts.uses) {
             let to = match *target {
-                Target::Module(Found::File(to)) => to,
-                Target::Member(package, name) => {
+                ImportTarget::Module(ModulePlace::File(to)) => to,
+                ImportTarget::Member(package, name) => {
                     let text = linked.symbols.text(name);
                     match (layout.inside(package, text), package) {
-                        (Some(Found::File(inner)), _) => inner,
-                        (_, Found::File(package)) => package,
+                        (Some(ModulePlace::File(inner)), _) => inner,
+                        (_, ModulePlace::File(package)) => package,
                         _ => continue,
                     }
                 }
@@ -136,14 +136,16 @@ fn imports(linked: &Linked<'_>) -> Vec<ModuleEdge> {
 }
 
 /// The modules that imports name.
-fn imported(linked: &Linked<'_>) -> Vec<Use> {
+fn imported(linked: &LinkedFiles<'_>) -> Vec<Use> {
     let mut uses = Vec::new();
     for (file, facts) in (0u32..).zip(linked.program.files) {
         for (import, target) in facts.imports.iter().zip(&linked.targets[file as usize]) {
-            let (Target::Module(found) | Target::Member(found, _)) = *target else { continue };
-            let Found::File(to) = found else { continue };
+            let (ImportTarget::Module(found) | ImportTarget::Member(found, _)) = *target else {
+                continue;
+            };
+            let ModulePlace::File(to) = found else { continue };
             // `from . import x` names no module.
-            if import.module.is_empty() && matches!(target, Target::Member(..)) {
+            if import.module.is_empty() && matches!(target, ImportTarget::Member(..)) {
                 continue;
             }
             uses.push(Use {
@@ -158,7 +160,7 @@ fn imported(linked: &Linked<'_>) -> Vec<Use> {
     uses
 }
 
-fn calls(linked: &Linked<'_>, solution: &Solution, graph: &mut Graph) {
+fn calls(linked: &LinkedFiles<'_>, solution: &Solution, graph: &mut Graph) {
     let mut starts = vec![0u32; solution.sites.len() + 1];
     for &(site, _) in &solution.edges {
         starts[site as usize + 1] += 1;
@@ -197,7 +199,7 @@ fn calls(linked: &Linked<'_>, solution: &Solution, graph: &mut Graph) {
 }
 
 fn call_site(
-    linked: &Linked<'_>,
+    linked: &LinkedFiles<'_>,
     solution: &Solution,
     index: u32,
     edges: &[(u32, u32)],
@@ -233,7 +235,7 @@ fn call_site(
         caller: EntityId(site.caller),
         line: site.line,
         name: linked.symbols.text(site.name).into(),
-        attribute: matches!(site.form, SiteForm::Written(Form::Attribute)),
+        attribute: matches!(site.form, SiteForm::Written(CallForm::Attribute)),
         written: matches!(site.form, SiteForm::Written(_)),
         callees,
         unresolved,
@@ -244,7 +246,7 @@ fn call_site(
 /// Returns true if `callee` is an abstract method that another callee of the same site overrides.
 /// The annotation promises the abstract method, but the override is executed.
 fn is_written_below(
-    linked: &Linked<'_>,
+    linked: &LinkedFiles<'_>,
     solution: &Solution,
     callee: u32,
     edges: &[(u32, u32)],

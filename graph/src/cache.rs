@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use self::reuse::{Examined, examine, reuse};
 use crate::{
     assemble,
-    facts::Facts,
+    facts::FileFacts,
     graph::{BuildOptions, FileId, Graph},
     load,
-    walk::{FoundFile, Skipped, read, walk},
+    walk::{FoundFile, SkippedFile, read, walk},
 };
 
 /// Version of the persisted form; any other is ignored and replaced.
@@ -52,7 +52,7 @@ pub struct CacheReport {
 
 /// Why a graph could not be kept; the graph itself is never lost over it.
 #[derive(Debug, thiserror::Error)]
-pub enum CacheError {
+pub enum GraphCacheError {
     /// The directory or a file in it cannot be written.
     #[error("write {path}: {source} (the cache can be removed at any time)")]
     Write {
@@ -84,7 +84,7 @@ struct Entry {
     hash: [u8; 32],
     /// The byte range of the facts in the facts part; empty for a file without facts.
     facts: Span64,
-    skipped: Option<crate::walk::SkipReason>,
+    skipped: Option<crate::walk::FileSkipReason>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ struct Span64 {
 }
 
 /// The contents of a cache file: lengths, then head, graph and facts.
-struct Kept {
+struct CachedGraph {
     head: Head,
     bytes: Vec<u8>,
     graph: std::ops::Range<usize>,
@@ -115,11 +115,11 @@ impl GraphCache {
         &self,
         root: &Path,
         options: &BuildOptions,
-    ) -> (Graph, CacheReport, Result<(), CacheError>) {
+    ) -> (Graph, CacheReport, Result<(), GraphCacheError>) {
         let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let key = format!("{}\n{options:?}", real.display());
         let path = self.directory.join(format!("{}.graph", blake3::hash(key.as_bytes()).to_hex()));
-        let kept = Kept::open(&path, &key);
+        let kept = CachedGraph::open(&path, &key);
         let (files, skipped) = walk(root, &options.walk);
         let projects = load::projects(root, &files);
         let mut report = CacheReport { files: files.len(), ..CacheReport::default() };
@@ -145,7 +145,7 @@ impl GraphCache {
         let mut facts = Vec::new();
         for (file, examined) in files.iter().zip(&examined) {
             if let Some(reason) = &examined.entry.skipped {
-                skipped.push(Skipped { path: file.path.clone(), reason: reason.clone() });
+                skipped.push(SkippedFile { path: file.path.clone(), reason: reason.clone() });
             }
             let found = match &examined.new {
                 Some(new) => new.clone(),
@@ -169,17 +169,17 @@ impl GraphCache {
         key: &str,
         files: &[FoundFile],
         examined: &[Examined],
-        kept: Option<&Kept>,
+        kept: Option<&CachedGraph>,
         projects: &[String],
         graph: &Graph,
-    ) -> Result<(), CacheError> {
+    ) -> Result<(), GraphCacheError> {
         let mut facts: Vec<u8> = Vec::new();
         let mut entries = Vec::with_capacity(files.len());
         for examined in examined {
             let start = facts.len() as u64;
             match (&examined.new, kept) {
                 (Some(Some(new)), _) => {
-                    facts.extend(postcard::to_stdvec(new).map_err(CacheError::Encode)?);
+                    facts.extend(postcard::to_stdvec(new).map_err(GraphCacheError::Encode)?);
                 }
                 (Some(None), _) => {}
                 (None, Some(kept)) => facts.extend(kept.bytes_of(&examined.entry)),
@@ -195,9 +195,9 @@ impl GraphCache {
             files: entries,
             projects: projects.to_vec(),
         };
-        let head = postcard::to_stdvec(&head).map_err(CacheError::Encode)?;
-        let graph = postcard::to_stdvec(graph).map_err(CacheError::Encode)?;
-        let failed = |source| CacheError::Write { path: path.to_owned(), source };
+        let head = postcard::to_stdvec(&head).map_err(GraphCacheError::Encode)?;
+        let graph = postcard::to_stdvec(graph).map_err(GraphCacheError::Encode)?;
+        let failed = |source| GraphCacheError::Write { path: path.to_owned(), source };
         fs::create_dir_all(&self.directory).map_err(failed)?;
         let (temporary, mut file) = aside(path).map_err(failed)?;
         let written = (|| {
@@ -236,7 +236,7 @@ fn aside(path: &Path) -> io::Result<(PathBuf, fs::File)> {
     }
 }
 
-impl Kept {
+impl CachedGraph {
     fn open(path: &Path, key: &str) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
         let number = |at: usize| -> Option<usize> {
@@ -267,7 +267,7 @@ impl Kept {
         }
     }
 
-    fn facts_of(&self, entry: &Entry) -> Option<Facts> {
+    fn facts_of(&self, entry: &Entry) -> Option<FileFacts> {
         let bytes = self.bytes_of(entry);
         if bytes.is_empty() { None } else { postcard::from_bytes(bytes).ok() }
     }

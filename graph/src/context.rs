@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     graph::{EntityId, FileId, Graph},
     importance::{RankedModule, Ranking},
-    needs::Shown,
+    needs::NumberedFile,
     passage::Passage,
     tree::{Level, Texts, TreeNode, module_tree, signature},
 };
@@ -37,7 +37,7 @@ impl Default for ContextOptions {
 
 /// The text and what did not fit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct RepositoryContext {
     /// The text, in blocks with a heading each.
     pub text: String,
     /// Tokens of the text.
@@ -81,7 +81,7 @@ pub fn context(
     readme: &str,
     summaries: &BTreeMap<String, String>,
     options: &ContextOptions,
-) -> Context {
+) -> RepositoryContext {
     let mut budget = Budget::new(options.budget);
     let held = cost_of(readme).min(options.budget / 4);
     budget.limit = budget.limit.saturating_sub(held);
@@ -113,7 +113,7 @@ pub fn context(
 fn class_entry(graph: &Graph, id: EntityId, text: &str) -> String {
     let entity = graph.entity(id);
     let path = &graph.module(entity.module).path;
-    let code = Shown::of(text);
+    let code = NumberedFile::of(text);
     let passage = Passage::of(text, &[(entity.line, entity.end_line)], CLASS_LINES);
     let lines = code.numbered(&passage.spans, &passage.cuts);
     if count_tokens(&lines) <= CLASS_TOKENS {
@@ -155,14 +155,14 @@ fn directories<'r>(graph: &Graph, modules: impl Iterator<Item = &'r RankedModule
 }
 
 /// All modules by directory, the most important first, as many directories as fit.
-pub fn module_list(graph: &Graph, ranking: &Ranking, budget: usize) -> Context {
+pub fn module_list(graph: &Graph, ranking: &Ranking, budget: usize) -> RepositoryContext {
     let mut budget = Budget::new(budget);
     budget.block("Modules", "directories", directories(graph, ranking.modules.iter()), usize::MAX);
     budget.finish()
 }
 
 /// A map of the highest-ranked modules: their definitions with signatures, as many as fit.
-pub fn map(graph: &Graph, ranking: &Ranking, texts: &Texts, budget: usize) -> Context {
+pub fn map(graph: &Graph, ranking: &Ranking, texts: &Texts, budget: usize) -> RepositoryContext {
     let mut budget = Budget::new(budget);
     let entries: Vec<String> = ranking
         .modules
@@ -295,7 +295,7 @@ impl Budget {
     }
 
     /// The text with what was left out at its end, in the longest form that fits.
-    fn finish(self) -> Context {
+    fn finish(self) -> RepositoryContext {
         let Self { limit, mut text, omitted, .. } = self;
         let tail = match omitted.as_slice() {
             [] => String::new(),
@@ -308,10 +308,10 @@ impl Budget {
             text.push_str(tail);
             let tokens = count_tokens(&text);
             if tokens <= limit {
-                return Context { text, tokens, omitted };
+                return RepositoryContext { text, tokens, omitted };
             }
         }
-        Context { text: String::new(), tokens: 0, omitted }
+        RepositoryContext { text: String::new(), tokens: 0, omitted }
     }
 }
 
@@ -363,7 +363,7 @@ mod tests {
         walk::WalkOptions,
     };
 
-    fn check(budget: usize) -> [Context; 2] {
+    fn check(budget: usize) -> [RepositoryContext; 2] {
         let directory = tempfile::tempdir().unwrap();
         let body: String =
             (0..200).map(|n| format!("    def method_{n}(self):\n        '''Doc.'''\n")).collect();

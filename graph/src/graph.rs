@@ -13,10 +13,10 @@ use smallvec::SmallVec;
 
 use crate::{
     assemble,
-    facts::{ImportPlace, Kind, Measures, Span},
+    facts::{EntityKind, ImportPlace, Measures, Span},
     load::{self, Loaded},
     pythons::Pythons,
-    walk::{Skipped, WalkOptions},
+    walk::{SkippedFile, WalkOptions},
 };
 
 /// Index of a module in [`Graph::modules`].
@@ -50,7 +50,7 @@ pub struct ModuleNode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// The kind of the entity.
-    pub kind: Kind,
+    pub kind: EntityKind,
     /// Its own name; a module's is its dotted name.
     pub name: String,
     /// The definition around it; a module is its own.
@@ -190,7 +190,7 @@ pub struct Graph {
     /// many values flow into too many names.
     pub complete: bool,
     /// Files that were left out or read only in part.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// The options for building a graph.
@@ -278,7 +278,7 @@ impl Graph {
     /// Returns true if a definition is a function directly in a class.
     pub fn is_method(&self, id: EntityId) -> bool {
         let entity = self.entity(id);
-        entity.kind == Kind::Function && self.entity(entity.parent).kind == Kind::Class
+        entity.kind == EntityKind::Function && self.entity(entity.parent).kind == EntityKind::Class
     }
 
     /// Returns the possible callees of a site: definitions of the same name, without the certain
@@ -319,7 +319,7 @@ impl Graph {
         let fits = names.named(name).iter().copied();
         fits.filter(move |&id| attribute || !self.is_method(id)).flat_map(|id| {
             match self.entity(id).kind {
-                Kind::Class => {
+                EntityKind::Class => {
                     let init = names.constructor(id);
                     if init.is_empty() { vec![id] } else { init }
                 }
@@ -343,7 +343,7 @@ impl NameIndex {
         let mut own: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
         for id in graph.ids() {
             let entity = graph.entity(id);
-            if entity.kind == Kind::Module {
+            if entity.kind == EntityKind::Module {
                 continue;
             }
             index.by_name.entry(entity.name.clone()).or_default().push(id);
@@ -352,7 +352,7 @@ impl NameIndex {
             }
         }
         for id in graph.ids() {
-            if graph.entity(id).kind != Kind::Class {
+            if graph.entity(id).kind != EntityKind::Class {
                 continue;
             }
             let mut found = own.get(&id).cloned().unwrap_or_default();

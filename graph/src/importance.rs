@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::Kind,
+    facts::EntityKind,
     graph::{EntityId, FileId, Graph},
     rank::PageRank,
 };
@@ -285,7 +285,7 @@ fn focused(graph: &Graph, focus: &Focus) -> Option<Vec<f64>> {
         *weight += 2.0 * count(words.iter().filter(|word| path.contains(*word)).count());
     }
     for entity in &graph.entities {
-        if entity.kind == Kind::Module {
+        if entity.kind == EntityKind::Module {
             continue;
         }
         let name = entity.name.to_lowercase();
@@ -299,7 +299,7 @@ fn classes(graph: &Graph, scores: &[f64]) -> Vec<RankedClass> {
     let mut methods: FxHashMap<EntityId, (u32, u32)> = FxHashMap::default();
     for id in graph.ids() {
         let entity = graph.entity(id);
-        if entity.kind == Kind::Class {
+        if entity.kind == EntityKind::Class {
             methods.entry(id).or_default();
         }
         if graph.is_method(id) {
@@ -330,7 +330,7 @@ fn classes(graph: &Graph, scores: &[f64]) -> Vec<RankedClass> {
 /// For each module, true if a function in it has a telling word in its name.
 fn telling(graph: &Graph) -> Vec<bool> {
     let mut found = vec![false; graph.modules.len()];
-    for entity in graph.entities.iter().filter(|entity| entity.kind == Kind::Function) {
+    for entity in graph.entities.iter().filter(|entity| entity.kind == EntityKind::Function) {
         found[entity.module.0 as usize] |= has_keyword(&entity.name.to_lowercase());
     }
     found

@@ -43,16 +43,18 @@ mod walk;
 
 pub use asked::asked;
 pub use beneath::open_beneath;
-pub use cache::{CacheError, CacheReport, GraphCache};
+pub use cache::{CacheReport, GraphCache, GraphCacheError};
 pub use commented::commented;
 pub use completion::{
     CompletionFunction, ContextSize, ContextTexts, Dependency, DependencyKind, Extraction,
     ExtractionOptions, Unfit, extract_functions, extract_of_sources, shift_lines,
 };
-pub use context::{Context, ContextOptions, context, count_tokens, map, module_list, summary};
+pub use context::{
+    ContextOptions, RepositoryContext, context, count_tokens, map, module_list, summary,
+};
 pub use deferred::{deferred, postpones_annotations};
 pub use documented::{DOCSTRING, Documented, documented};
-pub use facts::{ImportPlace, Kind, Measures, Span};
+pub use facts::{EntityKind, ImportPlace, Measures, Span};
 pub use glue::{
     DataFile, FilePath, Glue, GlueTarget, Guard, Held, Imported, Spelling, undo_spellings,
 };
@@ -69,15 +71,16 @@ pub use imported::imported;
 pub use lines::{LineGraph, LineId, Order};
 pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};
-pub use needs::{Need, Part, Shown, needs, shown_lines, top_modules};
+pub use needs::{Need, NeedsPage, NumberedFile, needs, shown_lines, top_modules};
 pub use outline::{
-    Capture, Captures, Document, OutlineError, OutlineItem, SyntaxProblem, outline, tree_tokens,
+    Captures, Document, OutlineError, OutlineItem, SyntaxCapture, SyntaxProblem, outline,
+    tree_tokens,
 };
 pub use passage::{Passage, Statement, statement};
 pub use pythons::Pythons;
 pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
-pub use render::{Drawn, dot, page};
+pub use render::{DrawnGraph, dot, page};
 pub use repro::{
     Arrangement, Reach, completed, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, with_data, without_annotations, without_decorators,
@@ -85,16 +88,16 @@ pub use repro::{
 };
 pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
-    Adjustments, Executed, FailedImport, Gist, GistLine, Kept, LineAnswer, LineFate, Origin, Place,
-    Plan, Reason, Recorded, Reduction, SliceError, Sliceable, decides, failed_imports, known_files,
-    ran_hooks, why,
+    Adjustments, ExecutedFile, FailedImport, Gist, GistLine, LineAnswer, LineFate, LineOrigin,
+    Place, Plan, PlannedUnit, Reason, Recorded, Reduction, SliceError, Sliceable, decides,
+    failed_imports, known_files, ran_hooks, why,
 };
 pub use source::{Source, SourceError, declared_encoding};
 pub use stated::{Stated, stated, undefined};
 pub use syntax::{Syntax, with_deep_stack};
 pub use trace::{
-    Entry, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase,
-    TRACE_VERSION, Trace, Value,
+    ConsoleScript, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot,
+    TRACE_VERSION, Trace, TracePhase, Value,
 };
 pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, numbered, signature, tree};
-pub use walk::{FoundFile, SkipReason, Skipped, WalkOptions, walk};
+pub use walk::{FileSkipReason, FoundFile, SkippedFile, WalkOptions, walk};

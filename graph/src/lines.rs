@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::Kind,
+    facts::EntityKind,
     graph::{EntityId, FileId, Graph},
 };
 
@@ -46,17 +46,17 @@ impl LineGraph {
             LineId { module: entity.module, line: entity.keyword_line }
         };
         for id in graph.ids() {
-            if graph.entity(id).kind != Kind::Module {
+            if graph.entity(id).kind != EntityKind::Module {
                 made.defines.entry(home(id)).or_default().push(id);
             }
         }
         for used in graph.uses.iter().filter(|used| !used.import) {
             let line = LineId { module: used.module, line: used.line };
             made.uses.entry(line).or_default().push(used.target);
-            if graph.entity(used.target).kind != Kind::Module {
+            if graph.entity(used.target).kind != EntityKind::Module {
                 made.connect(line, home(used.target));
             }
-            if graph.entity(used.within).kind != Kind::Module {
+            if graph.entity(used.within).kind != EntityKind::Module {
                 made.connect(line, home(used.within));
             }
         }

@@ -6,21 +6,21 @@ use rayon::prelude::*;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 
 use crate::{
-    facts::{Facts, draw},
+    facts::{FileFacts, draw},
     graph::BuildOptions,
     pythons::Pythons,
     source::{Source, SourceError},
-    walk::{FoundFile, SkipReason, Skipped, read, walk},
+    walk::{FileSkipReason, FoundFile, SkippedFile, read, walk},
 };
 
 /// The files of a repository, read and reduced to facts.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub paths: Vec<String>,
-    pub facts: Vec<Facts>,
+    pub facts: Vec<FileFacts>,
     /// Directories with a build configuration.
     pub projects: Vec<String>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// Errors kept of one file.
@@ -39,12 +39,12 @@ pub(crate) fn load(root: &Path, options: &BuildOptions) -> Loaded {
         files
             .par_iter()
             .map(|file| of_file(root, file, options))
-            .collect::<Vec<(Option<Facts>, Option<SkipReason>)>>()
+            .collect::<Vec<(Option<FileFacts>, Option<FileSkipReason>)>>()
     });
     let mut loaded = Loaded { projects: projects(root, &files), ..Loaded::default() };
     for (file, (facts, reason)) in files.into_iter().zip(drawn) {
         if let Some(reason) = reason {
-            skipped.push(Skipped { path: file.path.clone(), reason });
+            skipped.push(SkippedFile { path: file.path.clone(), reason });
         }
         if let Some(facts) = facts {
             loaded.paths.push(file.path);
@@ -70,7 +70,7 @@ pub(crate) fn of_file(
     root: &Path,
     file: &FoundFile,
     options: &BuildOptions,
-) -> (Option<Facts>, Option<SkipReason>) {
+) -> (Option<FileFacts>, Option<FileSkipReason>) {
     match read(root, &file.path, &options.walk) {
         Ok(bytes) => of_bytes(&file.path, bytes, options.pythons),
         Err(reason) => (None, Some(reason)),
@@ -82,9 +82,9 @@ pub(crate) fn of_bytes(
     path: &str,
     bytes: Vec<u8>,
     pythons: Pythons,
-) -> (Option<Facts>, Option<SkipReason>) {
+) -> (Option<FileFacts>, Option<FileSkipReason>) {
     if bytes.len() > BRACKETS && nests_too_deep(&bytes) {
-        let reason = SkipReason::Unreadable("brackets nested too deeply".to_owned());
+        let reason = FileSkipReason::Unreadable("brackets nested too deeply".to_owned());
         return (None, Some(reason));
     }
     match Source::text_of(path, &bytes) {
@@ -93,11 +93,11 @@ pub(crate) fn of_bytes(
             (Some(facts_of(&text, pythons)), None)
         }
         Err(error @ SourceError::TooLarge { .. }) => {
-            (None, Some(SkipReason::Unreadable(error.to_string())))
+            (None, Some(FileSkipReason::Unreadable(error.to_string())))
         }
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes);
-            (Some(facts_of(&text, pythons)), Some(SkipReason::Unreadable(error.to_string())))
+            (Some(facts_of(&text, pythons)), Some(FileSkipReason::Unreadable(error.to_string())))
         }
     }
 }
@@ -111,7 +111,7 @@ fn branch_words(text: &str) -> u32 {
 }
 
 /// Facts of a text.
-pub(crate) fn facts_of(text: &str, pythons: Pythons) -> Facts {
+pub(crate) fn facts_of(text: &str, pythons: Pythons) -> FileFacts {
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
     let parsed = parsed.try_into_module().unwrap_or_else(|| {
         unreachable!("parsing in module mode gives a module, broken source included")

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::Syntax;
 
-pub(crate) use layout::{Found, Layout};
+pub(crate) use layout::{Layout, ModulePlace};
 
 /// Index of a module in its [`Modules`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

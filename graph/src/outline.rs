@@ -15,7 +15,7 @@ use tree_sitter::{
     StreamingIterator, Tree,
 };
 
-use crate::{facts::Kind, load::facts_of, pythons::Pythons};
+use crate::{facts::EntityKind, load::facts_of, pythons::Pythons};
 
 /// A definition in an outline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct OutlineItem {
 
 /// One capture of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Capture {
+pub struct SyntaxCapture {
     /// Name of the capture, without the `@`.
     pub name: String,
     /// Kind of the syntax node.
@@ -57,7 +57,7 @@ pub struct Captures {
     /// True if the query ran to its end.
     pub complete: bool,
     /// The first of them.
-    pub first: Vec<Capture>,
+    pub first: Vec<SyntaxCapture>,
 }
 
 /// The place at which a text stops being Python.
@@ -282,7 +282,7 @@ impl Document {
                     continue;
                 }
                 let capture = matched.captures()[*at];
-                captures.first.push(Capture {
+                captures.first.push(SyntaxCapture {
                     name: names[capture.index as usize].to_owned(),
                     kind: capture.node.kind().to_owned(),
                     line: one_based(capture.node.start_position().row),
@@ -328,9 +328,9 @@ fn recovered(text: &str) -> Vec<OutlineItem> {
         let parent = definition.parent as usize;
         depths[at] = if parent == 0 { 0 } else { depths[parent] + 1 };
         let kind = match definition.kind {
-            Kind::Class => "class",
-            Kind::Function => "def",
-            Kind::Module | Kind::Lambda => continue,
+            EntityKind::Class => "class",
+            EntityKind::Function => "def",
+            EntityKind::Module | EntityKind::Lambda => continue,
         };
         let signature = definition.header.of(text);
         items.push(OutlineItem {

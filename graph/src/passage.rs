@@ -11,7 +11,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use crate::{
     graph::{Graph, ModuleNode},
     module::climb,
-    needs::Shown,
+    needs::NumberedFile,
     scope::{self, for_each_block, for_each_statement},
     source::Source,
     syntax::{Syntax, with_deep_stack},
@@ -37,7 +37,7 @@ impl Passage {
     pub fn of(text: &str, spans: &[(u32, u32)], longest: usize) -> Self {
         with_deep_stack(|| {
             let syntax = Syntax::parse(Source::new("", text));
-            let code = Shown::of(text);
+            let code = NumberedFile::of(text);
             let mut passage = Self::default();
             for &span in spans {
                 passage.add(&syntax, &code, span, longest);
@@ -47,7 +47,7 @@ impl Passage {
         })
     }
 
-    fn add(&mut self, syntax: &Syntax, code: &Shown, span: (u32, u32), longest: usize) {
+    fn add(&mut self, syntax: &Syntax, code: &NumberedFile, span: (u32, u32), longest: usize) {
         let lines = |range: TextRange| syntax.source().line_span(range);
         let mut found = None;
         let mut heads = Vec::new();
@@ -292,8 +292,8 @@ mod tests {
         let passage = Passage::of(text, &[span], longest);
         let mut spans = passage.spans.clone();
         spans.extend(&passage.around);
-        let shown = Shown::of(text).numbered(&spans, &passage.cuts);
-        let imports = Shown::of(text).numbered(&passage.imports, &BTreeMap::new());
+        let shown = NumberedFile::of(text).numbered(&spans, &passage.cuts);
+        let imports = NumberedFile::of(text).numbered(&passage.imports, &BTreeMap::new());
         assert_eq!(format!("{imports}--\n{shown}"), expected);
     }
 

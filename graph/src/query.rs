@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::Kind,
+    facts::EntityKind,
     graph::{CallEdge, EntityId, FileId, Graph, NameIndex, Tier, Use},
 };
 
@@ -245,7 +245,7 @@ impl<'g> Queries<'g> {
 
     fn with_members(&self, id: EntityId) -> Vec<EntityId> {
         let mut members = vec![id];
-        if self.graph.entity(id).kind == Kind::Class {
+        if self.graph.entity(id).kind == EntityKind::Class {
             members.extend(self.graph.children(id));
         }
         members

@@ -18,7 +18,7 @@ const PAGE: &str = include_str!("page.html");
 
 /// The graph to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawn {
+pub enum DrawnGraph {
     /// The import graph.
     Modules,
     /// The call graph.
@@ -26,18 +26,18 @@ pub enum Drawn {
 }
 
 /// A graph in Graphviz's language.
-pub fn dot(graph: &Graph, drawn: Drawn) -> String {
+pub fn dot(graph: &Graph, drawn: DrawnGraph) -> String {
     let mut text = String::from("digraph repository {\n  rankdir=LR;\n  node [shape=box];\n");
     let mut line = |from: &str, to: &str, weight: u32| {
         let _ = writeln!(text, "  {} -> {} [weight={weight}];", quoted(from), quoted(to));
     };
     match drawn {
-        Drawn::Modules => {
+        DrawnGraph::Modules => {
             for edge in &graph.imports {
                 line(&graph.module(edge.from).path, &graph.module(edge.to).path, edge.weight);
             }
         }
-        Drawn::Calls => {
+        DrawnGraph::Calls => {
             for edge in &graph.calls {
                 line(&graph.qualified(edge.caller), &graph.qualified(edge.callee), edge.weight);
             }
@@ -50,7 +50,7 @@ pub fn dot(graph: &Graph, drawn: Drawn) -> String {
 #[derive(Serialize)]
 struct Data<'g> {
     modules: Vec<(&'g str, f64, EntityId)>,
-    entities: Vec<(&'g str, EntityId, u32, crate::facts::Kind, u32)>,
+    entities: Vec<(&'g str, EntityId, u32, crate::facts::EntityKind, u32)>,
     imports: Vec<(u32, u32, u32)>,
     calls: Vec<(u32, u32, u32)>,
 }
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn dot_has_each_edge() {
-        let modules = dot(&graph(), Drawn::Modules);
+        let modules = dot(&graph(), DrawnGraph::Modules);
         assert!(modules.contains("\"a.py\" -> \"b.py\" [weight=1];"), "{modules}");
-        assert!(dot(&graph(), Drawn::Calls).contains("\"a\" -> \"b.f\" [weight=1];"));
+        assert!(dot(&graph(), DrawnGraph::Calls).contains("\"a\" -> \"b.f\" [weight=1];"));
     }
 
     #[test]

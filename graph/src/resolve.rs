@@ -20,7 +20,7 @@ use crate::{
     trace::{ModuleSnapshot, Trace, Value},
 };
 
-pub(crate) use provide::{Exports, Namespaces, Provider, exports, provider, starred};
+pub(crate) use provide::{AttributeProvider, Exports, Namespaces, exports, provider, starred};
 
 /// The one thing that a name stands for, wherever it was imported through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -58,7 +58,7 @@ pub struct Trace {
     pub broken: Option<Place>,
     /// The entry point that a console script of the repository calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entry: Option<Entry>,
+    pub entry: Option<ConsoleScript>,
     /// Entries of `sys.path` inside the repository when the tests began, relative, and where else the
     /// names of test modules lead from; `""` is its root.
     pub roots: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Trace {
 
 /// The entry point of a console script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ConsoleScript {
     /// Name of the script.
     pub script: String,
     /// Module that is imported.
@@ -83,7 +83,7 @@ pub struct FileTrace {
     /// The `__name__`s under which its module code ran, in order of first run.
     pub modules: Vec<String>,
     /// Phase in which its module code first ran.
-    pub phase: Phase,
+    pub phase: TracePhase,
     /// The repository line whose import statement or call loaded the file. `None` if external code
     /// loaded it, or if it was loaded only as the parent of a requested module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct FileTrace {
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Phase {
+pub enum TracePhase {
     /// Before the first test: collection and the imports it causes. All of a command without pytest
     /// counts as `Test`.
     #[default]

@@ -13,7 +13,7 @@ use ruff_source_file::UniversalNewlines;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::{Kind, Span},
+    facts::{EntityKind, Span},
     graph::{EntityId, FileId, Graph},
     source::Source,
     walk::{WalkOptions, read},
@@ -159,10 +159,10 @@ pub fn module_tree(graph: &Graph, module: FileId, text: &str) -> TreeNode {
         .iter()
         .map(|entity| {
             let level = match entity.kind {
-                Kind::Module => Level::Module,
-                Kind::Class => Level::Class,
-                Kind::Function => Level::Function,
-                Kind::Lambda => return None,
+                EntityKind::Module => Level::Module,
+                EntityKind::Class => Level::Class,
+                EntityKind::Function => Level::Function,
+                EntityKind::Lambda => return None,
             };
             let name = match level {
                 Level::Module => node.path.rsplit('/').next().unwrap_or(&node.path).to_owned(),

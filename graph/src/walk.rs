@@ -65,11 +65,11 @@ pub struct FoundFile {
 
 /// A file that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// Relative path, with `/`.
     pub path: String,
     /// Why.
-    pub reason: SkipReason,
+    pub reason: FileSkipReason,
 }
 
 /// Why a file was left out or used only in part.
@@ -77,7 +77,7 @@ pub struct Skipped {
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum SkipReason {
+pub enum FileSkipReason {
     /// It is larger than the limit.
     #[error("larger than {0} bytes")]
     TooLarge(u64),
@@ -98,7 +98,7 @@ pub enum SkipReason {
 /// Finds the Python files below a directory, sorted by path.
 ///
 /// Stubs (`.pyi`) count only where no source stands beside them.
-pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>) {
+pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<SkippedFile>) {
     let found = Mutex::new((Vec::new(), Vec::new()));
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let walker = WalkBuilder::new(root)
@@ -131,7 +131,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
     let (mut files, mut skipped) =
         found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     files.retain(|file: &FoundFile| !options.is_apart(&file.path));
-    skipped.retain(|file: &Skipped| !options.is_apart(&file.path));
+    skipped.retain(|file: &SkippedFile| !options.is_apart(&file.path));
     files.sort_unstable_by(|left: &FoundFile, right| left.path.cmp(&right.path));
     skipped.sort_unstable();
     let sources: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
@@ -145,21 +145,25 @@ pub fn walk(root: &Path, options: &WalkOptions) -> (Vec<FoundFile>, Vec<Skipped>
 }
 
 /// Reads a file of the walk. Refuses a path that has become something else since.
-pub(crate) fn read(root: &Path, path: &str, options: &WalkOptions) -> Result<Vec<u8>, SkipReason> {
+pub(crate) fn read(
+    root: &Path,
+    path: &str,
+    options: &WalkOptions,
+) -> Result<Vec<u8>, FileSkipReason> {
     use std::io::Read;
-    let unreadable = |error: std::io::Error| SkipReason::Unreadable(error.to_string());
+    let unreadable = |error: std::io::Error| FileSkipReason::Unreadable(error.to_string());
     if options.is_apart(path) {
-        return Err(SkipReason::Unreadable("no part of the repository".to_owned()));
+        return Err(FileSkipReason::Unreadable("no part of the repository".to_owned()));
     }
     let file = open_beneath(root, Path::new(path)).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err(SkipReason::NotRegular);
+        return Err(FileSkipReason::NotRegular);
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     file.take(options.largest.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > options.largest {
-        return Err(SkipReason::TooLarge(options.largest));
+        return Err(FileSkipReason::TooLarge(options.largest));
     }
     Ok(bytes)
 }
@@ -183,13 +187,13 @@ fn examine(
     real: &Path,
     entry: &DirEntry,
     options: &WalkOptions,
-) -> Option<Result<FoundFile, Skipped>> {
+) -> Option<Result<FoundFile, SkippedFile>> {
     let full = entry.path();
     let Some(path) = relative(root, full) else {
         let path = full.strip_prefix(root).unwrap_or(full).to_string_lossy().into_owned();
-        return Some(Err(Skipped { path, reason: SkipReason::Name }));
+        return Some(Err(SkippedFile { path, reason: FileSkipReason::Name }));
     };
-    let refuse = |reason| Some(Err(Skipped { path: path.clone(), reason }));
+    let refuse = |reason| Some(Err(SkippedFile { path: path.clone(), reason }));
     let kind = entry.file_type()?;
     if kind.is_dir() {
         return None;
@@ -197,23 +201,23 @@ fn examine(
     let metadata = if kind.is_symlink() {
         match fs::canonicalize(full) {
             Ok(target) if target.starts_with(real) => fs::metadata(full),
-            _ => return refuse(SkipReason::Link),
+            _ => return refuse(FileSkipReason::Link),
         }
     } else {
         fs::symlink_metadata(full)
     };
     let metadata = match metadata {
         Ok(metadata) => metadata,
-        Err(error) => return refuse(SkipReason::Unreadable(error.to_string())),
+        Err(error) => return refuse(FileSkipReason::Unreadable(error.to_string())),
     };
     if metadata.is_dir() {
         return None;
     }
     if !metadata.is_file() {
-        return refuse(SkipReason::NotRegular);
+        return refuse(FileSkipReason::NotRegular);
     }
     if metadata.len() > options.largest {
-        return refuse(SkipReason::TooLarge(options.largest));
+        return refuse(FileSkipReason::TooLarge(options.largest));
     }
     let modified = metadata
         .modified()
@@ -231,7 +235,7 @@ fn relative(root: &Path, full: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-fn skipped_walk(root: &Path, error: &ignore::Error) -> Skipped {
+fn skipped_walk(root: &Path, error: &ignore::Error) -> SkippedFile {
     fn path_of(error: &ignore::Error) -> Option<&Path> {
         match error {
             ignore::Error::WithPath { path, .. } => Some(path),
@@ -244,5 +248,5 @@ fn skipped_walk(root: &Path, error: &ignore::Error) -> Skipped {
     let path = path_of(error).map_or_else(String::new, |path| {
         path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
     });
-    Skipped { path, reason: SkipReason::Unreadable(error.to_string()) }
+    SkippedFile { path, reason: FileSkipReason::Unreadable(error.to_string()) }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use gistify_graph::{BuildOptions, Graph, Kind, WalkOptions};
+use gistify_graph::{BuildOptions, EntityKind, Graph, WalkOptions};
 
 /// The newest interpreter of the versions that this parser's grammar covers.
 fn interpreter() -> Option<PathBuf> {
@@ -25,7 +25,7 @@ fn check(text: &str, expected: &[&str]) {
     let mut found: Vec<(u32, &str)> = graph
         .entities
         .iter()
-        .filter(|entity| entity.kind != Kind::Module)
+        .filter(|entity| entity.kind != EntityKind::Module)
         .map(|entity| (entity.keyword_line, entity.name.as_str()))
         .collect();
     found.sort_unstable();
@@ -65,10 +65,10 @@ fn definitions_of_the_standard_library_are_those_of_ast() {
     let graph =
         Graph::build(root.trim().as_ref(), &BuildOptions { walk, ..BuildOptions::default() });
     let mut ours: BTreeMap<&str, Vec<(String, String, u32, u32)>> = BTreeMap::new();
-    for entity in graph.entities.iter().filter(|entity| entity.kind != Kind::Module) {
+    for entity in graph.entities.iter().filter(|entity| entity.kind != EntityKind::Module) {
         let kind = match entity.kind {
-            Kind::Class => "class",
-            Kind::Lambda => "lambda",
+            EntityKind::Class => "class",
+            EntityKind::Lambda => "lambda",
             _ => "function",
         };
         let found = (kind.to_owned(), entity.name.clone(), entity.keyword_line, entity.end_line);

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use gistify_graph::{BuildOptions, Graph, SkipReason, WalkOptions};
+use gistify_graph::{BuildOptions, FileSkipReason, Graph, WalkOptions};
 
 /// Builds a graph of a repository with one file; how long that takes is for the bench.
 fn built(text: &str) -> Graph {
@@ -100,10 +100,10 @@ fn p06_odd_files_are_reported() {
     let reason = |name: &str| {
         graph.skipped.iter().find(|file| file.path == name).map(|file| file.reason.clone())
     };
-    assert_eq!(reason("zero.py"), Some(SkipReason::Link));
-    assert_eq!(reason("loop.py"), Some(SkipReason::Link));
+    assert_eq!(reason("zero.py"), Some(FileSkipReason::Link));
+    assert_eq!(reason("loop.py"), Some(FileSkipReason::Link));
     if made.is_ok_and(|status| status.success()) {
-        assert_eq!(reason("pipe.py"), Some(SkipReason::NotRegular));
+        assert_eq!(reason("pipe.py"), Some(FileSkipReason::NotRegular));
     }
 }
 
@@ -121,7 +121,11 @@ fn p06_what_may_not_be_read_is_reported() {
     }
     let graph = Graph::build(directory.path(), &BuildOptions::default());
     assert!(graph.modules.is_empty());
-    assert!(matches!(graph.skipped[0].reason, SkipReason::Unreadable(_)), "{:?}", graph.skipped);
+    assert!(
+        matches!(graph.skipped[0].reason, FileSkipReason::Unreadable(_)),
+        "{:?}",
+        graph.skipped
+    );
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn p07_large_files_are_reported() {
     let file = fs::File::create(directory.path().join("large.py")).unwrap();
     file.set_len(1 << 30).unwrap();
     let graph = Graph::build(directory.path(), &BuildOptions::default());
-    assert_eq!(graph.skipped[0].reason, SkipReason::TooLarge(WalkOptions::default().largest));
+    assert_eq!(graph.skipped[0].reason, FileSkipReason::TooLarge(WalkOptions::default().largest));
     assert!(graph.modules.is_empty());
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use graph::{GistLine, Graph, Origin, Place, Stated, Texts, stated};
+use graph::{GistLine, Graph, LineOrigin, Place, Stated, Texts, stated};
 
 /// The reason that a source map has for a line whose text stands nowhere in the repository.
 const WRITTEN: &str = "written by hand";
@@ -78,8 +78,8 @@ impl Matched {
                 last.clone_from(found);
             }
             let origin = match &last {
-                Some(place) => Origin::Source(place.clone()),
-                None => Origin::Glue(WRITTEN.to_owned()),
+                Some(place) => LineOrigin::Source(place.clone()),
+                None => LineOrigin::Glue(WRITTEN.to_owned()),
             };
             GistLine { origin, adapted: false }
         };

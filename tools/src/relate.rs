@@ -10,8 +10,8 @@ use std::{
 };
 
 use graph::{
-    EntityId, FileId, Graph, Kind, LineGraph, LineId, Lookup, Need, Order, Passage, Queries, Shown,
-    Texts, Tier, Use, Way, needs, numbered, statement,
+    EntityId, EntityKind, FileId, Graph, LineGraph, LineId, Lookup, Need, NumberedFile, Order,
+    Passage, Queries, Texts, Tier, Use, Way, needs, numbered, statement,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -202,7 +202,7 @@ fn local_to(graph: &Graph, id: EntityId) -> Option<EntityId> {
     let (mut at, mut found) = (graph.entity(id).parent, None);
     loop {
         let entity = graph.entity(at);
-        if matches!(entity.kind, Kind::Function | Kind::Lambda) {
+        if matches!(entity.kind, EntityKind::Function | EntityKind::Lambda) {
             found = Some(at);
         }
         if entity.parent == at {
@@ -250,7 +250,7 @@ fn near(graph: &Graph, name: &str) -> Vec<String> {
             let equal = own == wanted;
             let holds = wanted.len() >= 4 && own.contains(&wanted);
             let is_local = local_to(graph, id).is_some();
-            let shown = entity.kind != Kind::Lambda && !is_local && (equal || holds);
+            let shown = entity.kind != EntityKind::Lambda && !is_local && (equal || holds);
             shown.then(|| (!equal, own.len(), graph.qualified(id)))
         })
         .collect();
@@ -306,7 +306,7 @@ pub fn relation(
         let found = queries.modules(graph.entity(first).module, way, depth);
         found.into_iter().map(|(depth, at)| certain(depth, graph.module(at).entity)).collect()
     };
-    let module = graph.entity(first).kind == Kind::Module;
+    let module = graph.entity(first).kind == EntityKind::Module;
     let related = match relation {
         Relation::Dependencies if module => modules(Way::Forward),
         Relation::Dependents if module => modules(Way::Backward),
@@ -501,7 +501,8 @@ fn handed_on(graph: &Graph, texts: &Texts, name: &str) -> Result<String, RelateE
     let module = graph.modules.iter().position(|module| module.path == found.path);
     let within = module.and_then(|at| {
         let id = queries.at_line(FileId(u32::try_from(at).ok()?), last);
-        (graph.entity(id).line == first && graph.entity(id).kind != Kind::Module).then_some(id)
+        (graph.entity(id).line == first && graph.entity(id).kind != EntityKind::Module)
+            .then_some(id)
     });
     if let Some(id) = within {
         let name = graph.qualified(id);
@@ -572,7 +573,7 @@ fn with_surroundings(report: &mut Report, graph: &Graph, texts: &Texts, of: &str
     let text = texts.of(&path);
     let found = Passage::of(&text, &[(entity.line, entity.end_line)], usize::MAX);
     if !found.imports.is_empty() {
-        let text = Shown::of(&text).numbered(&found.imports, &BTreeMap::new());
+        let text = NumberedFile::of(&text).numbered(&found.imports, &BTreeMap::new());
         report.imports = Some(Lines { path, text });
     }
 }

@@ -3,7 +3,7 @@
 //! Reads the files of the graph in the order of their paths. Executes nothing, and reads nothing
 //! outside the repository.
 
-use graph::{Document, Graph, Kind, OutlineError, Texts, numbered};
+use graph::{Document, EntityKind, Graph, OutlineError, Texts, numbered};
 use regex::RegexBuilder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ pub fn search(
             for id in graph.ids() {
                 let entity = graph.entity(id);
                 let module = graph.module(entity.module);
-                let defined = matches!(entity.kind, Kind::Class | Kind::Function);
+                let defined = matches!(entity.kind, EntityKind::Class | EntityKind::Function);
                 if defined
                     && module.path.starts_with(under)
                     && entity.name.to_lowercase().contains(&wanted)

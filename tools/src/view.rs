@@ -7,8 +7,8 @@
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
 use graph::{
-    Graph, Kind, Level, Passage, Queries, Shown, Statement, Texts, TreeNode, module_tree, numbered,
-    open_beneath, statement,
+    EntityKind, Graph, Level, NumberedFile, Passage, Queries, Statement, Texts, TreeNode,
+    module_tree, numbered, open_beneath, statement,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -199,13 +199,13 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
     let entity = graph.entity(ids[0]);
     let path = &graph.module(entity.module).path;
     let text = texts.of(path);
-    if asked.outline && matches!(entity.kind, Kind::Class | Kind::Module) {
+    if asked.outline && matches!(entity.kind, EntityKind::Class | EntityKind::Module) {
         let tree = module_tree(graph, entity.module, &text);
         let mut lines = Vec::new();
         outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
         return Ok(bounded(path, lines));
     }
-    if entity.kind == Kind::Module {
+    if entity.kind == EntityKind::Module {
         return lines(path, &text, asked);
     }
     let spans: Vec<(u32, u32)> =
@@ -223,7 +223,7 @@ fn lines(path: &str, text: &str, asked: &Arguments) -> Result<View, ToolError> {
         return Err(Problem::BadArguments.because(past));
     }
     let is_python = path.ends_with(".py") || path.ends_with(".pyi");
-    let code = (is_python && !asked.docstrings).then(|| Shown::of(text));
+    let code = (is_python && !asked.docstrings).then(|| NumberedFile::of(text));
     let has = |line: u32| code.as_ref().is_none_or(|code| code.count(line, line) > 0);
     Ok(counted(path, text, |line| (first..=last).contains(&line) && has(line)))
 }
@@ -234,7 +234,7 @@ fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> V
     let is_cut = asked.first.is_some() || asked.last.is_some();
     let longest = if is_cut { usize::MAX } else { CLASS };
     let found = Passage::of(text, spans, longest);
-    let code = if asked.docstrings { Shown::whole(text) } else { Shown::of(text) };
+    let code = if asked.docstrings { NumberedFile::whole(text) } else { NumberedFile::of(text) };
     let (first, last) = (asked.first.unwrap_or(1), asked.last.unwrap_or(u32::MAX));
     let within = |span: &(u32, u32)| (span.0.max(first), span.1.min(last));
     let spans: Vec<(u32, u32)> = found.around.iter().chain(&found.spans).map(within).collect();
@@ -247,7 +247,7 @@ fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> V
 fn of_statement(texts: &Texts, found: &Statement, asked: &Arguments) -> View {
     let view = passage(&found.path, &texts.of(&found.path), &found.spans, asked);
     let through = found.through.iter().map(|(path, first, last)| {
-        let text = Shown::of(&texts.of(path)).numbered(&[(*first, *last)], &BTreeMap::new());
+        let text = NumberedFile::of(&texts.of(path)).numbered(&[(*first, *last)], &BTreeMap::new());
         Through { path: path.clone(), text }
     });
     View { through: through.collect(), ..view }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use graph::{Kept, Origin, Place, Plan, Reason};
+use graph::{LineOrigin, Place, Plan, PlannedUnit, Reason};
 
 use super::progress::printable;
 
@@ -27,8 +27,8 @@ pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
     let glue =
         gist.text.lines().zip(&gist.lines).enumerate().filter_map(
             |(at, (line, entry))| match &entry.origin {
-                Origin::Glue(why) => Some(format!("line {}: {} ({why})", at + 1, line.trim())),
-                Origin::Source(_) => None,
+                LineOrigin::Glue(why) => Some(format!("line {}: {} ({why})", at + 1, line.trim())),
+                LineOrigin::Source(_) => None,
             },
         );
     section(&mut text, "glue: lines that stand nowhere in the repository", glue);
@@ -47,7 +47,7 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) 
 }
 
 /// A unit with its names and the reason for its fate.
-pub fn unit(kept: &Kept) -> String {
+pub fn unit(kept: &PlannedUnit) -> String {
     let lines = match kept.last_line.saturating_sub(kept.place.line) {
         0 => place(&kept.place),
         _ => format!("{}-{}", place(&kept.place), kept.last_line),

@@ -9,9 +9,9 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use graph::{
-    BuildOptions, Context, ContextOptions, Drawn, Focus, Graph, GraphCache, History, Lookup,
-    PossibleCall, Pythons, Queries, RankOptions, Ranking, TRACE_VERSION, Texts, Trace, WalkOptions,
-    Way,
+    BuildOptions, ContextOptions, DrawnGraph, Focus, Graph, GraphCache, History, Lookup,
+    PossibleCall, Pythons, Queries, RankOptions, Ranking, RepositoryContext, TRACE_VERSION, Texts,
+    Trace, WalkOptions, Way,
 };
 use serde::Serialize;
 use tools::{Environment, HistoryRequest, Repository, Sandbox, declared_version};
@@ -267,8 +267,8 @@ impl GraphCommand {
                 let texts = Texts::new(&repository.root, walking(around));
                 json(&graph::tree(&graph, &texts))?
             }
-            Form::Dot => graph::dot(&graph, Drawn::Modules),
-            Form::DotCalls => graph::dot(&graph, Drawn::Calls),
+            Form::Dot => graph::dot(&graph, DrawnGraph::Modules),
+            Form::DotCalls => graph::dot(&graph, DrawnGraph::Calls),
             Form::Html => {
                 let looking = Looking { focus: Vec::new() };
                 let (ranking, _) = looking.rank(around, &repository, &graph)?;
@@ -391,6 +391,6 @@ impl ContextCommand {
 #[derive(Serialize)]
 struct Focused {
     #[serde(flatten)]
-    made: Context,
+    made: RepositoryContext,
     unmatched: Vec<String>,
 }

@@ -10,7 +10,7 @@ use std::io::{BufRead, Write};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
-use graph::{Gist, GistLine, Origin, Reduction};
+use graph::{Gist, GistLine, LineOrigin, Reduction};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -91,8 +91,10 @@ impl<I: Iterator<Item = std::io::Result<String>>, O: Write> Dialogue<I, O> {
 
 /// A file as a gist whose lines come from nowhere.
 fn unplaced(text: &str) -> Gist {
-    let line =
-        GistLine { origin: Origin::Glue("of a file without origins".to_owned()), adapted: false };
+    let line = GistLine {
+        origin: LineOrigin::Glue("of a file without origins".to_owned()),
+        adapted: false,
+    };
     Gist { text: text.to_owned(), lines: vec![line; text.lines().count()] }
 }
 

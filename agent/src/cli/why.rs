@@ -8,7 +8,7 @@ use std::{
 use ::eval::{SourceMap, read};
 use clap::Args;
 use graph::{
-    GistLine, LineAnswer, LineFate, Origin, Place, Plan, Recorded, Trace, known_files, why,
+    GistLine, LineAnswer, LineFate, LineOrigin, Place, Plan, Recorded, Trace, known_files, why,
 };
 use serde_json::json;
 use tools::GIST_NAME;
@@ -55,8 +55,8 @@ impl Why {
         let line = match reasons.line_of_gist(&self.line) {
             None => reasons.known(&self.line)?,
             Some(line) => match &line.origin {
-                Origin::Source(place) => place.clone(),
-                Origin::Glue(reason) => {
+                LineOrigin::Source(place) => place.clone(),
+                LineOrigin::Glue(reason) => {
                     let text = format!("{} of the gist is glue: {reason}", place(&self.line));
                     match around.json {
                         true => println!("{:#}", json!({ "place": self.line, "glue": reason })),

@@ -6,7 +6,7 @@ use eval::{
     AttemptRecord, Evaluation, LineExecution, OriginalExecution, Row, SourceMap, Sources,
     TaskOutcome, Touched, VouchedExistence, read_result, read_shown,
 };
-use graph::Origin;
+use graph::LineOrigin;
 use serde_json::{Value, json};
 
 use crate::{
@@ -116,8 +116,8 @@ fn gist(
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
         let known = map.and_then(|map| map.lines.get(at)).map(|line| &line.origin);
         let glue = match known {
-            Some(Origin::Glue(why)) => Some(why),
-            Some(Origin::Source(_)) | None => None,
+            Some(LineOrigin::Glue(why)) => Some(why),
+            Some(LineOrigin::Source(_)) | None => None,
         };
         let origin = sources.and_then(|sources| sources.lines.get(at)).cloned().flatten();
         json!({

@@ -208,10 +208,11 @@ fn a_source_map_tells_glue_from_invention() {
     let text =
         "def fail(x):\n    raise RuntimeError(f'no {x}')\nalso = fail\nprint('begin')\nfail(1)\n";
     let line = |path: &str, line| graph::GistLine {
-        origin: graph::Origin::Source(graph::Place { path: path.to_owned(), line }),
+        origin: graph::LineOrigin::Source(graph::Place { path: path.to_owned(), line }),
         adapted: false,
     };
-    let glue = graph::GistLine { origin: graph::Origin::Glue("a name".to_owned()), adapted: false };
+    let glue =
+        graph::GistLine { origin: graph::LineOrigin::Glue("a name".to_owned()), adapted: false };
     let lines = vec![
         line("deep.py", 1),
         line("deep.py", 2),

@@ -7,13 +7,13 @@ pub(super) struct Examined {
     pub(super) entry: Entry,
     pub(super) read: bool,
     /// Facts, if the file was parsed.
-    pub(super) new: Option<Option<Facts>>,
+    pub(super) new: Option<Option<FileFacts>>,
 }
 
 pub(super) fn examine(
     root: &Path,
     files: &[FoundFile],
-    kept: Option<&Kept>,
+    kept: Option<&CachedGraph>,
     options: &BuildOptions,
 ) -> Vec<Examined> {
     let known: FxHashMap<&str, &Entry> = kept
@@ -63,17 +63,17 @@ pub(super) fn examine(
 
 /// The kept graph, if all that changed since are places; those are brought up to date.
 pub(super) fn reuse(
-    kept: &Kept,
+    kept: &CachedGraph,
     files: &[FoundFile],
     examined: &[Examined],
-    skipped: &[Skipped],
+    skipped: &[SkippedFile],
 ) -> Option<Graph> {
     let same = kept.head.files.len() == files.len()
         && kept.head.files.iter().zip(files).all(|(entry, file)| entry.path == file.path);
     if !same {
         return None;
     }
-    let mut moved: Vec<(usize, Facts, &Facts)> = Vec::new();
+    let mut moved: Vec<(usize, FileFacts, &FileFacts)> = Vec::new();
     let mut with_facts = 0;
     for (old, examined) in kept.head.files.iter().zip(examined) {
         if let Some(new) = &examined.new {
@@ -97,10 +97,10 @@ pub(super) fn reuse(
     if graph.modules.len() != with_facts {
         return None;
     }
-    let mut now: Vec<Skipped> = skipped.to_vec();
+    let mut now: Vec<SkippedFile> = skipped.to_vec();
     now.extend(examined.iter().filter_map(|examined| {
         let reason = examined.entry.skipped.clone()?;
-        Some(Skipped { path: examined.entry.path.clone(), reason })
+        Some(SkippedFile { path: examined.entry.path.clone(), reason })
     }));
     now.sort_unstable();
     graph.skipped = now;
@@ -112,7 +112,7 @@ pub(super) fn reuse(
 
 /// Updates the lines and ranges of one module. Returns `None` if old lines do not map to new ones
 /// uniquely.
-fn move_places(graph: &mut Graph, module: FileId, old: &Facts, new: &Facts) -> Option<()> {
+fn move_places(graph: &mut Graph, module: FileId, old: &FileFacts, new: &FileFacts) -> Option<()> {
     let mut lines: FxHashMap<u32, u32> = FxHashMap::default();
     let mut learn = |from: u32, to: u32| *lines.entry(from).or_insert(to) == to;
     let mut clear = true;

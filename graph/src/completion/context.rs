@@ -8,7 +8,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{dependency_set::Set, library::Library};
+use super::{dependency_set::DependencySet, library::Library};
 use crate::{module::Module, scope, source::Source, syntax::Syntax};
 
 /// The extent to which a context shows each dependency.
@@ -62,7 +62,11 @@ impl ContextTexts {
 }
 
 /// The contexts of a function of a module, by its dependency set.
-pub(super) fn context_texts(library: &Library<'_>, imports: &str, set: &Set) -> ContextTexts {
+pub(super) fn context_texts(
+    library: &Library<'_>,
+    imports: &str,
+    set: &DependencySet,
+) -> ContextTexts {
     let text = |size| {
         let definitions = set.members.iter().filter_map(|member| {
             let definition = library.definition(&member.home)?;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::library::{DefinitionKind, Home, Library, Meaning};
+use super::library::{DefinitionKind, Home, Library, NameMeaning};
 use crate::module::ModuleId;
 
 /// The definition that a dependency is.
@@ -51,14 +51,14 @@ pub struct Dependency {
 }
 
 /// A dependency set while texts are cut for it.
-pub(super) struct Set {
+pub(super) struct DependencySet {
     /// In the order of a context: by import statement, then the function's own file; deeper ones first.
-    pub members: Vec<Member>,
+    pub members: Vec<DependencySetMember>,
     /// Names that imports bring from outside, or modules, as the function writes them, sorted.
     pub imported: Vec<String>,
 }
 
-pub(super) struct Member {
+pub(super) struct DependencySetMember {
     pub home: Home,
     pub dependency: Dependency,
 }
@@ -70,7 +70,7 @@ pub(super) fn dependency_set(
     own: &Name,
     stmt: &Stmt,
     depth: u32,
-) -> Set {
+) -> DependencySet {
     let itself = Home { module, name: own.clone() };
     let mut seen = FxHashSet::from_iter([itself]);
     let mut imported = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn dependency_set(
     while let Some((at, stmt, level)) = pending.pop_front() {
         for (used, meaning) in library.uses(at, stmt) {
             match meaning {
-                Meaning::Own { home, written } => {
+                NameMeaning::Own { home, written } => {
                     if !seen.insert(home.clone()) {
                         continue;
                     }
@@ -101,16 +101,17 @@ pub(super) fn dependency_set(
                         pending.extend(next.map(|&stmt| (home.module, stmt, level + 1)));
                     }
                 }
-                Meaning::Imported if level == 1 => imported.push(used.name.to_string()),
-                Meaning::Imported | Meaning::Typing | Meaning::Unknown => {}
+                NameMeaning::Imported if level == 1 => imported.push(used.name.to_string()),
+                NameMeaning::Imported | NameMeaning::Typing | NameMeaning::Unknown => {}
             }
         }
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     imported.sort_unstable();
     imported.dedup();
-    let members = found.into_iter().map(|(_, home, dependency)| Member { home, dependency });
-    Set { members: members.collect(), imported }
+    let members =
+        found.into_iter().map(|(_, home, dependency)| DependencySetMember { home, dependency });
+    DependencySet { members: members.collect(), imported }
 }
 
 /// The position of a dependency in a context.

@@ -29,7 +29,7 @@ use crate::{
     scope,
     source::Source,
     syntax::{Syntax, with_deep_stack},
-    walk::Skipped,
+    walk::SkippedFile,
 };
 
 /// The options for extracting functions.
@@ -56,7 +56,7 @@ pub struct Extraction {
     /// All functions, by path and line.
     pub functions: Vec<CompletionFunction>,
     /// Files that were left out, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// A function of a module's top level.

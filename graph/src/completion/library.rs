@@ -10,7 +10,7 @@ use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashMap;
 
-use super::names::{Used, used_names};
+use super::names::{UsedName, used_names};
 use crate::{
     graph::BuildOptions,
     load,
@@ -20,7 +20,7 @@ use crate::{
     scope,
     source::Source,
     syntax::Syntax,
-    walk::{SkipReason, Skipped, read, walk},
+    walk::{FileSkipReason, SkippedFile, read, walk},
 };
 
 /// Modules whose names are types, and no dependency of what runs.
@@ -45,7 +45,7 @@ pub(super) struct Home {
 
 /// The target of a used name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum NameMeaning {
     /// A definition of the repository, and the name by which the user of it says it.
     Own { home: Home, written: Name },
     /// Something that an import brings from outside, or a module.
@@ -58,13 +58,13 @@ pub(super) enum Meaning {
 
 /// The statements that define a name.
 #[derive(Debug, Clone)]
-pub(super) struct Definition<'a> {
+pub(super) struct DefiningStatements<'a> {
     pub kind: DefinitionKind,
     pub statements: Vec<&'a Stmt>,
 }
 
 /// Reads the modules of a repository; what cannot be read is told apart.
-pub(super) fn read_modules(root: &Path, options: &BuildOptions) -> (Modules, Vec<Skipped>) {
+pub(super) fn read_modules(root: &Path, options: &BuildOptions) -> (Modules, Vec<SkippedFile>) {
     let (files, mut skipped) = walk(root, &options.walk);
     let projects = load::projects(root, &files);
     let decoded = load::in_pool(options.threads, || {
@@ -72,18 +72,18 @@ pub(super) fn read_modules(root: &Path, options: &BuildOptions) -> (Modules, Vec
             let bytes = read(root, &file.path, &options.walk)?;
             match std::str::from_utf8(&bytes) {
                 Ok(_) => Source::decode(&file.path, &bytes)
-                    .map_err(|error| SkipReason::Unreadable(error.to_string())),
+                    .map_err(|error| FileSkipReason::Unreadable(error.to_string())),
                 // A function is exchanged by its bytes.
-                Err(_) => Err(SkipReason::Unreadable("not UTF-8".to_owned())),
+                Err(_) => Err(FileSkipReason::Unreadable("not UTF-8".to_owned())),
             }
         });
-        texts.collect::<Vec<Result<Source, SkipReason>>>()
+        texts.collect::<Vec<Result<Source, FileSkipReason>>>()
     });
     let mut sources = Vec::new();
     for (file, source) in files.into_iter().zip(decoded) {
         match source {
             Ok(source) => sources.push(source),
-            Err(reason) => skipped.push(Skipped { path: file.path, reason }),
+            Err(reason) => skipped.push(SkippedFile { path: file.path, reason }),
         }
     }
     (modules_of(sources, &projects, options.pythons), skipped)
@@ -108,7 +108,7 @@ pub(super) fn modules_of(
 pub(super) struct Library<'a> {
     pub modules: &'a Modules,
     resolver: Resolver<'a>,
-    definitions: FxHashMap<Home, Definition<'a>>,
+    definitions: FxHashMap<Home, DefiningStatements<'a>>,
     stars: FxHashMap<ModuleId, Vec<(TextSize, ModuleId)>>,
 }
 
@@ -141,12 +141,12 @@ impl<'a> Library<'a> {
     }
 
     /// The statements that define a name; nothing for one that only functions bind.
-    pub(super) fn definition(&self, home: &Home) -> Option<&Definition<'a>> {
+    pub(super) fn definition(&self, home: &Home) -> Option<&DefiningStatements<'a>> {
         self.definitions.get(home)
     }
 
     /// The names that a statement of a module uses, with what each means.
-    pub(super) fn uses(&self, module: ModuleId, stmt: &Stmt) -> Vec<(Used, Meaning)> {
+    pub(super) fn uses(&self, module: ModuleId, stmt: &Stmt) -> Vec<(UsedName, NameMeaning)> {
         let used = used_names(stmt);
         used.into_iter().map(|used| (used.clone(), self.meaning(module, &used))).collect()
     }
@@ -166,14 +166,14 @@ impl<'a> Library<'a> {
         }
     }
 
-    fn meaning(&self, module: ModuleId, used: &Used) -> Meaning {
+    fn meaning(&self, module: ModuleId, used: &UsedName) -> NameMeaning {
         let mut written = used.name.clone();
         let target = match &used.import {
             None => self.target(module, &used.name),
             Some(import) => {
                 let named = import.module.as_deref();
                 let Some(source) = self.modules.absolute(module, import.level, named) else {
-                    return Meaning::Imported;
+                    return NameMeaning::Imported;
                 };
                 match &import.attribute {
                     Some(name) => self.attribute(&source, name),
@@ -193,15 +193,15 @@ impl<'a> Library<'a> {
             Some(Target::Own(module, name)) => {
                 let home = Home { module, name };
                 match self.definition(&home) {
-                    Some(definition) if self.is_type(&home, definition) => Meaning::Typing,
-                    _ => Meaning::Own { home, written },
+                    Some(definition) if self.is_type(&home, definition) => NameMeaning::Typing,
+                    _ => NameMeaning::Own { home, written },
                 }
             }
             Some(Target::External(outside, _)) if TYPING.contains(&outside.as_str()) => {
-                Meaning::Typing
+                NameMeaning::Typing
             }
-            Some(Target::Module(_) | Target::External(..)) => Meaning::Imported,
-            Some(Target::Builtin(_)) | None => Meaning::Unknown,
+            Some(Target::Module(_) | Target::External(..)) => NameMeaning::Imported,
+            Some(Target::Builtin(_)) | None => NameMeaning::Unknown,
         }
     }
 
@@ -212,7 +212,7 @@ impl<'a> Library<'a> {
     /// Text = Union[str, bytes]
     /// Number: TypeAlias = int
     /// ```
-    fn is_type(&self, home: &Home, definition: &Definition<'_>) -> bool {
+    fn is_type(&self, home: &Home, definition: &DefiningStatements<'_>) -> bool {
         let from_typing = |expr: &Expr| {
             let Some(name) = last_name(expr) else { return false };
             let base = match expr {
@@ -289,13 +289,14 @@ impl<'a> Library<'a> {
 
 /// Returns the definition of a name: the last of several, with the assignments to the name after
 /// it.
-fn defined(statements: Vec<&Stmt>) -> Definition<'_> {
+fn defined(statements: Vec<&Stmt>) -> DefiningStatements<'_> {
     let last = statements.iter().rposition(|stmt| kind_of(stmt) != DefinitionKind::Variable);
     match last {
-        Some(at) => {
-            Definition { kind: kind_of(statements[at]), statements: statements[at..].to_vec() }
-        }
-        None => Definition { kind: DefinitionKind::Variable, statements },
+        Some(at) => DefiningStatements {
+            kind: kind_of(statements[at]),
+            statements: statements[at..].to_vec(),
+        },
+        None => DefiningStatements { kind: DefinitionKind::Variable, statements },
     }
 }
 

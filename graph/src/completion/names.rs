@@ -14,18 +14,18 @@ use crate::scope::{self, Bound};
 
 /// A name that a statement uses and does not bind itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Used {
+pub(super) struct UsedName {
     /// The name as written.
     pub name: Name,
     /// Attributes read from it, in order: `b`, `c` of `a.b.c`.
     pub attributes: Vec<Name>,
     /// The import inside the statement that binds it; nothing for a global name.
-    pub import: Option<InnerImport>,
+    pub import: Option<BodyImport>,
 }
 
 /// An import inside a function or class body.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct InnerImport {
+pub(super) struct BodyImport {
     /// Dots of `from ..module import name`.
     pub level: u32,
     /// The module after the dots.
@@ -41,7 +41,7 @@ pub(super) struct InnerImport {
 ///     from .m import g    inner import: g of `.m`
 ///     return g(x, LIMIT) or helper.run()
 /// ```
-pub(super) fn used_names(stmt: &Stmt) -> Vec<Used> {
+pub(super) fn used_names(stmt: &Stmt) -> Vec<UsedName> {
     let mut scanner = Scanner::default();
     scanner.visit_stmt(stmt);
     let mut seen = FxHashSet::default();
@@ -60,13 +60,13 @@ enum Kind {
 struct Scope {
     kind: Kind,
     bound: Bound,
-    imports: FxHashMap<Name, InnerImport>,
+    imports: FxHashMap<Name, BodyImport>,
 }
 
 #[derive(Default)]
 struct Scanner {
     scopes: Vec<Scope>,
-    found: Vec<Used>,
+    found: Vec<UsedName>,
 }
 
 impl Scanner {
@@ -138,7 +138,7 @@ impl Scanner {
             }
         }
         if is_load || declared {
-            self.found.push(Used { name: name.clone(), attributes, import });
+            self.found.push(UsedName { name: name.clone(), attributes, import });
         }
     }
 }
@@ -230,7 +230,7 @@ pub(super) fn parameters_of(parameters: &Parameters) -> impl Iterator<Item = Nam
     parameters.iter().map(|parameter| parameter.name().id.clone())
 }
 
-fn inner_imports(stmt: &Stmt, imports: &mut FxHashMap<Name, InnerImport>) {
+fn inner_imports(stmt: &Stmt, imports: &mut FxHashMap<Name, BodyImport>) {
     match stmt {
         Stmt::Import(import) => {
             for alias in &import.names {
@@ -239,14 +239,14 @@ fn inner_imports(stmt: &Stmt, imports: &mut FxHashMap<Name, InnerImport>) {
                     Some(_) => alias.name.to_string(),
                     None => local.to_string(),
                 };
-                let import = InnerImport { level: 0, module: Some(module), attribute: None };
+                let import = BodyImport { level: 0, module: Some(module), attribute: None };
                 imports.insert(local, import);
             }
         }
         Stmt::ImportFrom(import) => {
             for alias in import.names.iter().filter(|alias| &alias.name != "*") {
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
-                let import = InnerImport {
+                let import = BodyImport {
                     level: import.level,
                     module: import.module.as_ref().map(ToString::to_string),
                     attribute: Some(alias.name.id.clone()),

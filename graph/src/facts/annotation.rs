@@ -4,7 +4,7 @@ use ruff_python_ast::{Expr, Operator};
 use ruff_text_size::TextSize;
 
 use super::{
-    Container, Key, Op, Slot,
+    Container, ContainerKey, Op, Slot,
     draw::{Drawing, UNKNOWN},
 };
 
@@ -134,7 +134,8 @@ impl<'a> Drawing<'a> {
                 let slot = self.fresh();
                 self.op(Op::New(Container::Sequence, slot));
                 for (at, item) in (0..).zip(slots) {
-                    let key = if endless { Key::Unknown } else { Key::Integer(at) };
+                    let key =
+                        if endless { ContainerKey::Unknown } else { ContainerKey::Integer(at) };
                     self.set_item(slot, key, item);
                 }
                 slot
@@ -165,7 +166,7 @@ impl<'a> Drawing<'a> {
         }
         let slot = self.fresh();
         self.op(Op::New(kind, slot));
-        self.set_item(slot, Key::Unknown, item);
+        self.set_item(slot, ContainerKey::Unknown, item);
         slot
     }
 }

@@ -3,7 +3,7 @@
 use ruff_python_ast::{Expr, ExprAttribute, Stmt, StmtAssign, StmtAugAssign};
 
 use super::{
-    Container, Key, Name, Op, Slot,
+    Container, ContainerKey, Name, Op, Slot,
     draw::{Drawing, UNKNOWN},
 };
 use crate::resolve::{Exports, exports};
@@ -85,7 +85,7 @@ impl<'a> Drawing<'a> {
         let middle = self.fresh();
         self.op(Op::New(Container::Sequence, middle));
         for (at, &slot) in (0..).zip(&slots[star..slots.len() - after]) {
-            self.set_item(middle, Key::Integer(at), slot);
+            self.set_item(middle, ContainerKey::Integer(at), slot);
         }
         if let Expr::Starred(starred) = &targets[star] {
             self.assign(&starred.value, middle);
@@ -131,9 +131,12 @@ impl<'a> Drawing<'a> {
                             slot
                         }
                     } else if before {
-                        self.item(value, Key::Integer(i32::try_from(at).unwrap_or(i32::MAX)))
+                        self.item(
+                            value,
+                            ContainerKey::Integer(i32::try_from(at).unwrap_or(i32::MAX)),
+                        )
                     } else {
-                        self.item(value, Key::Unknown)
+                        self.item(value, ContainerKey::Unknown)
                     };
                     self.assign(target, item);
                 }

@@ -7,8 +7,8 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
-    Argument, ArgumentKind, Call, Definition, Form, Import, Kind, Name, Op, Reference, Slot, Span,
-    Traits,
+    Argument, ArgumentKind, CallFact, CallForm, Definition, EntityKind, ImportFact, Name, NameUse,
+    Op, Slot, Span, Traits,
     draw::{Drawing, UNKNOWN, docstring, span},
     environment::{Owner, ScopeKind},
 };
@@ -41,7 +41,7 @@ impl<'a> Drawing<'a> {
         let plain = self.name(&function.name);
         let definition = self.define(
             Definition {
-                kind: Kind::Function,
+                kind: EntityKind::Function,
                 name: plain,
                 parent: self.definition,
                 span: span(function.range),
@@ -137,7 +137,7 @@ impl<'a> Drawing<'a> {
         let plain = self.name(&class.name);
         let definition = self.define(
             Definition {
-                kind: Kind::Class,
+                kind: EntityKind::Class,
                 name: plain,
                 parent: self.definition,
                 span: span(class.range),
@@ -235,11 +235,11 @@ impl<'a> Drawing<'a> {
             let line = self.line(decorator.range.start());
             let name = self.name(name.unwrap_or(""));
             let argument = Argument { slot: value, kind: ArgumentKind::Positional };
-            let call = Call {
+            let call = CallFact {
                 callee,
                 result,
                 caller: self.definition,
-                form: Form::Decorator,
+                form: CallForm::Decorator,
                 name,
                 line,
                 first_argument: 0,
@@ -279,7 +279,7 @@ impl<'a> Drawing<'a> {
                 Some(name) => name.as_str(),
                 None => dotted.split('.').next().unwrap_or(dotted),
             };
-            let import = self.import(Import {
+            let import = self.import(ImportFact {
                 level: 0,
                 module: dotted.into(),
                 name: None,
@@ -299,7 +299,7 @@ impl<'a> Drawing<'a> {
         for alias in &statement.names {
             let star = &alias.name == "*";
             let name = self.name(&alias.name);
-            let import = self.import(Import {
+            let import = self.import(ImportFact {
                 level: statement.level,
                 module: module.clone(),
                 name: (!star).then_some(name),
@@ -314,7 +314,7 @@ impl<'a> Drawing<'a> {
                 let slot = self.bind_import(local, import);
                 let (within, part_of) = (self.definition, self.definition);
                 let line = self.line(alias.range.start());
-                let reference = Reference { slot, name, line, within, part_of, import: true };
+                let reference = NameUse { slot, name, line, within, part_of, import: true };
                 self.facts.references.push(reference);
             }
         }

@@ -8,9 +8,9 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxBuildHasher;
 
 use super::{
-    Call, Definition, Facts, Import, ImportPlace, Kind, Local, Measures, Name, Op, Parameter,
-    ParameterKind, Reference, Slot, Span, Traits,
-    environment::{Environment, ScopeId, ScopeKind, Variable},
+    CallFact, Definition, EntityKind, FileFacts, ImportFact, ImportPlace, Local, Measures, Name,
+    NameUse, Op, Parameter, ParameterKind, Slot, Span, Traits,
+    environment::{ScopeId, ScopeKind, Variable, VersionTable},
 };
 use crate::{pythons::Pythons, scope};
 
@@ -24,11 +24,11 @@ const DEEP: u32 = 500;
 
 /// State while drawing.
 pub(super) struct Drawing<'a> {
-    pub facts: Facts,
+    pub facts: FileFacts,
     pub text: &'a str,
     /// The versions that its code may run on.
     pub pythons: Pythons,
-    pub environment: Environment,
+    pub environment: VersionTable,
     /// Short ones, which is nearly all, take no memory of their own.
     names: IndexSet<CompactString, FxBuildHasher>,
     line_starts: Vec<u32>,
@@ -66,12 +66,12 @@ pub(crate) fn draw<'a>(
     body: &'a [Stmt],
     errors: Vec<(u32, String)>,
     pythons: Pythons,
-) -> Facts {
+) -> FileFacts {
     let mut drawing = Drawing {
-        facts: Facts { slots: 2, errors, ..Facts::default() },
+        facts: FileFacts { slots: 2, errors, ..FileFacts::default() },
         text,
         pythons,
-        environment: Environment::default(),
+        environment: VersionTable::default(),
         names: IndexSet::default(),
         line_starts: line_starts(text),
         line_hint: 0,
@@ -97,7 +97,7 @@ impl<'a> Drawing<'a> {
         let end = offset(TextSize::of(self.text));
         let end_line = self.line_count();
         self.facts.definitions.push(Definition {
-            kind: Kind::Module,
+            kind: EntityKind::Module,
             name,
             parent: 0,
             span: Span { start: 0, end },
@@ -231,7 +231,7 @@ impl<'a> Drawing<'a> {
             self.op(Op::New(super::Container::Sequence, slot));
             if let Some(annotation) = &rest.annotation {
                 let item = self.annotated(annotation);
-                self.op(Op::SetItem(slot, super::Key::Unknown, item));
+                self.op(Op::SetItem(slot, super::ContainerKey::Unknown, item));
             }
             let name = self.name(&rest.name);
             let own = UNKNOWN;
@@ -245,7 +245,7 @@ impl<'a> Drawing<'a> {
             self.op(Op::New(super::Container::Mapping, slot));
             if let Some(annotation) = &keywords.annotation {
                 let item = self.annotated(annotation);
-                self.op(Op::SetItem(slot, super::Key::Unknown, item));
+                self.op(Op::SetItem(slot, super::ContainerKey::Unknown, item));
             }
             let name = self.name(&keywords.name);
             let own = UNKNOWN;
@@ -315,19 +315,19 @@ impl<'a> Drawing<'a> {
         if slot.0 > UNKNOWN.0 {
             let line = self.line(at);
             let (within, part_of) = (self.definition, self.definition);
-            let reference = Reference { slot, name, line, within, part_of, import: false };
+            let reference = NameUse { slot, name, line, within, part_of, import: false };
             self.facts.references.push(reference);
         }
     }
 
-    pub(super) fn call(&mut self, call: Call, arguments: &[super::Argument]) {
+    pub(super) fn call(&mut self, call: CallFact, arguments: &[super::Argument]) {
         let first_argument = u32::try_from(self.facts.arguments.len()).unwrap_or(u32::MAX);
         let argument_count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
         self.facts.arguments.extend_from_slice(arguments);
-        self.facts.calls.push(Call { first_argument, argument_count, ..call });
+        self.facts.calls.push(CallFact { first_argument, argument_count, ..call });
     }
 
-    pub(super) fn import(&mut self, import: Import) -> u32 {
+    pub(super) fn import(&mut self, import: ImportFact) -> u32 {
         let id = u32::try_from(self.facts.imports.len()).unwrap_or(u32::MAX);
         self.facts.imports.push(import);
         self.facts.uses.push(0);

@@ -23,18 +23,18 @@ pub(super) enum ScopeKind {
 }
 
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(super) struct VersionScope {
     pub kind: ScopeKind,
     pub parent: Option<ScopeId>,
     pub variables: FxHashMap<Name, Variable>,
     /// Reads of names that were not bound yet: what they saw is settled when the scope is complete.
-    pub pending: FxHashMap<Name, Pending>,
+    pub pending: FxHashMap<Name, PendingRead>,
     /// Names that functions inside it declare as `nonlocal`: any call may have bound them anew.
     pub shared: Vec<Name>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pending {
+pub(super) struct PendingRead {
     pub slot: Slot,
     pub reads: u32,
 }
@@ -47,7 +47,7 @@ pub(super) enum Owner {
 }
 
 #[derive(Debug)]
-pub(super) struct Symbol {
+pub(super) struct ScopedVariable {
     pub owner: Owner,
     /// The version that a read sees now; none where it is unbound.
     pub current: Slot,
@@ -68,9 +68,9 @@ pub(super) struct Branch {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Environment {
-    pub scopes: Vec<Scope>,
-    pub symbols: Vec<Symbol>,
+pub(super) struct VersionTable {
+    pub scopes: Vec<VersionScope>,
+    pub symbols: Vec<ScopedVariable>,
     log: Vec<(Variable, Slot)>,
     assigned: Vec<(Variable, Slot)>,
 }
@@ -82,11 +82,11 @@ pub(super) struct Mark {
     assigned: usize,
 }
 
-impl Environment {
+impl VersionTable {
     pub(super) fn open(&mut self, kind: ScopeKind, parent: Option<ScopeId>) -> ScopeId {
         let id = u32::try_from(self.scopes.len()).unwrap_or(u32::MAX);
         let (variables, pending) = (FxHashMap::default(), FxHashMap::default());
-        self.scopes.push(Scope { kind, parent, variables, pending, shared: Vec::new() });
+        self.scopes.push(VersionScope { kind, parent, variables, pending, shared: Vec::new() });
         id
     }
 
@@ -95,7 +95,7 @@ impl Environment {
         let next = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
         let variable = *self.scopes[scope as usize].variables.entry(name).or_insert(next);
         if variable == next {
-            self.symbols.push(Symbol {
+            self.symbols.push(ScopedVariable {
                 owner: Owner::Own,
                 current: Slot::NONE,
                 summary: Slot::NONE,

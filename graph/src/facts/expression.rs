@@ -7,7 +7,8 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextSize};
 
 use super::{
-    Argument, ArgumentKind, Call, Container, Definition, Form, Key, Kind, Op, Slot, Span, Traits,
+    Argument, ArgumentKind, CallFact, CallForm, Container, ContainerKey, Definition, EntityKind,
+    Op, Slot, Span, Traits,
     draw::{Drawing, UNKNOWN, span},
     environment::ScopeKind,
 };
@@ -97,7 +98,7 @@ impl<'a> Drawing<'a> {
                 let end_line = self.end_line(lambda.range);
                 let definition = self.define(
                     Definition {
-                        kind: Kind::Lambda,
+                        kind: EntityKind::Lambda,
                         name,
                         parent: self.definition,
                         span: span(lambda.range),
@@ -307,15 +308,15 @@ impl<'a> Drawing<'a> {
             if matches!(element, Expr::StringLiteral(_) | Expr::NumberLiteral(_)) && at >= 32 {
                 continue;
             }
-            let key = if exact { Key::Integer(at) } else { Key::Unknown };
+            let key = if exact { ContainerKey::Integer(at) } else { ContainerKey::Unknown };
             self.set_item(slot, key, value);
         }
         slot
     }
 
     fn copy_items(&mut self, from: Slot, to: Slot) {
-        let item = self.item(from, Key::Unknown);
-        self.set_item(to, Key::Unknown, item);
+        let item = self.item(from, ContainerKey::Unknown);
+        self.set_item(to, ContainerKey::Unknown, item);
     }
 
     fn comprehension(
@@ -346,7 +347,7 @@ impl<'a> Drawing<'a> {
         let kind = if value.is_some() { Container::Mapping } else { Container::Sequence };
         self.op(Op::New(kind, slot));
         if let Some(item) = value.or(element) {
-            self.set_item(slot, Key::Unknown, item);
+            self.set_item(slot, ContainerKey::Unknown, item);
         }
         slot
     }
@@ -360,13 +361,13 @@ impl<'a> Drawing<'a> {
             }
             Expr::Tuple(tuple) => {
                 for (at, target) in (0..).zip(&tuple.elts) {
-                    let item = self.item(value, Key::Integer(at));
+                    let item = self.item(value, ContainerKey::Integer(at));
                     self.bind_inside(scope, target, item);
                 }
             }
             Expr::List(list) => {
                 for (at, target) in (0..).zip(&list.elts) {
-                    let item = self.item(value, Key::Integer(at));
+                    let item = self.item(value, ContainerKey::Integer(at));
                     self.bind_inside(scope, target, item);
                 }
             }
@@ -377,15 +378,15 @@ impl<'a> Drawing<'a> {
 
     fn call_expression(&mut self, call: &'a ExprCall) -> Slot {
         let (form, name, at) = match call.func.as_ref() {
-            Expr::Name(name) => (Form::Name, name.id.as_str(), name.range.start()),
+            Expr::Name(name) => (CallForm::Name, name.id.as_str(), name.range.start()),
             Expr::Attribute(attribute) => {
-                (Form::Attribute, attribute.attr.as_str(), attribute.attr.range.start())
+                (CallForm::Attribute, attribute.attr.as_str(), attribute.attr.range.start())
             }
-            other => (Form::Other, "", other.start()),
+            other => (CallForm::Other, "", other.start()),
         };
         let callee = self.expression(&call.func);
         let arguments = self.arguments(&call.arguments);
-        if form == Form::Name
+        if form == CallForm::Name
             && let Some(value) = self.builtin_call(name, call, &arguments)
         {
             return value;
@@ -393,7 +394,7 @@ impl<'a> Drawing<'a> {
         let result = self.fresh();
         let name = self.private(name);
         let line = self.line(at);
-        let site = Call {
+        let site = CallFact {
             callee,
             result,
             caller: self.definition,
@@ -472,25 +473,27 @@ impl<'a> Drawing<'a> {
         self.union(&known)
     }
 
-    pub(super) fn key(&mut self, expr: &'a Expr) -> Key {
+    pub(super) fn key(&mut self, expr: &'a Expr) -> ContainerKey {
         match expr {
-            Expr::StringLiteral(literal) => Key::Text(self.name(literal.value.to_str())),
+            Expr::StringLiteral(literal) => ContainerKey::Text(self.name(literal.value.to_str())),
             Expr::NumberLiteral(literal) => match &literal.value {
-                Number::Int(number) => number.as_i32().map_or(Key::Unknown, Key::Integer),
-                _ => Key::Unknown,
+                Number::Int(number) => {
+                    number.as_i32().map_or(ContainerKey::Unknown, ContainerKey::Integer)
+                }
+                _ => ContainerKey::Unknown,
             },
             Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_) => {
                 let slot = self.expression(expr);
-                if slot == UNKNOWN { Key::Unknown } else { Key::Held(slot) }
+                if slot == UNKNOWN { ContainerKey::Unknown } else { ContainerKey::Held(slot) }
             }
             _ => {
                 self.expression(expr);
-                Key::Unknown
+                ContainerKey::Unknown
             }
         }
     }
 
-    pub(super) fn item(&mut self, base: Slot, key: Key) -> Slot {
+    pub(super) fn item(&mut self, base: Slot, key: ContainerKey) -> Slot {
         if base.0 <= UNKNOWN.0 {
             return UNKNOWN;
         }
@@ -499,7 +502,7 @@ impl<'a> Drawing<'a> {
         slot
     }
 
-    pub(super) fn set_item(&mut self, base: Slot, key: Key, value: Slot) {
+    pub(super) fn set_item(&mut self, base: Slot, key: ContainerKey, value: Slot) {
         if base.0 > UNKNOWN.0 && value.0 > UNKNOWN.0 {
             self.op(Op::SetItem(base, key, value));
         }

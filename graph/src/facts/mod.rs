@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use draw::draw;
 
-/// A name, as an index into [`Facts::names`].
+/// A name, as an index into [`FileFacts::names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Name(pub u32);
 
@@ -38,7 +38,7 @@ impl Slot {
     }
 }
 
-/// An index into [`Facts::definitions`]; 0 is the module itself.
+/// An index into [`FileFacts::definitions`]; 0 is the module itself.
 pub(crate) type Local = u32;
 
 /// A half-open byte range of a file.
@@ -64,20 +64,20 @@ impl Span {
 
 /// Everything that the graphs know of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Facts {
+pub(crate) struct FileFacts {
     pub names: Vec<CompactString>,
     pub definitions: Vec<Definition>,
-    pub imports: Vec<Import>,
+    pub imports: Vec<ImportFact>,
     pub slots: u32,
     pub ops: Vec<Op>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<CallFact>,
     pub arguments: Vec<Argument>,
     /// The slot of each global name after the module's code was executed.
     pub exports: Vec<(Name, Slot)>,
     /// `__all__`, where it is a plain list of strings.
     pub all: Option<Vec<Name>>,
     /// Uses of names that may denote definitions: slot and line.
-    pub references: Vec<Reference>,
+    pub references: Vec<NameUse>,
     pub measures: Measures,
     /// First few syntax errors: line and message.
     pub errors: Vec<(u32, String)>,
@@ -91,7 +91,7 @@ pub(crate) struct Facts {
     pub free: Vec<Name>,
 }
 
-impl Facts {
+impl FileFacts {
     /// Gives back the memory that growing took in advance: facts of all files are held at once.
     fn shrink(&mut self) {
         self.definitions.shrink_to_fit();
@@ -134,7 +134,7 @@ impl Facts {
 
 /// A use of a name or an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Reference {
+pub(crate) struct NameUse {
     pub slot: Slot,
     pub name: Name,
     pub line: u32,
@@ -167,7 +167,7 @@ pub struct Measures {
 /// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum EntityKind {
     /// A file.
     Module,
     /// A `class` statement.
@@ -181,7 +181,7 @@ pub enum Kind {
 /// A module, class, function or lambda.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Definition {
-    pub kind: Kind,
+    pub kind: EntityKind,
     pub name: Name,
     pub parent: Local,
     /// Whole statement, decorators included.
@@ -247,7 +247,7 @@ pub(crate) enum ParameterKind {
 
 /// One imported name, or one imported module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Import {
+pub(crate) struct ImportFact {
     pub level: u32,
     /// Dotted module, empty for `from . import x`.
     pub module: Box<str>,
@@ -275,7 +275,7 @@ pub enum ImportPlace {
 
 /// A key of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) enum Key {
+pub(crate) enum ContainerKey {
     Text(Name),
     Integer(i32),
     /// Whatever constants this slot holds.
@@ -296,8 +296,8 @@ pub(crate) enum Op {
     Define(Local, Slot),
     Attribute(Slot, Name, Slot),
     SetAttribute(Slot, Name, Slot),
-    Item(Slot, Key, Slot),
-    SetItem(Slot, Key, Slot),
+    Item(Slot, ContainerKey, Slot),
+    SetItem(Slot, ContainerKey, Slot),
     /// The items of a sequence from an index on, as a new sequence.
     Tail(Slot, u32, Slot),
     New(Container, Slot),
@@ -339,7 +339,7 @@ impl Op {
 
 /// The syntax through which a callee is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) enum Form {
+pub(crate) enum CallForm {
     /// `name(...)`
     Name,
     /// `value.name(...)`
@@ -352,11 +352,11 @@ pub(crate) enum Form {
 
 /// A call site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Call {
+pub(crate) struct CallFact {
     pub callee: Slot,
     pub result: Slot,
     pub caller: Local,
-    pub form: Form,
+    pub form: CallForm,
     pub name: Name,
     pub line: u32,
     pub first_argument: u32,

@@ -3,7 +3,7 @@
 use super::{
     Name, Op, Slot,
     draw::{Drawing, UNKNOWN},
-    environment::{Branch, Owner, Pending, ScopeId, ScopeKind, Variable, join},
+    environment::{Branch, Owner, PendingRead, ScopeId, ScopeKind, Variable, join},
 };
 
 impl<'a> Drawing<'a> {
@@ -53,12 +53,12 @@ impl<'a> Drawing<'a> {
 
     /// Connects the reads that had to wait until a scope was complete.
     pub(super) fn settle(&mut self, scope: ScopeId) {
-        let mut pending: Vec<(Name, Pending)> =
+        let mut pending: Vec<(Name, PendingRead)> =
             std::mem::take(&mut self.environment.scopes[scope as usize].pending)
                 .into_iter()
                 .collect();
         pending.sort_unstable_by_key(|&(name, _)| name);
-        for (name, Pending { slot, reads }) in pending {
+        for (name, PendingRead { slot, reads }) in pending {
             let own = self.environment.find(scope, name).filter(|&variable| {
                 self.environment.symbols[variable as usize].owner == Owner::Own
             });
@@ -167,7 +167,7 @@ impl<'a> Drawing<'a> {
         let pending = self.environment.scopes[scope as usize]
             .pending
             .entry(name)
-            .or_insert(Pending { slot: Slot(next), reads: 0 });
+            .or_insert(PendingRead { slot: Slot(next), reads: 0 });
         pending.reads += 1;
         let slot = pending.slot;
         if slot.0 == next {

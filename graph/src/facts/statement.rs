@@ -6,7 +6,7 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 use super::{
-    ImportPlace, Key, Name, Op, Slot,
+    ContainerKey, ImportPlace, Name, Op, Slot,
     draw::{Drawing, UNKNOWN},
     environment::Owner,
     static_test::outcome,
@@ -386,7 +386,7 @@ impl<'a> Drawing<'a> {
             Pattern::MatchSingleton(_) => {}
             Pattern::MatchSequence(pattern) => {
                 for (at, inner) in (0..).zip(&pattern.patterns) {
-                    let item = self.item(subject, Key::Integer(at));
+                    let item = self.item(subject, ContainerKey::Integer(at));
                     self.pattern(inner, item);
                 }
             }

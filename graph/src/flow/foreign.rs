@@ -3,11 +3,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Symbol;
+use super::LinkedName;
 
 /// A dotted name outside the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Outside(pub u32);
+pub(crate) struct ForeignName(pub u32);
 
 /// Attributes deeper than this are all one.
 const DEEPEST: u8 = 4;
@@ -16,8 +16,8 @@ const DEEPEST: u8 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     names: Vec<(String, u8)>,
-    roots: FxHashMap<String, Outside>,
-    attributes: FxHashMap<(Outside, Symbol), Option<Outside>>,
+    roots: FxHashMap<String, ForeignName>,
+    attributes: FxHashMap<(ForeignName, LinkedName), Option<ForeignName>>,
     behaviours: Vec<Behaviour>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Behaviour {
 }
 
 impl Foreign {
-    pub(crate) fn root(&mut self, dotted: &str) -> Outside {
+    pub(crate) fn root(&mut self, dotted: &str) -> ForeignName {
         if let Some(&known) = self.roots.get(dotted) {
             return known;
         }
@@ -68,7 +68,12 @@ impl Foreign {
     }
 
     /// An attribute of something foreign; nothing where the chain has become too long to matter.
-    pub(crate) fn attribute(&mut self, of: Outside, name: Symbol, text: &str) -> Option<Outside> {
+    pub(crate) fn attribute(
+        &mut self,
+        of: ForeignName,
+        name: LinkedName,
+        text: &str,
+    ) -> Option<ForeignName> {
         if let Some(&known) = self.attributes.get(&(of, name)) {
             return known;
         }
@@ -90,16 +95,16 @@ impl Foreign {
         made
     }
 
-    pub(crate) fn name(&self, of: Outside) -> &str {
+    pub(crate) fn name(&self, of: ForeignName) -> &str {
         &self.names[of.0 as usize].0
     }
 
-    pub(crate) fn behaviour(&self, of: Outside) -> Behaviour {
+    pub(crate) fn behaviour(&self, of: ForeignName) -> Behaviour {
         self.behaviours[of.0 as usize]
     }
 
-    fn add(&mut self, dotted: String, depth: u8) -> Outside {
-        let id = Outside(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+    fn add(&mut self, dotted: String, depth: u8) -> ForeignName {
+        let id = ForeignName(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         self.behaviours.push(behaviour(&dotted));
         self.names.push((dotted, depth));
         id

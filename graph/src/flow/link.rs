@@ -3,16 +3,16 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Entity, Place, Program, Symbol, Symbols};
+use super::{FlowInput, LinkedEntity, LinkedName, LinkedSlot, Symbols};
 use crate::{
-    facts::{Definition, Facts, Import, Kind, Name, Slot},
-    module::{Found, ModuleId},
-    resolve::{Namespaces, Provider, provider, starred},
+    facts::{Definition, EntityKind, FileFacts, ImportFact, Name, Slot},
+    module::{ModuleId, ModulePlace},
+    resolve::{AttributeProvider, Namespaces, provider, starred},
 };
 
 /// All files under one numbering.
-pub(crate) struct Linked<'a> {
-    pub program: &'a Program<'a>,
+pub(crate) struct LinkedFiles<'a> {
+    pub program: &'a FlowInput<'a>,
     pub symbols: Symbols<'a>,
     /// First entity of each file; one more at the end.
     pub first_entity: Vec<u32>,
@@ -21,31 +21,31 @@ pub(crate) struct Linked<'a> {
     /// File of each entity.
     pub file_by_entity: Vec<u32>,
     /// Symbols of each file's names.
-    pub names: Vec<Vec<Symbol>>,
+    pub names: Vec<Vec<LinkedName>>,
     /// The exported slot of each name of a module or class.
-    pub members: FxHashMap<(Entity, Symbol), Place>,
+    pub members: FxHashMap<(LinkedEntity, LinkedName), LinkedSlot>,
     /// Modules that a module imports everything from, in order.
     pub stars: FxHashMap<u32, Vec<u32>>,
     /// The target of each import of each file.
-    pub targets: Vec<Vec<Target>>,
+    pub targets: Vec<Vec<ImportTarget>>,
 }
 
 /// The target of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ImportTarget {
     /// The module itself.
-    Module(Found),
+    Module(ModulePlace),
     /// A name of a module, or a module inside it.
-    Member(Found, Symbol),
+    Member(ModulePlace, LinkedName),
     /// Not in the repository.
     Outside,
     /// The repository's own package, but nothing there has this name.
     Missing,
 }
 
-impl<'a> Linked<'a> {
-    pub(crate) fn new(program: &'a Program<'a>) -> Self {
-        let mut linked = Linked {
+impl<'a> LinkedFiles<'a> {
+    pub(crate) fn new(program: &'a FlowInput<'a>) -> Self {
+        let mut linked = LinkedFiles {
             program,
             symbols: Symbols::default(),
             first_entity: vec![0],
@@ -90,11 +90,11 @@ impl<'a> Linked<'a> {
                     );
                 }
             }
-            let targets: Vec<Target> =
+            let targets: Vec<ImportTarget> =
                 facts.imports.iter().map(|import| linked.target(file, import)).collect();
             for (import, target) in facts.imports.iter().zip(&targets) {
                 if import.star
-                    && let Target::Module(Found::File(from)) = target
+                    && let ImportTarget::Module(ModulePlace::File(from)) = target
                 {
                     linked.stars.entry(file).or_default().push(*from);
                 }
@@ -104,15 +104,15 @@ impl<'a> Linked<'a> {
         linked
     }
 
-    fn target(&self, file: u32, import: &Import) -> Target {
+    fn target(&self, file: u32, import: &ImportFact) -> ImportTarget {
         let layout = self.program.layout;
         let module = match import.level {
             0 => layout.absolute(file, &import.module),
             level => layout.relative(file, level, &import.module),
         };
         match (module, import.name) {
-            (Some(found), Some(name)) => Target::Member(found, self.symbol(file, name)),
-            (Some(found), None) => Target::Module(found),
+            (Some(found), Some(name)) => ImportTarget::Member(found, self.symbol(file, name)),
+            (Some(found), None) => ImportTarget::Module(found),
             (None, name) if import.level > 0 => {
                 // `from . import x` beside files of the repository's own directory.
                 let inner = match name {
@@ -122,70 +122,74 @@ impl<'a> Linked<'a> {
                     }
                     _ => None,
                 };
-                inner.map_or(Target::Missing, Target::Module)
+                inner.map_or(ImportTarget::Missing, ImportTarget::Module)
             }
             (None, _) => {
                 let top = import.module.split('.').next().unwrap_or(&import.module);
                 match layout.absolute(file, top) {
-                    Some(Found::File(_)) => Target::Missing,
-                    _ => Target::Outside,
+                    Some(ModulePlace::File(_)) => ImportTarget::Missing,
+                    _ => ImportTarget::Outside,
                 }
             }
         }
     }
 
-    pub(crate) fn symbol(&self, file: u32, name: Name) -> Symbol {
+    pub(crate) fn symbol(&self, file: u32, name: Name) -> LinkedName {
         self.names[file as usize][name.0 as usize]
     }
 
-    pub(crate) fn place(&self, file: u32, slot: Slot) -> Place {
+    pub(crate) fn place(&self, file: u32, slot: Slot) -> LinkedSlot {
         self.first_slot[file as usize] + slot.0
     }
 
     /// The file that a definition stands in.
-    pub(crate) fn file_of(&self, entity: Entity) -> u32 {
+    pub(crate) fn file_of(&self, entity: LinkedEntity) -> u32 {
         self.file_by_entity[entity as usize]
     }
 
-    pub(crate) fn facts(&self, file: u32) -> &'a Facts {
+    pub(crate) fn facts(&self, file: u32) -> &'a FileFacts {
         &self.program.files[file as usize]
     }
 
-    pub(crate) fn definition(&self, entity: Entity) -> &'a Definition {
+    pub(crate) fn definition(&self, entity: LinkedEntity) -> &'a Definition {
         let file = self.file_of(entity);
         &self.facts(file).definitions[(entity - self.first_entity[file as usize]) as usize]
     }
 
     /// The class around a definition, if that is what is directly around it.
-    pub(crate) fn class_of(&self, entity: Entity) -> Option<Entity> {
+    pub(crate) fn class_of(&self, entity: LinkedEntity) -> Option<LinkedEntity> {
         let file = self.file_of(entity);
         let first = self.first_entity[file as usize];
         let facts = self.facts(file);
         let parent = facts.definitions[(entity - first) as usize].parent;
-        (facts.definitions[parent as usize].kind == Kind::Class && entity != first)
+        (facts.definitions[parent as usize].kind == EntityKind::Class && entity != first)
             .then_some(first + parent)
     }
 
     /// Returns the attribute of a module, found through the module that provides it.
-    pub(crate) fn attribute(&self, file: u32, name: Symbol) -> Option<Attribute> {
+    pub(crate) fn attribute(&self, file: u32, name: LinkedName) -> Option<Attribute> {
         provider(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
     }
 
     /// The same, of what its star imports bring alone.
-    pub(crate) fn starred(&self, file: u32, name: Symbol) -> Option<Attribute> {
+    pub(crate) fn starred(&self, file: u32, name: LinkedName) -> Option<Attribute> {
         if !self.stars.contains_key(&file) {
             return None;
         }
         starred(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
     }
 
-    fn found(&self, provider: Provider<Found>, name: Symbol) -> Option<Attribute> {
+    fn found(
+        &self,
+        provider: AttributeProvider<ModulePlace>,
+        name: LinkedName,
+    ) -> Option<Attribute> {
         match provider {
-            Provider::Statement(ModuleId(file)) => {
+            AttributeProvider::Statement(ModuleId(file)) => {
                 let module = self.first_entity[file as usize];
                 self.members.get(&(module, name)).copied().map(Attribute::Held)
             }
-            Provider::Inner(found) => Some(Attribute::Module(found)),
+            AttributeProvider::Inner(found) => Some(Attribute::Module(found)),
         }
     }
 }
@@ -194,16 +198,16 @@ impl<'a> Linked<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attribute {
     /// The value of a slot.
-    Held(Place),
+    Held(LinkedSlot),
     /// A module inside it.
-    Module(Found),
+    Module(ModulePlace),
 }
 
-impl Namespaces for Linked<'_> {
-    type Name = Symbol;
-    type Module = Found;
+impl Namespaces for LinkedFiles<'_> {
+    type Name = LinkedName;
+    type Module = ModulePlace;
 
-    fn binds(&self, module: ModuleId, name: &Symbol) -> bool {
+    fn binds(&self, module: ModuleId, name: &LinkedName) -> bool {
         self.members.contains_key(&(self.first_entity[module.0 as usize], *name))
     }
 
@@ -212,16 +216,16 @@ impl Namespaces for Linked<'_> {
         stars.iter().map(|&file| ModuleId(file))
     }
 
-    fn lists(&self, module: ModuleId, name: &Symbol) -> Option<bool> {
+    fn lists(&self, module: ModuleId, name: &LinkedName) -> Option<bool> {
         let all = self.facts(module.0).all.as_ref()?;
         Some(all.iter().any(|&listed| self.symbol(module.0, listed) == *name))
     }
 
-    fn is_private(&self, name: &Symbol) -> bool {
+    fn is_private(&self, name: &LinkedName) -> bool {
         self.symbols.text(*name).starts_with('_')
     }
 
-    fn inner(&self, package: ModuleId, name: &Symbol) -> Option<Found> {
-        self.program.layout.inside(Found::File(package.0), self.symbols.text(*name))
+    fn inner(&self, package: ModuleId, name: &LinkedName) -> Option<ModulePlace> {
+        self.program.layout.inside(ModulePlace::File(package.0), self.symbols.text(*name))
     }
 }

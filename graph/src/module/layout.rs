@@ -11,7 +11,7 @@ use crate::pythons::Pythons;
 
 /// The target of a dotted name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Found {
+pub(crate) enum ModulePlace {
     /// A file, by its index.
     File(u32),
     /// A directory without `__init__.py`, by its index.
@@ -113,18 +113,18 @@ impl Layout {
     }
 
     /// A module inside a package or namespace.
-    pub(crate) fn inside(&self, package: Found, name: &str) -> Option<Found> {
+    pub(crate) fn inside(&self, package: ModulePlace, name: &str) -> Option<ModulePlace> {
         let directory = match package {
-            Found::File(file) if self.is_package(file) => parent(&self.paths[file as usize]),
-            Found::File(_) => return None,
-            Found::Namespace(directory) => &self.directory_names[directory as usize],
+            ModulePlace::File(file) if self.is_package(file) => parent(&self.paths[file as usize]),
+            ModulePlace::File(_) => return None,
+            ModulePlace::Namespace(directory) => &self.directory_names[directory as usize],
         };
         self.step(directory, name)
     }
 
     /// Returns the last module that `import dotted` in a file loads, or `None` if any part is
     /// missing.
-    pub(crate) fn absolute(&self, from: u32, dotted: &str) -> Option<Found> {
+    pub(crate) fn absolute(&self, from: u32, dotted: &str) -> Option<ModulePlace> {
         let mut parts = dotted.split('.');
         let mut found = self.top(from, parts.next()?)?;
         for part in parts {
@@ -134,7 +134,7 @@ impl Layout {
     }
 
     /// Returns the module that `from <level dots><module>` in a file refers to.
-    pub(crate) fn relative(&self, from: u32, level: u32, module: &str) -> Option<Found> {
+    pub(crate) fn relative(&self, from: u32, level: u32, module: &str) -> Option<ModulePlace> {
         let path = &self.paths[from as usize];
         let stem = stem(path);
         let (name, is_package) = match stem.strip_suffix("__init__") {
@@ -143,9 +143,9 @@ impl Layout {
         };
         let directory = climb(name, '/', is_package, level)?;
         let mut found = match self.packages.get(directory) {
-            Some(&file) => Found::File(file),
+            Some(&file) => ModulePlace::File(file),
             None => match self.directories.get(directory) {
-                Some(&id) => Found::Namespace(id),
+                Some(&id) => ModulePlace::Namespace(id),
                 // The repository's own directory has no entry, but files beside each other do.
                 None if module.is_empty() => return None,
                 None => {
@@ -164,14 +164,14 @@ impl Layout {
         Some(found)
     }
 
-    fn top(&self, from: u32, name: &str) -> Option<Found> {
+    fn top(&self, from: u32, name: &str) -> Option<ModulePlace> {
         let path = &self.paths[from as usize];
         // The root that holds the importing file comes first, then the others in their order.
         let nearest =
             self.roots.iter().filter(|root| below(path, root)).max_by_key(|root| root.len());
         let roots = || nearest.into_iter().chain(self.roots.iter().filter(|r| Some(*r) != nearest));
         let regular = roots().find_map(|root| match self.step(root, name) {
-            Some(Found::File(file)) => Some(Found::File(file)),
+            Some(ModulePlace::File(file)) => Some(ModulePlace::File(file)),
             _ => None,
         });
         if regular.is_some() {
@@ -182,7 +182,7 @@ impl Layout {
             let mut directory = parent(path);
             while !directory.is_empty() {
                 if !self.packages.contains_key(directory)
-                    && let Some(found @ Found::File(_)) = self.step(directory, name)
+                    && let Some(found @ ModulePlace::File(_)) = self.step(directory, name)
                 {
                     return Some(found);
                 }
@@ -195,18 +195,18 @@ impl Layout {
         }
         // Somebody may put its directory on the path at run time, as tests do with their samples.
         let alone = || match self.tops.get(name).map(Vec::as_slice) {
-            Some(&[file]) => Some(Found::File(file)),
+            Some(&[file]) => Some(ModulePlace::File(file)),
             _ => None,
         };
         namespace.or_else(alone)
     }
 
-    fn step(&self, directory: &str, name: &str) -> Option<Found> {
+    fn step(&self, directory: &str, name: &str) -> Option<ModulePlace> {
         let path = join(directory, name);
         if let Some(&file) = self.packages.get(&path).or_else(|| self.modules.get(&path)) {
-            return Some(Found::File(file));
+            return Some(ModulePlace::File(file));
         }
-        self.directories.get(&path).map(|&id| Found::Namespace(id))
+        self.directories.get(&path).map(|&id| ModulePlace::Namespace(id))
     }
 }
 

@@ -39,7 +39,7 @@ use crate::{
     tree::Texts,
 };
 
-pub use parts::{Part, Shown, shown_lines};
+pub use parts::{NeedsPage, NumberedFile, shown_lines};
 pub(crate) use reads::Reads;
 
 /// A piece of source that a test needs.
@@ -820,7 +820,7 @@ mod tests {
     #[test]
     fn names_are_followed_through_imports_and_methods_by_name() {
         let files = [
-            ("pkg/__init__.py", "from .core import Cart as Cart\n"),
+            ("pkg/__init__.py", "from .core import Cart\n"),
             (
                 "pkg/core.py",
                 "import typing as t\nfrom .rates import RATE\nif t.TYPE_CHECKING:\n    from .other import Other\n\n\

@@ -19,7 +19,7 @@ use crate::{
 
 /// Some needs as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct NeedsPage {
     /// The lines of each file, by its path.
     pub files: Vec<(String, String)>,
     /// The first need for which there was no room; those too large for any room are shown by their heads.
@@ -30,12 +30,12 @@ pub struct Part {
 
 /// The lines of a file, and which of them hold code.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct NumberedFile {
     lines: Vec<String>,
     idle: BTreeSet<u32>,
 }
 
-impl Shown {
+impl NumberedFile {
     /// Reads a file; Python that does not parse keeps its docstrings.
     pub fn of(text: &str) -> Self {
         let lines: Vec<String> = numbered(text).map(|(_, line)| line.to_owned()).collect();
@@ -90,7 +90,7 @@ impl Shown {
 
 /// The numbered lines of a text in some spans, without docstrings, comments and empty lines.
 pub fn shown_lines(text: &str, spans: &[(u32, u32)]) -> String {
-    Shown::of(text).numbered(spans, &BTreeMap::new())
+    NumberedFile::of(text).numbered(spans, &BTreeMap::new())
 }
 
 /// Lines that hold no code: empty ones, comments, docstrings and those of attributes that are not all of a body.
@@ -145,13 +145,13 @@ enum Extent {
 
 struct Files<'t> {
     texts: &'t Texts,
-    shown: BTreeMap<String, Shown>,
+    shown: BTreeMap<String, NumberedFile>,
 }
 
 impl Files<'_> {
-    fn of(&mut self, path: &str) -> &Shown {
+    fn of(&mut self, path: &str) -> &NumberedFile {
         let texts = self.texts;
-        self.shown.entry(path.to_owned()).or_insert_with(|| Shown::of(&texts.of(path)))
+        self.shown.entry(path.to_owned()).or_insert_with(|| NumberedFile::of(&texts.of(path)))
     }
 
     fn cost(&mut self, path: &str, spans: &[(u32, u32)]) -> usize {
@@ -167,7 +167,7 @@ impl Need {
 
     /// Shows as many needs as fit, from one on; of the first part also the heads of all that the tests ask
     /// for themselves. A need too large for half of the budget is shown by its head.
-    pub fn part(needs: &[Self], texts: &Texts, from: usize, budget: usize) -> Part {
+    pub fn part(needs: &[Self], texts: &Texts, from: usize, budget: usize) -> NeedsPage {
         let mut files = Files { texts, shown: BTreeMap::new() };
         let mut chosen: BTreeMap<usize, Extent> = BTreeMap::new();
         let mut spent = 0;
@@ -221,7 +221,7 @@ impl Need {
         }
         let files = text(needs, &chosen, &mut files);
         let tokens = files.iter().map(|(_, text)| count_tokens(text)).sum();
-        Part { files, next, tokens }
+        NeedsPage { files, next, tokens }
     }
 }
 

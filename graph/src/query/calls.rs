@@ -40,7 +40,7 @@ struct Step {
 
 /// The result of one level of the search.
 #[derive(Debug, Default)]
-struct Found {
+struct SearchLevel {
     steps: Vec<Step>,
     /// Sites that were not followed.
     vague: FxHashSet<u32>,
@@ -199,10 +199,10 @@ impl<'g> Queries<'g> {
     }
 
     /// One step along calls that are at least as sure as `doubt`.
-    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut Found) {
+    fn step(&self, at: EntityId, way: Way, doubt: Tier, found: &mut SearchLevel) {
         let made =
             |site: &CallSite, to, tier| Step { to, tier, caller: site.caller, line: site.line };
-        let Found { steps, vague } = found;
+        let SearchLevel { steps, vague } = found;
         match way {
             Way::Forward => {
                 for (index, site) in self.sites_of(at) {
@@ -245,7 +245,7 @@ impl<'g> Queries<'g> {
         let mut seen: FxHashSet<EntityId> = of.iter().copied().collect();
         let mut reached = Vec::new();
         let mut edge = of.to_vec();
-        let mut found = Found::default();
+        let mut found = SearchLevel::default();
         for depth in 1..=depth {
             // A method may stand here beside its class, which is called itself if it has no constructor.
             let mut members: Vec<EntityId> =
@@ -319,7 +319,7 @@ impl<'g> Queries<'g> {
         let mut queue: VecDeque<EntityId> =
             from.iter().flat_map(|&id| self.with_members(id)).collect();
         let starts: FxHashSet<EntityId> = queue.iter().copied().collect();
-        let mut found = Found::default();
+        let mut found = SearchLevel::default();
         while let Some(at) = queue.pop_front() {
             found.steps.clear();
             self.step(at, Way::Forward, doubt, &mut found);

@@ -4,7 +4,7 @@ use ruff_python_ast::{Stmt, StmtClassDef, StmtFunctionDef};
 use ruff_text_size::Ranged;
 
 use super::{
-    narrow::{Table, whole_lines},
+    narrow::{CaseTable, whole_lines},
     parse,
     splice::{Edit, added, joined, lines, spliced},
 };
@@ -74,7 +74,7 @@ impl<'a> Called<'a> {
         let (mut edits, mut known): (Vec<Edit>, Vec<(String, String)>) = (Vec::new(), Vec::new());
         let of_classes = self.classes.iter().flat_map(|class| &class.decorator_list);
         for decorator in self.function.decorator_list.iter().chain(of_classes) {
-            let Some(table) = Table::of(decorator) else { continue };
+            let Some(table) = CaseTable::of(decorator) else { continue };
             let [case] = table.cases else { return None };
             let case = syntax.source().slice(case.range());
             match &table.names[..] {
@@ -122,7 +122,7 @@ impl<'a> Called<'a> {
 }
 
 /// The values of a case of several parameters.
-fn parts(table: &Table<'_>, syntax: &Syntax) -> Option<Vec<String>> {
+fn parts(table: &CaseTable<'_>, syntax: &Syntax) -> Option<Vec<String>> {
     use ruff_python_ast::Expr;
     let elements = match table.cases.first()? {
         Expr::Tuple(tuple) => &tuple.elts[..],

@@ -23,7 +23,7 @@ use crate::{
     glue::Guard,
     pythons::Pythons,
     scope,
-    slice::{Gist, GistLine, Origin, Place},
+    slice::{Gist, GistLine, LineOrigin, Place},
     source::Source,
     syntax::{Syntax, with_deep_stack},
 };
@@ -96,8 +96,8 @@ impl Work<'_> {
 
     fn place(&self, line: usize) -> Option<&Place> {
         match &self.gist.lines.get(line)?.origin {
-            Origin::Source(place) => Some(place),
-            Origin::Glue(_) => None,
+            LineOrigin::Source(place) => Some(place),
+            LineOrigin::Glue(_) => None,
         }
     }
 
@@ -141,7 +141,7 @@ impl Work<'_> {
                 let inner = format!("{outer}    ");
                 let back = if is_only { self.restored(&lost, &cut, &inner, &names) } else { None };
                 let keyword = original.source().line(last.start());
-                let origin = Origin::Source(Place { path: place.path.clone(), line: keyword });
+                let origin = LineOrigin::Source(Place { path: place.path.clone(), line: keyword });
                 let mut found =
                     vec![(format!("{outer}else:"), GistLine { origin, adapted: false })];
                 found.extend(back.unwrap_or_else(|| vec![guard(&lost, &cut, &inner)]));
@@ -185,10 +185,10 @@ impl Work<'_> {
     fn is_cut(&self, lost: &Lost<'_>, stmts: &[&Stmt]) -> bool {
         let (first, last) = lost.span(stmts);
         let is_kept = self.gist.lines.iter().any(|line| match &line.origin {
-            Origin::Source(place) => {
+            LineOrigin::Source(place) => {
                 place.path == lost.path && (first..=last).contains(&place.line)
             }
-            Origin::Glue(_) => false,
+            LineOrigin::Glue(_) => false,
         });
         !is_kept && !(first..=last).any(|line| (self.ran)(lost.path, line))
     }
@@ -207,7 +207,7 @@ impl Work<'_> {
         let mut known = names.clone();
         known.extend(scope::bound(self.syntax.body()).local);
         for stmt in stmts {
-            let asked = Asked::of(stmt);
+            let asked = LoadedNames::of(stmt);
             let is_known =
                 |name: &Name| known.contains(name) || Pythons::SUPPORTED.has_builtin(name);
             if !asked.iter().all(is_known) {
@@ -231,7 +231,7 @@ impl Work<'_> {
         let found = texts.map(|(at, text)| {
             let text = text.strip_prefix(own).unwrap_or(text.trim_start());
             let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            let origin = Origin::Source(Place { path: lost.path.to_owned(), line });
+            let origin = LineOrigin::Source(Place { path: lost.path.to_owned(), line });
             let text = if text.is_empty() { String::new() } else { format!("{indent}{text}") };
             (text, GistLine { origin, adapted: false })
         });
@@ -276,7 +276,7 @@ impl Lost<'_> {
 fn guard(lost: &Lost<'_>, stmts: &[&Stmt], indent: &str) -> (String, GistLine) {
     let (first, last) = lost.span(stmts);
     let guard = Guard { path: lost.path.to_owned(), first, last };
-    let origin = Origin::Glue("statements that did not run are left out".to_owned());
+    let origin = LineOrigin::Glue("statements that did not run are left out".to_owned());
     (format!("{indent}{}", guard.render()), GistLine { origin, adapted: false })
 }
 
@@ -316,9 +316,9 @@ fn is_broad(kind: &Expr) -> bool {
 }
 
 /// Names that a statement reads.
-struct Asked(Vec<Name>);
+struct LoadedNames(Vec<Name>);
 
-impl Asked {
+impl LoadedNames {
     fn of(stmt: &Stmt) -> Vec<Name> {
         let mut asked = Self(Vec::new());
         asked.visit_stmt(stmt);
@@ -352,7 +352,7 @@ impl Asked {
     }
 }
 
-impl<'a> Visitor<'a> for Asked {
+impl<'a> Visitor<'a> for LoadedNames {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Name(name) = expr
             && name.ctx.is_load()
@@ -373,7 +373,7 @@ mod tests {
     fn check(file: &str, kept: &[u32], ran: &[u32], expected: &str) {
         let texts: Vec<&str> = file.lines().collect();
         let all = kept.iter().map(|line| {
-            let origin = Origin::Source(Place { path: "m.py".to_owned(), line: *line });
+            let origin = LineOrigin::Source(Place { path: "m.py".to_owned(), line: *line });
             (texts[*line as usize - 1].to_owned(), GistLine { origin, adapted: false })
         });
         let found = completed(

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     glue::{DataFile, WRITER, quoted},
-    slice::{Gist, GistLine, Origin},
+    slice::{Gist, GistLine, LineOrigin},
     syntax::with_deep_stack,
 };
 
@@ -56,7 +56,7 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
     let futures = all.iter().rposition(|(line, _)| line.starts_with("from __future__"));
     let at = futures.map_or(0, |at| at + 1);
     let added = text.lines().map(|line| {
-        let origin = Origin::Glue("a data file that the command reads".to_owned());
+        let origin = LineOrigin::Glue("a data file that the command reads".to_owned());
         (line.to_owned(), GistLine { origin, adapted: false })
     });
     joined(all[..at].iter().cloned().chain(added).chain(all[at..].iter().cloned()))

@@ -85,12 +85,12 @@ fn functions(syntax: &Syntax) -> Vec<&StmtFunctionDef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slice::{GistLine, Origin, Place};
+    use crate::slice::{GistLine, LineOrigin, Place};
 
     /// A gist whose lines stand in one file, in this order.
     pub(super) fn gist(text: &str) -> Gist {
         let line = |(at, _): (usize, &str)| GistLine {
-            origin: Origin::Source(Place { path: "m.py".to_owned(), line: at as u32 + 1 }),
+            origin: LineOrigin::Source(Place { path: "m.py".to_owned(), line: at as u32 + 1 }),
             adapted: false,
         };
         Gist { text: text.to_owned(), lines: text.lines().enumerate().map(line).collect() }
@@ -103,8 +103,8 @@ mod tests {
         let lines = gist.text.lines().zip(&gist.lines).map(|(text, line)| {
             let mark = if line.adapted { "~" } else { "" };
             match &line.origin {
-                Origin::Source(place) => format!("{}{mark}|{text}\n", place.line),
-                Origin::Glue(_) => format!("+|{text}\n"),
+                LineOrigin::Source(place) => format!("{}{mark}|{text}\n", place.line),
+                LineOrigin::Glue(_) => format!("+|{text}\n"),
             }
         });
         lines.collect()

@@ -24,7 +24,7 @@ pub fn halved_parameters(gist: &Gist) -> Vec<Gist> {
         let syntax = parse(gist);
         let mut proposals = Vec::new();
         for decorator in decorators(&syntax) {
-            let Some(table) = Table::of(decorator) else { continue };
+            let Some(table) = CaseTable::of(decorator) else { continue };
             let count = table.cases.len();
             if count < 2 {
                 continue;
@@ -42,7 +42,7 @@ pub fn halved_parameters(gist: &Gist) -> Vec<Gist> {
 }
 
 /// The cases of a `parametrize` decorator that lists them.
-pub(super) struct Table<'a> {
+pub(super) struct CaseTable<'a> {
     /// The names of the parameters.
     pub(super) names: Vec<String>,
     list: TextRange,
@@ -51,7 +51,7 @@ pub(super) struct Table<'a> {
     ids: Option<(TextRange, &'a [Expr])>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> CaseTable<'a> {
     pub(super) fn of(decorator: &'a Decorator) -> Option<Self> {
         let Expr::Call(call) = &decorator.expression else { return None };
         let is_table = matches!(&*call.func, Expr::Attribute(func) if &func.attr == "parametrize");

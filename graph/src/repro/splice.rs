@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ruff_text_size::TextRange;
 
-use crate::slice::{Gist, GistLine, Origin};
+use crate::slice::{Gist, GistLine, LineOrigin};
 
 /// A range of the old text, and the text in its place.
 pub(super) type Edit = (TextRange, String);
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
             let is_same = self.gist.text.lines().nth(old)?.trim() == line.trim();
             Some(GistLine { origin: entry.origin.clone(), adapted: entry.adapted || !is_same })
         });
-        let added = || GistLine { origin: Origin::Glue(ADDED.to_owned()), adapted: false };
+        let added = || GistLine { origin: LineOrigin::Glue(ADDED.to_owned()), adapted: false };
         self.lines.push(entry.unwrap_or_else(added));
         self.text.push_str(line.trim_end());
         self.text.push('\n');
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
 
 /// A line that a rewrite adds.
 pub(super) fn added(reason: &str) -> GistLine {
-    GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false }
+    GistLine { origin: LineOrigin::Glue(reason.to_owned()), adapted: false }
 }
 
 /// A gist of these lines.

@@ -34,7 +34,7 @@ pub(crate) trait Namespaces {
 
 /// The provider of an attribute of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Provider<M> {
+pub(crate) enum AttributeProvider<M> {
     /// A statement of this module.
     Statement(ModuleId),
     /// The import system: a module inside a package.
@@ -46,11 +46,12 @@ pub(crate) fn provider<N: Namespaces>(
     spaces: &N,
     module: ModuleId,
     name: &N::Name,
-) -> Option<Provider<N::Module>> {
+) -> Option<AttributeProvider<N::Module>> {
     if spaces.binds(module, name) {
-        return Some(Provider::Statement(module));
+        return Some(AttributeProvider::Statement(module));
     }
-    starred(spaces, module, name).or_else(|| spaces.inner(module, name).map(Provider::Inner))
+    starred(spaces, module, name)
+        .or_else(|| spaces.inner(module, name).map(AttributeProvider::Inner))
 }
 
 /// The same, of what star imports bring alone.
@@ -58,12 +59,12 @@ pub(crate) fn starred<N: Namespaces>(
     spaces: &N,
     module: ModuleId,
     name: &N::Name,
-) -> Option<Provider<N::Module>> {
+) -> Option<AttributeProvider<N::Module>> {
     let mut at = module;
     let mut seen = FxHashSet::default();
     while let Some(source) = star_source(spaces, at, name) {
         if spaces.binds(source, name) {
-            return Some(Provider::Statement(source));
+            return Some(AttributeProvider::Statement(source));
         }
         if !seen.insert(source) {
             break;
@@ -71,7 +72,7 @@ pub(crate) fn starred<N: Namespaces>(
         at = source;
     }
     // `__all__` may list a module inside the package, which the star then imports.
-    if at == module { None } else { spaces.inner(at, name).map(Provider::Inner) }
+    if at == module { None } else { spaces.inner(at, name).map(AttributeProvider::Inner) }
 }
 
 /// The module whose star import brings a name; of several the last wins.
@@ -158,9 +159,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        flow::{Linked, Program},
+        flow::{FlowInput, LinkedFiles},
         load::facts_of,
-        module::{Found, Layout, Module, Modules},
+        module::{Layout, Module, ModulePlace, Modules},
         pythons::Pythons,
         resolve::Resolver,
         source::Source,
@@ -195,21 +196,23 @@ mod tests {
         let id = modules.find(module).expect("the module is one of the sources");
         let told = |module: ModuleId| modules.get(module).name.clone();
         let by_trees = match provider(&resolver, id, &Name::new(name)) {
-            Some(Provider::Statement(module)) => told(module),
-            Some(Provider::Inner(inner)) => format!("module {inner}"),
+            Some(AttributeProvider::Statement(module)) => told(module),
+            Some(AttributeProvider::Inner(inner)) => format!("module {inner}"),
             None => String::new(),
         };
         let facts: Vec<_> =
             SOURCES.iter().map(|(_, text)| facts_of(text, Pythons::SUPPORTED)).collect();
         let paths = SOURCES.iter().map(|(path, _)| (*path).to_owned()).collect();
         let layout = Layout::new(paths, &[], Pythons::SUPPORTED);
-        let program = Program { layout: &layout, files: &facts, pythons: Pythons::SUPPORTED };
-        let mut linked = Linked::new(&program);
+        let program = FlowInput { layout: &layout, files: &facts, pythons: Pythons::SUPPORTED };
+        let mut linked = LinkedFiles::new(&program);
         let symbol = linked.symbols.intern(name);
         let by_facts = match provider(&linked, id, &symbol) {
-            Some(Provider::Statement(module)) => told(module),
-            Some(Provider::Inner(Found::File(file))) => format!("module {}", told(ModuleId(file))),
-            Some(Provider::Inner(Found::Namespace(_))) => "a namespace".to_owned(),
+            Some(AttributeProvider::Statement(module)) => told(module),
+            Some(AttributeProvider::Inner(ModulePlace::File(file))) => {
+                format!("module {}", told(ModuleId(file)))
+            }
+            Some(AttributeProvider::Inner(ModulePlace::Namespace(_))) => "a namespace".to_owned(),
             None => String::new(),
         };
         assert_eq!((by_trees.as_str(), by_facts.as_str()), (expected, expected), "{module}.{name}");

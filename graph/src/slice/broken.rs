@@ -5,7 +5,7 @@
 use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 
-use super::plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
+use super::plan::{Gist, GistLine, LineOrigin, Place, Plan, PlannedUnit, Reason};
 use crate::{source::Source, syntax::Syntax};
 
 /// Returns the gist of a file that cannot be compiled: its whole text, or the top-level statement
@@ -23,8 +23,8 @@ pub(super) fn gist(syntax: &Syntax, broken: &Place, is_whole: bool) -> (Plan, Gi
     let number = |at: usize| u32::try_from(first + at).unwrap_or(u32::MAX);
     let place = |at| Place { path: broken.path.clone(), line: number(at) };
     let origins = (0..lines.len().max(1))
-        .map(|at| GistLine { origin: Origin::Source(place(at)), adapted: false });
-    let kept = Kept {
+        .map(|at| GistLine { origin: LineOrigin::Source(place(at)), adapted: false });
+    let kept = PlannedUnit {
         place: place(0),
         last_line: number(lines.len().saturating_sub(1)),
         binds: Vec::new(),

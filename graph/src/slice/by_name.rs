@@ -7,21 +7,21 @@ use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::{first_use, program::GETATTR, ran::Ran};
+use super::{first_use, program::GETATTR, ran::ModuleRun};
 use crate::{
     module::{ModuleId, Modules},
     scope,
     source::Source,
-    trace::{Phase, Trace},
+    trace::{Trace, TracePhase},
 };
 
 /// Returns the modules that functions imported by a computed name after the first test had begun.
 /// The importing line must be among the executed lines of a narrowed trace as well.
-pub(super) fn imported_by_name(modules: &Modules, trace: &Trace, ran: &[Ran]) -> Vec<String> {
+pub(super) fn imported_by_name(modules: &Modules, trace: &Trace, ran: &[ModuleRun]) -> Vec<String> {
     let by_path: FxHashMap<&str, ModuleId> =
         modules.iter().map(|(id, module)| (module.path(), id)).collect();
     let asked = modules.iter().filter(|(_, module)| {
-        let file = trace.file(module.path()).filter(|file| file.phase == Phase::Test);
+        let file = trace.file(module.path()).filter(|file| file.phase == TracePhase::Test);
         let Some(place) = file.and_then(|file| file.importer.as_ref()) else { return false };
         let Some(&by) = by_path.get(place.path.as_str()) else { return false };
         let (syntax, line) = (&modules.get(by).syntax, place.line);

@@ -68,7 +68,7 @@ pub(super) fn is_changing_method(name: &str) -> bool {
 }
 
 /// A global by its home, and which of its attributes: all of it, where none is said.
-pub(crate) type Part = ((ModuleId, Name), Option<Name>);
+pub(crate) type GlobalPart = ((ModuleId, Name), Option<Name>);
 
 /// A change that a function makes to the object behind a local name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -82,7 +82,7 @@ pub(crate) struct Inner {
 
 /// The changes that a call may make. A global is identified by its home module.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Changes {
+pub(crate) struct CallChanges {
     /// Globals that are stored into, given to a call, or of which a method is called for its effect.
     pub(crate) stored: FxHashSet<(ModuleId, Name)>,
     /// Globals of which a method that changes them is called for what it returns.
@@ -90,7 +90,7 @@ pub(crate) struct Changes {
     /// Parameters of the function whose arguments it changes in one of these ways.
     pub(crate) parameters: FxHashSet<Name>,
     /// The parts of globals that it changes.
-    pub(crate) parts: FxHashSet<Part>,
+    pub(crate) parts: FxHashSet<GlobalPart>,
     /// The parts of local names' objects that it changes.
     pub(crate) inner: FxHashSet<Inner>,
     /// The same, and what methods change that it calls of that: attributes by the local name, or all of it.
@@ -110,7 +110,7 @@ pub(crate) struct Changes {
 /// A part of a global, or of the object behind a local name.
 #[derive(Debug, Clone)]
 enum Changed {
-    Part(Part),
+    Part(GlobalPart),
     Inner(Inner),
 }
 
@@ -118,7 +118,7 @@ enum Changed {
 /// change is an attribute, or `None` for the whole object.
 pub(crate) type OfObject = (FxHashSet<Option<Name>>, Vec<(ModuleId, TextRange)>);
 
-impl Changes {
+impl CallChanges {
     fn change(&mut self, changed: Changed) {
         match changed {
             Changed::Part(part) => {
@@ -138,8 +138,8 @@ impl<'a> Purity<'a, '_> {
         home: ModuleId,
         function: &StmtFunctionDef,
         call: CallKind,
-    ) -> Changes {
-        let (mut found, mut seen) = (Changes::default(), FxHashSet::default());
+    ) -> CallChanges {
+        let (mut found, mut seen) = (CallChanges::default(), FxHashSet::default());
         found.told = self.changes_of((home, function), call, &mut found, &mut seen, 0);
         let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);
         let parameters: FxHashSet<&Name> = parameters.collect();
@@ -160,7 +160,7 @@ impl<'a> Purity<'a, '_> {
         &self,
         (home, function): (ModuleId, &StmtFunctionDef),
         call: CallKind,
-        found: &mut Changes,
+        found: &mut CallChanges,
         seen: &mut FxHashSet<(ModuleId, TextSize, CallKind)>,
         depth: u32,
     ) -> bool {
@@ -238,7 +238,7 @@ impl<'a> Purity<'a, '_> {
         (home, function): (ModuleId, &StmtFunctionDef),
         given: &[Option<Changed>],
         call: CallKind,
-        found: &mut Changes,
+        found: &mut CallChanges,
         depth: u32,
     ) {
         if given.iter().all(Option::is_none) {

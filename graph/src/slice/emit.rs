@@ -16,10 +16,10 @@ use super::{
     first_use::{self, FirstUse},
     hooks, loggers,
     name::{Naming, key, owners, starred},
-    plan::{Gist, Kept, Place, Plan, Reason},
+    plan::{Gist, Place, Plan, PlannedUnit, Reason},
     program::{Moment, Program, UnitId},
-    render::{HOME, Lines, Renderer, import_text},
-    scan::{Reference, Usage},
+    render::{HOME, RenderedLines, Renderer, import_text},
+    scan::{GlobalUsage, GlobalUse},
     select::Selection,
     texts,
 };
@@ -58,7 +58,7 @@ pub(crate) fn emit(
     let locals = by_module(&naming.locals);
     let none = FxHashMap::default();
 
-    let mut items: Vec<(Moment, Lines)> = Vec::new();
+    let mut items: Vec<(Moment, RenderedLines)> = Vec::new();
     for (&id, chosen) in &selection.chosen {
         let unit = program.get(id);
         let module = program.modules.get(unit.module);
@@ -83,7 +83,7 @@ pub(crate) fn emit(
             home: Some(&home).filter(|_| is_told),
             depth: depth(unit.moment),
         };
-        let mut lines = Lines::default();
+        let mut lines = RenderedLines::default();
         let depth = renderer.depth;
         for node in &chosen.nodes {
             renderer.node(node, depth, &mut lines);
@@ -102,19 +102,19 @@ pub(crate) fn emit(
         items.push((program.get(id).moment, failed_import(selection, id)));
     }
     for glue in &naming.glue {
-        let mut lines = Lines::default();
+        let mut lines = RenderedLines::default();
         lines.glue(depth(glue.moment), &glue.glue, &glue.reason);
         items.push((glue.moment, lines));
     }
     for (module, flat) in &naming.objects {
         if let Some(glue) = place_of(selection, gist_path, module, flat) {
-            let mut lines = Lines::default();
+            let mut lines = RenderedLines::default();
             lines.glue(0, &glue, "code asks where this module's file is");
             items.push((Moment::START.after(1), lines));
         }
     }
     for (id, glue) in &first_use.early_loads {
-        let mut lines = Lines::default();
+        let mut lines = RenderedLines::default();
         let moment = program.get(*id).moment;
         lines.glue(depth(moment), glue, "imported here from inside the repository");
         items.push((moment, lines));
@@ -131,8 +131,8 @@ pub(crate) fn emit(
 
     let mut all = docstring(selection);
     all.append(head.write(selection, naming, adjustments, &first_use));
-    let mut blocks: BTreeMap<ModuleId, Lines> = BTreeMap::new();
-    let mut order: Vec<Result<Lines, ModuleId>> = Vec::new();
+    let mut blocks: BTreeMap<ModuleId, RenderedLines> = BTreeMap::new();
+    let mut order: Vec<Result<RenderedLines, ModuleId>> = Vec::new();
     for (moment, lines) in items {
         match first_use.block_at(program, moment) {
             Some(module) => {
@@ -172,13 +172,18 @@ pub(crate) fn emit(
 }
 
 /// A lazy import of the repository's, with all names that it binds.
-fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> Lines {
+fn announcement(program: &Program<'_>, id: UnitId, depth: usize) -> RenderedLines {
     let names = program.get(id).binds.iter().map(|name| (name.clone(), name.clone()));
     import_lines(program, id, depth, &names.collect::<Vec<_>>())
 }
 
 /// Returns the lines of an import that binds some of its names; each pair is a name there and here.
-fn import_lines(program: &Program<'_>, id: UnitId, depth: usize, names: &[(Name, Name)]) -> Lines {
+fn import_lines(
+    program: &Program<'_>,
+    id: UnitId,
+    depth: usize,
+    names: &[(Name, Name)],
+) -> RenderedLines {
     let unit = program.get(id);
     let module = program.modules.get(unit.module);
     let absolute = match unit.stmt {
@@ -188,7 +193,7 @@ fn import_lines(program: &Program<'_>, id: UnitId, depth: usize, names: &[(Name,
         }
         _ => None,
     };
-    let mut lines = Lines::default();
+    let mut lines = RenderedLines::default();
     for (text, line, adapted) in import_text(module, unit.stmt, absolute.as_deref(), names) {
         lines.source(depth, &text, Place { path: module.path().to_owned(), line }, adapted);
     }
@@ -196,7 +201,7 @@ fn import_lines(program: &Program<'_>, id: UnitId, depth: usize, names: &[(Name,
 }
 
 /// An import of the repository's that ended the command, as it stands there but for the module's name.
-fn failed_import(selection: &Selection<'_>, id: UnitId) -> Lines {
+fn failed_import(selection: &Selection<'_>, id: UnitId) -> RenderedLines {
     let program = &selection.program;
     let unit = program.get(id);
     let from = match unit.stmt {
@@ -219,8 +224,8 @@ fn failed_import(selection: &Selection<'_>, id: UnitId) -> Lines {
 }
 
 /// The docstring that a test of the command is: a module's comes first.
-fn docstring(selection: &Selection<'_>) -> Lines {
-    let mut lines = Lines::default();
+fn docstring(selection: &Selection<'_>) -> RenderedLines {
+    let mut lines = RenderedLines::default();
     if let Some((module, stmt)) = selection.docstring {
         let renderer = Renderer {
             module: selection.program.modules.get(module),
@@ -284,8 +289,8 @@ impl Head {
         naming: &Naming,
         adjustments: &Adjustments,
         first_use: &FirstUse,
-    ) -> Lines {
-        let mut lines = Lines::default();
+    ) -> RenderedLines {
+        let mut lines = RenderedLines::default();
         if selection.future {
             let names = vec![Imported { name: "annotations".to_owned(), asname: None }];
             let future = Glue::ImportFrom { module: "__future__".to_owned(), names };
@@ -345,7 +350,7 @@ impl Head {
 }
 
 /// `import name`, as a line of the original where one has it.
-fn plain_import(selection: &Selection<'_>, lines: &mut Lines, name: &str) {
+fn plain_import(selection: &Selection<'_>, lines: &mut RenderedLines, name: &str) {
     standing(selection, lines, &Glue::import(name), |stmt| match stmt {
         Stmt::Import(import) => {
             import.names.iter().any(|alias| &alias.name == name && alias.asname.is_none())
@@ -355,7 +360,7 @@ fn plain_import(selection: &Selection<'_>, lines: &mut Lines, name: &str) {
 }
 
 /// Whatever import of a module the original has that binds no name of the gist, else `import module`.
-fn load(selection: &Selection<'_>, naming: &Naming, lines: &mut Lines, module: &str) {
+fn load(selection: &Selection<'_>, naming: &Naming, lines: &mut RenderedLines, module: &str) {
     let free = |alias: &Alias| {
         let local = alias.asname.as_ref().unwrap_or(&alias.name);
         !naming.taken.contains(&local.id)
@@ -390,7 +395,12 @@ fn load(selection: &Selection<'_>, naming: &Naming, lines: &mut Lines, module: &
 }
 
 /// A statement that the gist needs, marked as the original's where some module has it.
-fn standing(selection: &Selection<'_>, lines: &mut Lines, glue: &Glue, is: impl Fn(&Stmt) -> bool) {
+fn standing(
+    selection: &Selection<'_>,
+    lines: &mut RenderedLines,
+    glue: &Glue,
+    is: impl Fn(&Stmt) -> bool,
+) {
     let found = selection.program.modules.iter().find_map(|(_, module)| {
         let stmt = module.syntax.body().iter().find(|stmt| is(stmt))?;
         let line = module.syntax.source().line(stmt.start());
@@ -407,7 +417,7 @@ fn imports(
     naming: &Naming,
     head: &Head,
     depth: &dyn Fn(Moment) -> usize,
-    items: &mut Vec<(Moment, Lines)>,
+    items: &mut Vec<(Moment, RenderedLines)>,
 ) {
     let program = &selection.program;
     let owners = owners(naming, selection);
@@ -437,7 +447,7 @@ fn imports(
             }
             false => vec![names],
         };
-        let mut lines = Lines::default();
+        let mut lines = RenderedLines::default();
         for names in parts.iter().filter(|names| !names.is_empty()) {
             lines.append(import_lines(program, id, depth(moment), names));
         }
@@ -474,7 +484,7 @@ fn special_names(
             }
         }
         for reference in &chosen.scan.references {
-            if reference.usage != Usage::Load
+            if reference.usage != GlobalUsage::Load
                 || program.resolver.bindings(unit.module, &reference.name).is_some()
             {
                 continue;
@@ -526,7 +536,7 @@ fn special_names(
 pub(super) fn asks_for_files(
     program: &Program<'_>,
     unit: UnitId,
-    reference: &Reference,
+    reference: &GlobalUse,
 ) -> Option<TextRange> {
     if program.trace.pythons().newest() < (3, 12) {
         return None;
@@ -603,8 +613,8 @@ fn by_module(
 
 fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
     let program = &selection.program;
-    let mut kept: Vec<(Moment, Kept)> = Vec::new();
-    let mut dropped: Vec<Kept> = Vec::new();
+    let mut kept: Vec<(Moment, PlannedUnit)> = Vec::new();
+    let mut dropped: Vec<PlannedUnit> = Vec::new();
     let mut lengths = BTreeMap::new();
     let imported: BTreeSet<UnitId> = naming.imports.keys().map(|(unit, _)| *unit).collect();
     for id in program.unit_ids() {
@@ -614,7 +624,7 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
             let lines = source.text().lines().count().try_into().unwrap_or(u32::MAX);
             lengths.insert(source.path().to_owned(), lines);
         }
-        let entry = |reason| Kept {
+        let entry = |reason| PlannedUnit {
             place: Place { path: source.path().to_owned(), line: unit.first_line },
             last_line: source.line_span(unit.stmt.range()).1,
             binds: unit.binds.iter().map(Name::to_string).collect(),

@@ -11,7 +11,7 @@ use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Sliceable, ran::Ran};
+use super::{Place, Sliceable, ran::ModuleRun};
 use crate::{
     module::{ModuleId, Modules},
     source::Source,
@@ -50,7 +50,7 @@ pub fn failed_imports(
 impl Sliceable {
     fn failed_imports(&self, trace: &Trace) -> Vec<FailedImport> {
         let modules = &self.modules;
-        let ran: Vec<Ran> =
+        let ran: Vec<ModuleRun> =
             modules.iter().map(|(id, module)| self.ran(trace, false, id, module)).collect();
         let failures = Failures { modules, ran: &ran, trace };
         let mut found = Vec::new();
@@ -102,7 +102,7 @@ impl<'a> Visitor<'a> for Inner<'a> {
 /// The data that decides whether an import failed.
 pub(super) struct Failures<'a> {
     pub(super) modules: &'a Modules,
-    pub(super) ran: &'a [Ran],
+    pub(super) ran: &'a [ModuleRun],
     pub(super) trace: &'a Trace,
 }
 

@@ -8,7 +8,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
-use super::ran::Ran;
+use super::ran::ModuleRun;
 use crate::{
     module::{ModuleId, Modules},
     source::Source,
@@ -20,7 +20,7 @@ pub(crate) struct Mentions(FxHashMap<Name, Vec<(ModuleId, TextSize)>>);
 
 impl Mentions {
     /// Collects the names and attributes that executed statements read.
-    pub(crate) fn new(modules: &Modules, ran: &[Ran]) -> Self {
+    pub(crate) fn new(modules: &Modules, ran: &[ModuleRun]) -> Self {
         let mut mentions = Self::default();
         for (id, module) in modules.iter() {
             let ran = &ran[id.0 as usize];
@@ -42,7 +42,7 @@ impl Mentions {
 
 struct Walk<'w> {
     module: ModuleId,
-    ran: &'w Ran,
+    ran: &'w ModuleRun,
     source: &'w Source,
     found: &'w mut Mentions,
 }

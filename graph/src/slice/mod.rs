@@ -48,10 +48,10 @@ use crate::{
 };
 pub use failed::{FailedImport, failed_imports};
 pub use hooks::ran_hooks;
-pub use plan::{Gist, GistLine, Kept, Origin, Place, Plan, Reason};
+pub use plan::{Gist, GistLine, LineOrigin, Place, Plan, PlannedUnit, Reason};
 use program::{Program, module_name};
 pub use prune::decides;
-use ran::Ran;
+use ran::ModuleRun;
 pub use reduce::Reduction;
 pub use why::{LineAnswer, LineFate, Recorded, known_files, why};
 
@@ -107,12 +107,12 @@ pub struct Adjustments {
     /// lazy that are.
     pub first_use: bool,
     /// The lines that an earlier gist executed, mapped back to the sources; narrows the trace.
-    pub executed: Option<Vec<Executed>>,
+    pub executed: Option<Vec<ExecutedFile>>,
 }
 
 /// Executed lines and entered functions of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Executed {
+pub struct ExecutedFile {
     /// Relative path.
     pub path: String,
     /// Executed 1-based lines.
@@ -295,9 +295,9 @@ impl Sliceable {
 
     /// Returns the executed lines and functions of a module. With `draws`, another run may generate
     /// other examples.
-    fn ran(&self, trace: &Trace, draws: bool, id: ModuleId, module: &Module) -> Ran {
-        let Some(file) = trace.file(module.path()) else { return Ran::default() };
-        let mut ran = Ran::new(file);
+    fn ran(&self, trace: &Trace, draws: bool, id: ModuleId, module: &Module) -> ModuleRun {
+        let Some(file) = trace.file(module.path()) else { return ModuleRun::default() };
+        let mut ran = ModuleRun::new(file);
         ran.know_compiled_anew(&module.syntax);
         ran.varies = draws && !self.support.contains(&id);
         if lacks_jumps(trace) {
@@ -308,7 +308,13 @@ impl Sliceable {
 
     /// Narrows the executed lines of each module to those of a later run. Keeps the `missed`
     /// places: they were executed at another time, and not every run executes the same code.
-    fn narrow(&self, trace: &Trace, executed: &[Executed], missed: &[Place], ran: &mut [Ran]) {
+    fn narrow(
+        &self,
+        trace: &Trace,
+        executed: &[ExecutedFile],
+        missed: &[Place],
+        ran: &mut [ModuleRun],
+    ) {
         for (id, module) in self.modules.iter() {
             if trace.file(module.path()).is_none() {
                 continue;
@@ -338,7 +344,7 @@ impl Sliceable {
             return broken::gist(syntax, place, adjustments.side_effects);
         }
         let draws = drawn::draws(trace, &self.modules, &self.support);
-        let mut ran: Vec<Ran> =
+        let mut ran: Vec<ModuleRun> =
             self.modules.iter().map(|(id, module)| self.ran(trace, draws, id, module)).collect();
         let mut original = None;
         if let Some(executed) = adjustments.executed.as_ref().filter(|_| !draws) {

@@ -25,7 +25,7 @@ use super::{
     Adjustments,
     plan::Reason,
     program::{Moment, UnitId},
-    scan::{Reference, Usage},
+    scan::{GlobalUsage, GlobalUse},
     select::{Selection, goes_through_globals, is_definition},
 };
 use crate::{
@@ -37,7 +37,7 @@ use crate::{
 
 /// The object that a flat name can refer to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Thing {
+pub(crate) enum Referent {
     /// The gist itself, in the place of any internal module.
     Gist,
     /// An internal module that is an object of its own.
@@ -49,7 +49,7 @@ pub(crate) enum Thing {
     Missing(ModuleId, Name),
 }
 
-impl Thing {
+impl Referent {
     fn is_module(&self) -> bool {
         matches!(self, Self::Gist | Self::Namespace(_))
     }
@@ -100,7 +100,7 @@ pub(crate) fn key(range: TextRange) -> TextRangeKey {
 struct Use {
     unit: UnitId,
     range: Option<TextRange>,
-    thing: Thing,
+    thing: Referent,
     late: bool,
     /// It stands in tests or in a text, and cannot be renamed.
     pinned: bool,
@@ -112,7 +112,7 @@ struct Use {
 
 struct Event {
     moment: Moment,
-    thing: Thing,
+    thing: Referent,
     pinned: bool,
     /// By an import inside a block, which stays as it is.
     nested: bool,
@@ -125,7 +125,7 @@ struct Inner {
     local: Name,
     /// The global name through which the thing is reached.
     wanted: Name,
-    thing: Thing,
+    thing: Referent,
     /// The local name must be bound here all the same.
     stays: bool,
 }
@@ -139,16 +139,16 @@ struct Book {
     vanished: Vec<(ModuleId, u32)>,
     /// The inner imports that failed, each with the import of an external module that raised.
     failed: Vec<((ModuleId, u32), String)>,
-    namespaces: BTreeMap<String, BTreeMap<Name, Thing>>,
+    namespaces: BTreeMap<String, BTreeMap<Name, Referent>>,
     /// The attributes that no statement binds and that are assigned to a module's object while the
     /// module is executed. The key is (module, attribute, name at the use); the value is the first
     /// use in the module itself.
     unwritten: BTreeMap<(String, Name, Name), Option<Moment>>,
     taken: FxHashSet<Name>,
     /// The names that imports inside blocks bind, with the moment of the import.
-    nested: BTreeMap<Thing, (Moment, Name)>,
+    nested: BTreeMap<Referent, (Moment, Name)>,
     /// Names that a unit adds to, and what other modules' things they stood for before.
-    augmented: Vec<(UnitId, Name, Thing)>,
+    augmented: Vec<(UnitId, Name, Referent)>,
 }
 
 /// The names of a gist; or the fixtures that have to be held as hooks are first, since a test asks for something else by
@@ -192,9 +192,9 @@ struct Namer<'n, 'a> {
     book: &'n Book,
     naming: Naming,
     /// The flat name of a thing that is wanted under a name.
-    flat: BTreeMap<(Name, Thing), Name>,
+    flat: BTreeMap<(Name, Referent), Name>,
     /// The things that a contested name refers to, from each moment on.
-    states: BTreeMap<Name, Vec<(Moment, Thing)>>,
+    states: BTreeMap<Name, Vec<(Moment, Referent)>>,
     /// Modules that must become objects of their own.
     more: BTreeSet<String>,
     /// Fixtures that must be held.
@@ -207,7 +207,7 @@ impl Namer<'_, '_> {
         for name in names {
             let uses = self.book.uses.get(name).map_or(&[][..], Vec::as_slice);
             let events = self.book.events.get(name).map_or(&[][..], Vec::as_slice);
-            let things: BTreeSet<&Thing> = uses
+            let things: BTreeSet<&Referent> = uses
                 .iter()
                 .map(|one| &one.thing)
                 .chain(events.iter().map(|one| &one.thing))
@@ -223,12 +223,12 @@ impl Namer<'_, '_> {
                 let thing =
                     uses.first().map_or_else(|| events[0].thing.clone(), |one| one.thing.clone());
                 let gives_way = match &thing {
-                    Thing::Namespace(module) => {
+                    Referent::Namespace(module) => {
                         uses.iter().all(|one| !one.pinned)
                             && (self.is_of_tests(name, module)
                                 || self.selection.program.is_builtin(name))
                     }
-                    Thing::Gist => {
+                    Referent::Gist => {
                         uses.iter().all(|one| !one.pinned)
                             && self.selection.program.is_builtin(name)
                     }
@@ -244,15 +244,21 @@ impl Namer<'_, '_> {
 
     /// Requests a package's object if a module with the name of a builtin is used through the
     /// package. The gist's own code need not call the builtin.
-    fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Thing>) {
+    fn spare_builtin(&mut self, name: &Name, uses: &[Use], things: &BTreeSet<&Referent>) {
         if self.selection.program.is_builtin(name) && things.iter().any(|thing| thing.is_module()) {
             let through = uses.iter().filter(|one| one.thing.is_module());
             self.more.extend(through.filter_map(|one| one.through.clone()));
         }
     }
 
-    fn contest(&mut self, name: &Name, uses: &[Use], events: &[Event], things: &BTreeSet<&Thing>) {
-        let lines = |thing: &Thing| {
+    fn contest(
+        &mut self,
+        name: &Name,
+        uses: &[Use],
+        events: &[Event],
+        things: &BTreeSet<&Referent>,
+    ) {
+        let lines = |thing: &Referent| {
             let mut lines: Vec<(UnitId, u32)> = uses
                 .iter()
                 .filter(|one| &one.thing == thing && one.late)
@@ -262,18 +268,20 @@ impl Namer<'_, '_> {
             lines.dedup();
             lines.len()
         };
-        let pinned: BTreeSet<&Thing> = uses
+        let pinned: BTreeSet<&Referent> = uses
             .iter()
             .filter(|one| one.pinned && !self.is_taken_over(name, &one.thing))
             .map(|one| &one.thing)
             .chain(events.iter().filter(|one| one.pinned).map(|one| &one.thing))
             .collect();
-        let last = |thing: &Thing| {
+        let last = |thing: &Referent| {
             events.iter().filter(|one| &one.thing == thing).map(|one| one.moment).max()
         };
-        let restore = |winner: &Thing| {
+        let restore = |winner: &Referent| {
             let after = match winner {
-                Thing::Gist | Thing::Namespace(_) | Thing::Builtin(_) => Some(Moment::START),
+                Referent::Gist | Referent::Namespace(_) | Referent::Builtin(_) => {
+                    Some(Moment::START)
+                }
                 _ => last(winner),
             };
             let late = events
@@ -281,17 +289,17 @@ impl Namer<'_, '_> {
                 .any(|one| &one.thing != winner && after.is_some_and(|at| one.moment > at));
             match winner {
                 _ if !late => 0,
-                Thing::Own(..) => 4,
+                Referent::Own(..) => 4,
                 _ => 2,
             }
         };
-        let cost = |winner: &Thing| {
+        let cost = |winner: &Referent| {
             let renamed: usize =
                 things.iter().filter(|thing| **thing != winner).map(|thing| 2 * lines(thing)).sum();
             renamed + restore(winner)
         };
-        let is_there = |thing: &&Thing| !matches!(thing, Thing::Missing(..));
-        let candidates: Vec<&Thing> = if pinned.iter().any(is_there) {
+        let is_there = |thing: &&Referent| !matches!(thing, Referent::Missing(..));
+        let candidates: Vec<&Referent> = if pinned.iter().any(is_there) {
             pinned.iter().copied().filter(is_there).collect()
         } else if self.selection.program.is_builtin(name)
             && !things.iter().all(|thing| thing.is_module())
@@ -308,7 +316,7 @@ impl Namer<'_, '_> {
             return;
         };
         // All of these but one have to be reached through an object of their own.
-        let through = |thing: &Thing| -> BTreeSet<&String> {
+        let through = |thing: &Referent| -> BTreeSet<&String> {
             let pinned = uses.iter().filter(|one| &one.thing == thing && one.pinned);
             pinned.filter_map(|one| one.through.as_ref()).collect()
         };
@@ -327,7 +335,7 @@ impl Namer<'_, '_> {
         let mut record = vec![(self.describe(winner), name.to_string())];
         for loser in things.iter().filter(|thing| **thing != winner) {
             // An import that only early code uses can stand as it is, before the winner takes over.
-            let early = matches!(loser, Thing::External(..))
+            let early = matches!(loser, Referent::External(..))
                 && uses.iter().filter(|one| one.thing == **loser).all(|one| !one.late)
                 || self.is_taken_over(name, loser)
                 || self.is_held_before(loser, uses, last(loser), last(winner));
@@ -339,36 +347,36 @@ impl Namer<'_, '_> {
         self.states.insert(name.clone(), vec![(Moment::START, winner.clone())]);
     }
 
-    fn describe(&self, thing: &Thing) -> String {
+    fn describe(&self, thing: &Referent) -> String {
         match thing {
-            Thing::Gist => "the gist".to_owned(),
-            Thing::Namespace(module) => module.clone(),
-            Thing::Own(module, name) => {
+            Referent::Gist => "the gist".to_owned(),
+            Referent::Namespace(module) => module.clone(),
+            Referent::Own(module, name) => {
                 format!("{}.{name}", self.selection.program.modules.get(*module).name)
             }
-            Thing::External(module, None) => module.clone(),
-            Thing::External(module, Some(name)) => format!("{module}.{name}"),
-            Thing::Builtin(name) => format!("builtins.{name}"),
-            Thing::Missing(module, name) => {
+            Referent::External(module, None) => module.clone(),
+            Referent::External(module, Some(name)) => format!("{module}.{name}"),
+            Referent::Builtin(name) => format!("builtins.{name}"),
+            Referent::Missing(module, name) => {
                 format!("no {name} of {}", self.selection.program.modules.get(*module).name)
             }
         }
     }
 
-    fn loser_name(&self, name: &Name, thing: &Thing) -> Name {
+    fn loser_name(&self, name: &Name, thing: &Referent) -> Name {
         // Under another name at home: that one serves.
-        if let Thing::Own(_, own) = thing
+        if let Referent::Own(_, own) = thing
             && own != name
         {
             return own.clone();
         }
         let suffix = match thing {
-            Thing::Gist => "gist",
-            Thing::Namespace(module) | Thing::External(module, _) => tail(module),
-            Thing::Own(module, _) | Thing::Missing(module, _) => {
+            Referent::Gist => "gist",
+            Referent::Namespace(module) | Referent::External(module, _) => tail(module),
+            Referent::Own(module, _) | Referent::Missing(module, _) => {
                 tail(&self.selection.program.modules.get(*module).name)
             }
-            Thing::Builtin(_) => "builtin",
+            Referent::Builtin(_) => "builtin",
         };
         self.unclaimed(&format!("{name}_{suffix}"), &BTreeSet::new())
     }
@@ -403,11 +411,11 @@ impl Namer<'_, '_> {
     }
 
     /// The flat name of a thing that is wanted under a name, through its own name where that differs.
-    fn flat(&self, name: &Name, thing: &Thing) -> Name {
+    fn flat(&self, name: &Name, thing: &Referent) -> Name {
         let wanted =
             self.flat.get(&(name.clone(), thing.clone())).cloned().unwrap_or_else(|| name.clone());
         match thing {
-            Thing::Own(_, own) if own != name && &wanted == own => self.flat(own, thing),
+            Referent::Own(_, own) if own != name && &wanted == own => self.flat(own, thing),
             _ => wanted,
         }
     }
@@ -416,7 +424,7 @@ impl Namer<'_, '_> {
 
     fn write(&mut self) {
         let contested: Vec<Name> = self.states.keys().cloned().collect();
-        let mut aliased: BTreeSet<(Name, Thing)> = BTreeSet::new();
+        let mut aliased: BTreeSet<(Name, Referent)> = BTreeSet::new();
         for name in &contested {
             self.simulate(name);
         }
@@ -434,23 +442,23 @@ impl Namer<'_, '_> {
         self.write_unwritten();
     }
 
-    fn winner(&self, name: &Name) -> Option<Thing> {
+    fn winner(&self, name: &Name) -> Option<Referent> {
         self.states.get(name).and_then(|states| states.first()).map(|(_, thing)| thing.clone())
     }
 
     /// Events of a name that text under that very name brings about, in order.
-    fn bindings(&self, name: &Name) -> Vec<(Moment, Thing)> {
+    fn bindings(&self, name: &Name) -> Vec<(Moment, Referent)> {
         let winner = self.winner(name);
-        let mut bindings: Vec<(Moment, Thing)> = self
+        let mut bindings: Vec<(Moment, Referent)> = self
             .book
             .events
             .get(name)
             .map_or(&[][..], Vec::as_slice)
             .iter()
             .filter(|event| match &event.thing {
-                Thing::Own(..) | Thing::Builtin(_) => true,
+                Referent::Own(..) | Referent::Builtin(_) => true,
                 // An import that lost is emitted under its other name, if it has one.
-                Thing::External(..) => event.nested || self.flat(name, &event.thing) == *name,
+                Referent::External(..) => event.nested || self.flat(name, &event.thing) == *name,
                 thing => Some(thing) == winner.as_ref(),
             })
             .map(|event| (event.moment, event.thing.clone()))
@@ -464,19 +472,19 @@ impl Namer<'_, '_> {
         let bindings = self.bindings(name);
         let mut states = Vec::new();
         match &winner {
-            Thing::Gist | Thing::Namespace(_) | Thing::Builtin(_) => {
+            Referent::Gist | Referent::Namespace(_) | Referent::Builtin(_) => {
                 states.push((Moment::START, winner.clone()))
             }
-            Thing::Own(_, own) if own != name => {
+            Referent::Own(_, own) if own != name => {
                 let defined = self.definition(&winner).unwrap_or(Moment::START);
                 states.push((defined.after(2), winner.clone()));
             }
             _ => {}
         }
         let builtin =
-            self.selection.program.is_builtin(name) && !matches!(winner, Thing::Builtin(_));
+            self.selection.program.is_builtin(name) && !matches!(winner, Referent::Builtin(_));
         if builtin {
-            states.push((Moment::START, Thing::Builtin(name.clone())));
+            states.push((Moment::START, Referent::Builtin(name.clone())));
         }
         for ((wanted, thing), flat) in &self.flat {
             if wanted == name && flat == name && thing != &winner && self.is_taken_over(name, thing)
@@ -503,14 +511,14 @@ impl Namer<'_, '_> {
     }
 
     /// Returns the thing that a contested name refers to just before a moment.
-    fn active(&self, name: &Name, moment: Moment) -> Option<&Thing> {
+    fn active(&self, name: &Name, moment: Moment) -> Option<&Referent> {
         let states = self.states.get(name)?;
         states[1..].iter().rfind(|(when, _)| *when < moment).map(|(_, thing)| thing)
     }
 
     /// When the last statement that defines a thing has run.
-    fn definition(&self, thing: &Thing) -> Option<Moment> {
-        let Thing::Own(module, own) = thing else { return None };
+    fn definition(&self, thing: &Referent) -> Option<Moment> {
+        let Referent::Own(module, own) = thing else { return None };
         self.selection
             .program
             .binders(*module, own)
@@ -520,7 +528,7 @@ impl Namer<'_, '_> {
             .max()
     }
 
-    fn edit_uses(&mut self, aliased: &mut BTreeSet<(Name, Thing)>) {
+    fn edit_uses(&mut self, aliased: &mut BTreeSet<(Name, Referent)>) {
         for (name, uses) in &self.book.uses {
             for one in uses {
                 let flat = self.flat(name, &one.thing);
@@ -533,7 +541,7 @@ impl Namer<'_, '_> {
                     match self.active(name, moment) {
                         Some(active) if active == &one.thing => text = name.clone(),
                         // Nothing else has the name yet where its own statement gives it.
-                        None if matches!(&one.thing, Thing::Own(_, own) if own == name) => {
+                        None if matches!(&one.thing, Referent::Own(_, own) if own == name) => {
                             text = name.clone();
                         }
                         Some(_) if &flat == name => {
@@ -547,7 +555,7 @@ impl Namer<'_, '_> {
                     continue;
                 }
                 match &one.thing {
-                    Thing::Own(_, own) if own != name => {
+                    Referent::Own(_, own) if own != name => {
                         if &self.flat(own, &one.thing) != own {
                             aliased.insert((own.clone(), one.thing.clone()));
                         }
@@ -583,7 +591,7 @@ impl Namer<'_, '_> {
         let program = &self.selection.program;
         let unit = program.get(one.unit);
         let Some(range) = one.range else { return false };
-        if one.thing != Thing::Own(unit.module, name.clone()) || is_definition(unit.stmt) {
+        if one.thing != Referent::Own(unit.module, name.clone()) || is_definition(unit.stmt) {
             return false;
         }
         let mut bound = false;
@@ -597,7 +605,7 @@ impl Namer<'_, '_> {
     }
 
     /// Returns the alias for the owner of a name, used while another thing has that name.
-    fn alias_of_winner(&self, name: &Name, thing: &Thing) -> Name {
+    fn alias_of_winner(&self, name: &Name, thing: &Referent) -> Name {
         let mut flat = self.loser_name(name, thing);
         if &flat == name {
             flat = Name::new(format!("{name}_"));

@@ -12,8 +12,8 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
-    ran::Ran,
-    scan::{Chain, path},
+    ran::ModuleRun,
+    scan::{AttributeChain, path},
 };
 use crate::source::Source;
 
@@ -32,19 +32,19 @@ pub(crate) enum When {
 
 /// The facts about a module's expressions that are evaluated on demand.
 #[derive(Clone, Copy)]
-pub(crate) struct Evaluation<'e> {
+pub(crate) struct OnDemandFacts<'e> {
     pub(crate) annotations: When,
     /// True if the trace tells which bounds and defaults of type parameters were evaluated.
     pub(crate) knows_bounds: bool,
     /// The same of type aliases.
     pub(crate) knows_aliases: bool,
-    pub(crate) ran: &'e Ran,
+    pub(crate) ran: &'e ModuleRun,
     pub(crate) source: &'e Source,
     /// Names in executed code that comes from no file, sorted.
     pub(crate) generated: &'e [String],
 }
 
-impl Evaluation<'_> {
+impl OnDemandFacts<'_> {
     /// Returns true if generated code looked a name up.
     pub(crate) fn is_generated(&self, name: &Name) -> bool {
         self.generated.binary_search_by(|one| one.as_str().cmp(name)).is_ok()
@@ -53,7 +53,7 @@ impl Evaluation<'_> {
 
 /// The names that the text of an annotation mentions, with their places in the source and what is asked of them.
 /// `"Item | None"` mentions `Item`; a text with escapes or of several parts mentions none.
-pub(crate) fn names_in_text(text: &ExprStringLiteral) -> Vec<(Name, TextRange, Chain)> {
+pub(crate) fn names_in_text(text: &ExprStringLiteral) -> Vec<(Name, TextRange, AttributeChain)> {
     let Some(part) = text.as_single_part_string() else { return Vec::new() };
     let start = part.start() + part.flags.opener_len();
     let inside = part.range().len() - part.flags.opener_len() - part.flags.closer_len();
@@ -69,7 +69,7 @@ pub(crate) fn names_in_text(text: &ExprStringLiteral) -> Vec<(Name, TextRange, C
 
 struct Mentioned {
     start: TextSize,
-    found: Vec<(Name, TextRange, Chain)>,
+    found: Vec<(Name, TextRange, AttributeChain)>,
 }
 
 impl<'a> Visitor<'a> for Mentioned {

@@ -30,7 +30,7 @@ use crate::{
 
 /// The share of a call that leaves the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outside {
+pub(crate) enum OutsideEffect {
     /// Everything that ran is known to stay inside.
     #[default]
     Nothing,
@@ -68,7 +68,7 @@ type Function<'a> = (ModuleId, &'a StmtFunctionDef);
 /// The effects of one function or statement by itself, and the internal functions that it calls.
 #[derive(Debug, Default)]
 pub(crate) struct Acts<'a> {
-    outside: Outside,
+    outside: OutsideEffect,
     calls: Vec<Function<'a>>,
     /// The called functions whose result is discarded.
     discarded: Vec<Function<'a>>,
@@ -83,26 +83,27 @@ impl<'a> Acts<'a> {
 }
 
 /// A function in a memo.
-pub(crate) type Key = (ModuleId, TextSize, bool);
+pub(crate) type FunctionKey = (ModuleId, TextSize, bool);
 
 impl<'a> Purity<'a, '_> {
     /// The effect of executing a module-level statement that leaves the program, with all that it calls in turn. Where
     /// `early`, it is executed before the first test.
-    pub(crate) fn outside(&self, home: ModuleId, stmt: &'a Stmt, early: bool) -> Outside {
+    pub(crate) fn outside(&self, home: ModuleId, stmt: &'a Stmt, early: bool) -> OutsideEffect {
         let mut acts = Acts::default();
         self.acts_of(home, stmt, &mut acts);
         let calls = self.outside_of_calls(acts.calls, early);
         // Who discards a result called for an effect.
         let discarded = self.outside_of_calls(acts.discarded, early);
-        let discarded = if discarded > Outside::Nothing { Outside::Something } else { discarded };
+        let discarded =
+            if discarded > OutsideEffect::Nothing { OutsideEffect::Something } else { discarded };
         acts.outside.max(calls).max(discarded)
     }
 
-    fn outside_of_calls(&self, calls: Vec<Function<'a>>, early: bool) -> Outside {
-        let mut found = Outside::Nothing;
+    fn outside_of_calls(&self, calls: Vec<Function<'a>>, early: bool) -> OutsideEffect {
+        let mut found = OutsideEffect::Nothing;
         let (mut pending, mut seen) = (calls, FxHashSet::default());
         while let Some((home, function)) = pending.pop() {
-            if found == Outside::Something {
+            if found == OutsideEffect::Something {
                 break;
             }
             if seen.insert((home, function.start())) {
@@ -341,7 +342,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
         self.discards = false;
     }
 
-    fn note(&mut self, outside: Outside) {
+    fn note(&mut self, outside: OutsideEffect) {
         self.acts.outside = self.acts.outside.max(outside);
     }
 
@@ -449,7 +450,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
             | Expr::Subscript(ExprSubscript { value, .. })
                 if self.held(value, 0) == Some(Held::Shared) =>
             {
-                self.note(Outside::Something);
+                self.note(OutsideEffect::Something);
             }
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|one| self.store(one)),
             Expr::List(list) => list.elts.iter().for_each(|one| self.store(one)),
@@ -467,7 +468,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
         match self.resolved(callee) {
             Some(Target::Own(home, name)) => self.call_own(home, &name, false),
             // What it makes of the function may do anything where that is called.
-            Some(Target::External(..)) => self.note(Outside::Unknown),
+            Some(Target::External(..)) => self.note(OutsideEffect::Unknown),
             _ => {}
         }
     }
@@ -485,7 +486,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
 
     /// A call of what cannot be followed.
     fn note_called(&mut self, discards: bool) {
-        self.note(if discards { Outside::Something } else { Outside::Unknown });
+        self.note(if discards { OutsideEffect::Something } else { OutsideEffect::Unknown });
     }
 
     fn call(&mut self, call: &'a ExprCall, discards: bool) {
@@ -493,7 +494,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
             Expr::Name(name) => match self.target(&name.id) {
                 _ if self.foreign.contains_key(&name.id) => self.note_called(discards),
                 _ if self.inner.contains(&name.id) => {}
-                _ if self.is_local(&name.id) => self.note(Outside::Unknown),
+                _ if self.is_local(&name.id) => self.note(OutsideEffect::Unknown),
                 Some(Target::Own(home, name)) => self.call_own(home, &name, discards),
                 Some(Target::Builtin(name)) => self.builtin(&name, call),
                 None => self.builtin(&name.id, call),
@@ -501,7 +502,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
             },
             Expr::Attribute(method) => self.method(&call.func, method, discards),
             // What a call gives is called in turn.
-            Expr::Call(_) => self.note(Outside::Unknown),
+            Expr::Call(_) => self.note(OutsideEffect::Unknown),
             _ => self.note_called(discards),
         }
     }
@@ -540,7 +541,7 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
             "setattr" | "delattr" => {
                 let given = call.arguments.args.first();
                 if given.is_some_and(|given| self.held(given, 0) == Some(Held::Shared)) {
-                    self.note(Outside::Something);
+                    self.note(OutsideEffect::Something);
                 }
             }
             "open" => {
@@ -549,15 +550,20 @@ impl<'s, 'a, 'r> Search<'s, 'a, 'r> {
                     let text = mode.as_string_literal_expr();
                     text.is_some_and(|text| !text.value.to_str().contains(['w', 'a', 'x', '+']))
                 };
-                let outside =
-                    if mode.is_none_or(reads) { Outside::Unknown } else { Outside::Something };
+                let outside = if mode.is_none_or(reads) {
+                    OutsideEffect::Unknown
+                } else {
+                    OutsideEffect::Something
+                };
                 self.note(outside);
             }
-            name if ACTING_BUILTINS.binary_search(&name).is_ok() => self.note(Outside::Something),
+            name if ACTING_BUILTINS.binary_search(&name).is_ok() => {
+                self.note(OutsideEffect::Something)
+            }
             name if is_pure_builtin(name) || MAKING_BUILTINS.binary_search(&name).is_ok() => {}
             name if name.starts_with(char::is_uppercase)
                 && self.purity.resolver.pythons().has_builtin(name) => {}
-            _ => self.note(Outside::Unknown),
+            _ => self.note(OutsideEffect::Unknown),
         }
     }
 

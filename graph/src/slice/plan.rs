@@ -18,9 +18,9 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Kept units, in order.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<PlannedUnit>,
     /// Executed units that are left out.
-    pub dropped: Vec<Kept>,
+    pub dropped: Vec<PlannedUnit>,
     /// Uncalled methods that stay as stubs.
     pub stubs: Vec<Place>,
     /// Uncalled methods that are left out, by name.
@@ -45,7 +45,7 @@ pub struct Plan {
 
 /// A unit and the reason for its fate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct PlannedUnit {
     /// The place of the unit.
     pub place: Place,
     /// Its last line.
@@ -103,7 +103,7 @@ pub struct Gist {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GistLine {
     /// Its source.
-    pub origin: Origin,
+    pub origin: LineOrigin,
     /// True if the text differs from the original's in more than indentation.
     pub adapted: bool,
 }
@@ -111,7 +111,7 @@ pub struct GistLine {
 /// The source of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum LineOrigin {
     /// A line of the repository.
     Source(Place),
     /// A line that stands nowhere in the repository, and why it is needed.
@@ -121,6 +121,6 @@ pub enum Origin {
 impl Gist {
     /// Number of lines that stand nowhere in the repository.
     pub fn glue(&self) -> usize {
-        self.lines.iter().filter(|line| matches!(line.origin, Origin::Glue(_))).count()
+        self.lines.iter().filter(|line| matches!(line.origin, LineOrigin::Glue(_))).count()
     }
 }

@@ -13,13 +13,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Adjustments,
-    changes::{CallKind, Changes},
+    changes::{CallChanges, CallKind},
     failed::{Failures, inner_imports},
     mentions::Mentions,
-    prune::{Node, Pruner, Whole, is_overload},
+    prune::{Node, Pruner, WholeBodies, is_overload},
     purity::{self, Purity},
-    ran::Ran,
-    scan::{Reference, Scan},
+    ran::ModuleRun,
+    scan::{GlobalUse, Scan},
 };
 use crate::{
     module::{ModuleId, Modules},
@@ -76,12 +76,12 @@ pub(crate) struct Program<'a> {
     pub(crate) resolver: &'a Resolver<'a>,
     pub(crate) purity: Purity<'a, 'a>,
     pub(crate) units: Vec<Unit<'a>>,
-    ran: &'a [Ran],
+    ran: &'a [ModuleRun],
     by_module: Vec<Vec<UnitId>>,
     support: FxHashSet<ModuleId>,
     helpers: &'a FxHashSet<ModuleId>,
     adjustments: &'a Adjustments,
-    effects: RefCell<FxHashMap<(ModuleId, TextSize, CallKind), Rc<Changes>>>,
+    effects: RefCell<FxHashMap<(ModuleId, TextSize, CallKind), Rc<CallChanges>>>,
     mentions: OnceCell<Mentions>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Program<'a> {
     pub(crate) fn new(
         resolver: &'a Resolver<'a>,
         trace: &'a Trace,
-        ran: &'a [Ran],
+        ran: &'a [ModuleRun],
         (support, helpers): (FxHashSet<ModuleId>, &'a FxHashSet<ModuleId>),
         adjustments: &'a Adjustments,
     ) -> Self {
@@ -135,7 +135,7 @@ impl<'a> Program<'a> {
         &self.by_module[module.0 as usize]
     }
 
-    pub(crate) fn ran(&self, module: ModuleId) -> &Ran {
+    pub(crate) fn ran(&self, module: ModuleId) -> &ModuleRun {
         &self.ran[module.0 as usize]
     }
 
@@ -216,7 +216,7 @@ impl<'a> Program<'a> {
         home: ModuleId,
         function: &StmtFunctionDef,
         call: CallKind,
-    ) -> Rc<Changes> {
+    ) -> Rc<CallChanges> {
         let key = (home, function.start(), call);
         if let Some(known) = self.effects.borrow().get(&key) {
             return Rc::clone(known);
@@ -275,11 +275,11 @@ impl<'a> Program<'a> {
             }
         });
         let whole = if self.is_support(module) {
-            Whole::Support(&lines)
+            WholeBodies::Support(&lines)
         } else if self.is_helper(module) {
-            Whole::Helper(&lines)
+            WholeBodies::Helper(&lines)
         } else {
-            Whole::Lines(&lines)
+            WholeBodies::Lines(&lines)
         };
         let docstrings = self.adjustments.docstrings;
         Pruner::new(syntax, self.ran(module), &pure, &vanishes, docstrings, whole)
@@ -380,7 +380,7 @@ impl<'a> Program<'a> {
         &self,
         module: ModuleId,
         scan: &'s Scan<'a>,
-    ) -> Vec<(String, &'s Reference)> {
+    ) -> Vec<(String, &'s GlobalUse)> {
         let mut bound: FxHashMap<Name, FxHashSet<String>> = FxHashMap::default();
         for import in scan.imports.iter().filter(|import| !import.dead) {
             for (local, module) in self.imported_modules(module, import.stmt) {
@@ -388,7 +388,7 @@ impl<'a> Program<'a> {
             }
         }
         let uses = scan.locals.iter().filter(|one| !one.dead);
-        let only = |local: &Reference| {
+        let only = |local: &GlobalUse| {
             let mut modules = bound.get(&local.name)?.iter();
             modules.next().filter(|_| modules.len() == 0).cloned()
         };

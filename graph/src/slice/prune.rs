@@ -10,17 +10,19 @@ mod node;
 use ruff_python_ast::{ExceptHandler, Expr, Stmt, StmtClassDef, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-pub(crate) use self::node::{Called, Clause, Head, Node, Role, bound_by, leaf, own_yields};
+pub(crate) use self::node::{
+    Clause, ClauseHeader, EnteredPhases, KeptAs, Node, bound_by, leaf, own_yields,
+};
 use self::{
     control::{shortest, shortest_of},
     node::{missed, node_holds},
 };
-use super::ran::{Ran, counts_lines, is_docstring};
+use super::ran::{ModuleRun, counts_lines, is_docstring};
 use crate::{documented::examples, scope, syntax::Syntax};
 
 /// Bodies that are kept whole.
 #[derive(Clone, Copy)]
-pub(crate) enum Whole<'p> {
+pub(crate) enum WholeBodies<'p> {
     /// The bodies of tests and their support, which nobody may change. Of a [hook](is_hook) only
     /// the executed part is kept, unless the hook begins on one of these lines.
     Support(&'p [u32]),
@@ -53,7 +55,7 @@ pub fn decides(method: &str) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Pruner<'a, 'p> {
     pub(crate) syntax: &'a Syntax,
-    pub(crate) ran: &'p Ran,
+    pub(crate) ran: &'p ModuleRun,
     /// Returns true if evaluating an expression has no effect.
     pub(crate) pure: &'p dyn Fn(&Expr) -> bool,
     /// The same in the body of a `while`: without what a call changes the loop may never end.
@@ -63,7 +65,7 @@ pub(crate) struct Pruner<'a, 'p> {
     /// Keep docstrings.
     pub(crate) docstrings: bool,
     /// The bodies of entered functions that are kept whole.
-    pub(crate) whole: Whole<'p>,
+    pub(crate) whole: WholeBodies<'p>,
     /// True if a name that a loop iterates over may be a generator of the repository, which the
     /// loop executes.
     generators: bool,
@@ -79,11 +81,11 @@ pub(crate) struct Pruner<'a, 'p> {
 impl<'a, 'p> Pruner<'a, 'p> {
     pub(crate) fn new(
         syntax: &'a Syntax,
-        ran: &'p Ran,
+        ran: &'p ModuleRun,
         pure: &'p dyn Fn(&Expr) -> bool,
         vanishes: &'p dyn Fn(&Stmt) -> bool,
         docstrings: bool,
-        whole: Whole<'p>,
+        whole: WholeBodies<'p>,
     ) -> Self {
         let (pure_in_loops, generators, must, dead_end) = (pure, false, &[][..], false);
         let unseen = false;
@@ -148,7 +150,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
     /// branch.
     pub(crate) fn statement(&self, stmt: &'a Stmt) -> Vec<Node<'a>> {
         match stmt {
-            Stmt::Global(_) | Stmt::Nonlocal(_) => vec![leaf(stmt, Role::Ran)],
+            Stmt::Global(_) | Stmt::Nonlocal(_) => vec![leaf(stmt, KeptAs::Ran)],
             Stmt::FunctionDef(function) => self.function(stmt, function),
             Stmt::ClassDef(class) => self.class(stmt, class),
             Stmt::If(branch) => self.branch(stmt, branch),
@@ -157,8 +159,8 @@ impl<'a, 'p> Pruner<'a, 'p> {
             Stmt::With(with) => self.with(stmt, with),
             Stmt::Try(attempt) => self.attempt(stmt, attempt),
             Stmt::Match(matching) => self.matching(stmt, matching),
-            _ if self.ran(stmt) => vec![leaf(stmt, Role::Ran)],
-            _ if self.is_must(stmt) => vec![leaf(stmt, Role::Filler)],
+            _ if self.ran(stmt) => vec![leaf(stmt, KeptAs::Ran)],
+            _ if self.is_must(stmt) => vec![leaf(stmt, KeptAs::Filler)],
             _ => Vec::new(),
         }
     }
@@ -195,43 +197,44 @@ impl<'a, 'p> Pruner<'a, 'p> {
         if !self.ran(stmt) && !self.is_must(stmt) {
             return Vec::new();
         }
-        let called = self
-            .ran
-            .function(source.line(stmt.start()))
-            .map_or(Called::default(), |call| Called { import: call.import, test: call.test });
-        let head = Head::Function(function, called);
+        let called =
+            self.ran.function(source.line(stmt.start())).map_or(EnteredPhases::default(), |call| {
+                EnteredPhases { import: call.import, test: call.test }
+            });
+        let head = ClauseHeader::Function(function, called);
         let line = source.line(stmt.start());
-        let (Whole::Lines(lines) | Whole::Support(lines) | Whole::Helper(lines)) = self.whole;
+        let (WholeBodies::Lines(lines) | WholeBodies::Support(lines) | WholeBodies::Helper(lines)) =
+            self.whole;
         let asked = lines.contains(&line)
             || self.unseen && !called.any()
             || self.ran.function(line).is_some_and(|call| call.threaded) && waits(&function.body)
             || called.any() && counts_lines(function, self.syntax)
             || called.test && self.ran.varies;
-        let is_support = matches!(self.whole, Whole::Support(_));
+        let is_support = matches!(self.whole, WholeBodies::Support(_));
         // What stands on the line of a `def` that ran ran as well, as far as lines tell.
         let on_one_line = source.line(function.body.last().map_or(stmt.start(), Ranged::end))
             == source.line(function.name.start());
         if !called.any() && !asked && is_support && on_one_line {
-            let body = self.entire(&function.body, Role::Dead);
+            let body = self.entire(&function.body, KeptAs::Dead);
             return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
         }
         if !called.any() && !asked {
             let body = match function.body.first() {
-                Some(first) if is_docstring(first) => vec![leaf(first, Role::Filler)],
+                Some(first) if is_docstring(first) => vec![leaf(first, KeptAs::Filler)],
                 _ => Vec::new(),
             };
             return self.compound(stmt, vec![self.clause(head, body, &function.body)]);
         }
         match self.whole {
-            Whole::Support(_) if asked || !is_hook(&function.name) => {
-                let body = self.entire(&function.body, Role::Dead);
+            WholeBodies::Support(_) if asked || !is_hook(&function.name) => {
+                let body = self.entire(&function.body, KeptAs::Dead);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            Whole::Lines(_) | Whole::Helper(_) if asked => {
-                let body = self.entire(&function.body, Role::Ran);
+            WholeBodies::Lines(_) | WholeBodies::Helper(_) if asked => {
+                let body = self.entire(&function.body, KeptAs::Ran);
                 return self.compound(stmt, vec![Clause { head, body, needs_pass: false }]);
             }
-            _ if matches!(self.whole, Whole::Helper(_)) || decides(&function.name) => {
+            _ if matches!(self.whole, WholeBodies::Helper(_)) || decides(&function.name) => {
                 let pure: &dyn Fn(&Expr) -> bool = &|_| false;
                 return Pruner { pure, pure_in_loops: pure, ..*self }.called(stmt, function, head);
             }
@@ -245,7 +248,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
         &self,
         stmt: &'a Stmt,
         function: &'a StmtFunctionDef,
-        head: Head<'a>,
+        head: ClauseHeader<'a>,
     ) -> Vec<Node<'a>> {
         let mut body = self.closed_block(&function.body);
         let must = missed(function, &body);
@@ -258,7 +261,7 @@ impl<'a, 'p> Pruner<'a, 'p> {
                     && !body.iter().any(|node| node_holds(node, range))
                 {
                     body.retain(|node| !holder.range().contains_range(node.stmt.range()));
-                    body.extend(self.entire(std::slice::from_ref(holder), Role::Dead));
+                    body.extend(self.entire(std::slice::from_ref(holder), KeptAs::Dead));
                     body.sort_by_key(|node| node.stmt.start());
                 }
             }
@@ -274,70 +277,69 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let mut body = self.closed_block(&class.body);
         self.keep_docstring(&mut body, &class.body);
         let needs_pass = false;
-        self.compound(stmt, vec![Clause { head: Head::Class(class), body, needs_pass }])
+        self.compound(stmt, vec![Clause { head: ClauseHeader::Class(class), body, needs_pass }])
     }
 
     /// Returns a whole body as nodes, with the role `unrun` for statements that were not executed.
-    fn entire(&self, body: &'a [Stmt], unrun: Role) -> Vec<Node<'a>> {
+    fn entire(&self, body: &'a [Stmt], unrun: KeptAs) -> Vec<Node<'a>> {
         body.iter()
             .map(|stmt| {
-                let role = if self.ran(stmt) || is_docstring(stmt) { Role::Ran } else { unrun };
+                let role = if self.ran(stmt) || is_docstring(stmt) { KeptAs::Ran } else { unrun };
                 let mut clauses = Vec::new();
                 let mut add = |head, body: &'a [Stmt]| {
                     clauses.push(Clause { head, body: self.entire(body, unrun), needs_pass: false })
                 };
                 match stmt {
                     Stmt::If(branch) => {
-                        add(Head::If(branch), &branch.body);
+                        add(ClauseHeader::If(branch), &branch.body);
                         for clause in &branch.elif_else_clauses {
                             let head = if clause.test.is_some() {
-                                Head::Elif(clause)
+                                ClauseHeader::Elif(clause)
                             } else {
-                                Head::Else(&clause.body)
+                                ClauseHeader::Else(&clause.body)
                             };
                             add(head, &clause.body);
                         }
                     }
                     Stmt::For(each) => {
-                        add(Head::For(each), &each.body);
+                        add(ClauseHeader::For(each), &each.body);
                         if !each.orelse.is_empty() {
-                            add(Head::Else(&each.orelse), &each.orelse);
+                            add(ClauseHeader::Else(&each.orelse), &each.orelse);
                         }
                     }
                     Stmt::While(repeat) => {
-                        add(Head::While(repeat), &repeat.body);
+                        add(ClauseHeader::While(repeat), &repeat.body);
                         if !repeat.orelse.is_empty() {
-                            add(Head::Else(&repeat.orelse), &repeat.orelse);
+                            add(ClauseHeader::Else(&repeat.orelse), &repeat.orelse);
                         }
                     }
-                    Stmt::With(with) => add(Head::With(with), &with.body),
+                    Stmt::With(with) => add(ClauseHeader::With(with), &with.body),
                     Stmt::Try(attempt) => {
-                        add(Head::Try(attempt), &attempt.body);
+                        add(ClauseHeader::Try(attempt), &attempt.body);
                         for ExceptHandler::ExceptHandler(handler) in &attempt.handlers {
-                            add(Head::Except(handler), &handler.body);
+                            add(ClauseHeader::Except(handler), &handler.body);
                         }
                         if !attempt.orelse.is_empty() {
-                            add(Head::Else(&attempt.orelse), &attempt.orelse);
+                            add(ClauseHeader::Else(&attempt.orelse), &attempt.orelse);
                         }
                         if !attempt.finalbody.is_empty() {
-                            add(Head::Finally(&attempt.finalbody), &attempt.finalbody);
+                            add(ClauseHeader::Finally(&attempt.finalbody), &attempt.finalbody);
                         }
                     }
                     Stmt::Match(matching) => {
-                        add(Head::Match(matching), &[]);
+                        add(ClauseHeader::Match(matching), &[]);
                         for case in &matching.cases {
-                            add(Head::Case(case), &case.body);
+                            add(ClauseHeader::Case(case), &case.body);
                         }
                     }
                     Stmt::FunctionDef(function) => {
                         let called = self.ran.function(self.syntax.source().line(stmt.start()));
-                        let called = called.map_or(Called::default(), |call| Called {
-                            import: call.import,
-                            test: call.test,
+                        let called = called.map_or(EnteredPhases::default(), |call| {
+                            EnteredPhases { import: call.import, test: call.test }
                         });
-                        add(Head::Function(function, called), &function.body);
+                        add(ClauseHeader::Function(function, called), &function.body);
                     }
-                    Stmt::ClassDef(class) => add(Head::Class(class), &class.body),
+                    Stmt::ClassDef(class) => add(ClauseHeader::Class(class), &class.body),
                     _ => {}
                 }
                 Node { stmt, clauses, role }
@@ -347,21 +349,30 @@ impl<'a, 'p> Pruner<'a, 'p> {
 
     fn keep_docstring(&self, body: &mut Vec<Node<'a>>, original: &'a [Stmt]) {
         // A file of the tests may be one whose examples the command runs: there a docstring with some is a test.
-        let is_test = matches!(self.whole, Whole::Support(_)) && examples(original).is_some();
+        let is_test = matches!(self.whole, WholeBodies::Support(_)) && examples(original).is_some();
         if (self.docstrings || is_test)
             && let Some(first) = original.first()
             && is_docstring(first)
         {
-            body.insert(0, leaf(first, Role::Ran));
+            body.insert(0, leaf(first, KeptAs::Ran));
         }
     }
 
     fn compound(&self, stmt: &'a Stmt, clauses: Vec<Clause<'a>>) -> Vec<Node<'a>> {
-        if clauses.is_empty() { Vec::new() } else { vec![Node { stmt, clauses, role: Role::Ran }] }
+        if clauses.is_empty() {
+            Vec::new()
+        } else {
+            vec![Node { stmt, clauses, role: KeptAs::Ran }]
+        }
     }
 
     /// A clause whose block is never empty, filled where it must be with a statement of the original.
-    fn clause(&self, head: Head<'a>, body: Vec<Node<'a>>, original: &'a [Stmt]) -> Clause<'a> {
+    fn clause(
+        &self,
+        head: ClauseHeader<'a>,
+        body: Vec<Node<'a>>,
+        original: &'a [Stmt],
+    ) -> Clause<'a> {
         let mut clause = Clause { head, body, needs_pass: false };
         if clause.body.iter().all(|node| matches!(node.stmt, Stmt::Global(_) | Stmt::Nonlocal(_))) {
             self.fill(&mut clause, original);
@@ -373,17 +384,17 @@ impl<'a, 'p> Pruner<'a, 'p> {
         let pass = original.iter().find(|stmt| matches!(stmt, Stmt::Pass(_)) || is_ellipsis(stmt));
         let docstring = original.first().filter(|stmt| is_docstring(stmt));
         let source = self.syntax.source();
-        let called = matches!(clause.head, Head::Function(_, called) if called.any());
+        let called = matches!(clause.head, ClauseHeader::Function(_, called) if called.any());
         let entered = called || self.ran.entered(source, original);
         if let Some(stmt) = pass.or(docstring) {
-            clause.body.push(leaf(stmt, Role::Filler));
+            clause.body.push(leaf(stmt, KeptAs::Filler));
         } else if !entered && let Some(stmt) = shortest(original) {
-            clause.body.push(leaf(stmt, Role::Filler));
-        } else if !matches!(clause.head, Head::Function(..))
+            clause.body.push(leaf(stmt, KeptAs::Filler));
+        } else if !matches!(clause.head, ClauseHeader::Function(..))
             && !self.any_ran(original)
             && let Some(stmt) = shortest_of(original.iter())
         {
-            clause.body.push(leaf(stmt, Role::Filler));
+            clause.body.push(leaf(stmt, KeptAs::Filler));
         } else if let Some(node) = original.iter().find_map(|stmt| self.never_true(stmt)) {
             // The block ran, so only what does nothing may fill it: a condition that never held.
             clause.body.push(node);

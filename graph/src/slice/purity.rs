@@ -15,9 +15,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     changes::OfObject,
-    outside::{Acts, Key},
+    outside::{Acts, FunctionKey},
     prune::own_yields,
-    ran::Ran,
+    ran::ModuleRun,
     setters::Classes,
 };
 use crate::{
@@ -211,7 +211,7 @@ pub(super) const DEPTH: u32 = 12;
 
 pub(crate) struct Purity<'a, 'r> {
     pub(super) resolver: &'r Resolver<'a>,
-    pub(super) ran: &'r [Ran],
+    pub(super) ran: &'r [ModuleRun],
     /// Functions that were entered, by name.
     pub(super) entered: FxHashMap<&'a str, Vec<(ModuleId, &'a StmtFunctionDef)>>,
     /// True if one of these functions is a generator.
@@ -228,11 +228,11 @@ pub(crate) struct Purity<'a, 'r> {
     /// Classes that calls give attributes to, by what is called.
     pub(super) set: RefCell<FxHashMap<(ModuleId, Name), Rc<Classes>>>,
     /// Effects of functions that leave the program.
-    pub(super) acts: RefCell<FxHashMap<Key, Rc<Acts<'a>>>>,
+    pub(super) acts: RefCell<FxHashMap<FunctionKey, Rc<Acts<'a>>>>,
 }
 
 impl<'a, 'r> Purity<'a, 'r> {
-    pub(crate) fn new(resolver: &'r Resolver<'a>, ran: &'r [Ran]) -> Self {
+    pub(crate) fn new(resolver: &'r Resolver<'a>, ran: &'r [ModuleRun]) -> Self {
         let mut entered: FxHashMap<&'a str, Vec<_>> = FxHashMap::default();
         let modules: &'a Modules = resolver.modules();
         for (id, module) in modules.iter() {

@@ -8,17 +8,17 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Executed, program::GETATTR, prune::decides};
+use super::{ExecutedFile, program::GETATTR, prune::decides};
 use crate::{
     scope,
     source::Source,
     syntax::Syntax,
-    trace::{self, FileTrace, FunctionTrace, ModuleLine, Phase},
+    trace::{self, FileTrace, FunctionTrace, ModuleLine, TracePhase},
 };
 
 /// Executed lines, entered functions and the clock of one module.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ran {
+pub(crate) struct ModuleRun {
     lines: Vec<bool>,
     /// Lines that ran before the first test, where the module itself did.
     early: Option<Vec<bool>>,
@@ -46,14 +46,14 @@ struct Heard<'e> {
 }
 
 impl<'e> Heard<'e> {
-    fn of(executed: &'e Executed) -> Self {
+    fn of(executed: &'e ExecutedFile) -> Self {
         let set = |lines: &[u32]| lines.iter().copied().collect::<FxHashSet<u32>>();
         let kept = executed.kept.as_deref().map(set);
         Self { lines: set(&executed.lines), kept, idle: &executed.idle }
     }
 }
 
-impl Ran {
+impl ModuleRun {
     pub(crate) fn new(file: &FileTrace) -> Self {
         let mut ran = Self {
             clock: file.module_lines.clone(),
@@ -64,7 +64,7 @@ impl Ran {
         for &line in &file.import_lines {
             ran.set(line);
         }
-        ran.early = (file.phase == Phase::Import).then(|| ran.lines.clone());
+        ran.early = (file.phase == TracePhase::Import).then(|| ran.lines.clone());
         for &line in &file.test_lines {
             ran.set(line);
         }
@@ -129,10 +129,10 @@ impl Ran {
     pub(crate) fn narrow(
         &mut self,
         syntax: &Syntax,
-        executed: Option<&Executed>,
+        executed: Option<&ExecutedFile>,
         missed: &FxHashSet<u32>,
     ) {
-        let none = Executed::default();
+        let none = ExecutedFile::default();
         let executed = executed.unwrap_or(&none);
         let heard = Heard::of(executed);
         self.is_heard = heard.kept.is_some();

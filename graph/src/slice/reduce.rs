@@ -7,7 +7,7 @@ use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{
-    plan::{Gist, GistLine, Origin},
+    plan::{Gist, GistLine, LineOrigin},
     prune::decides,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 /// in it. Clauses (`else`, `except`, `case`) are tried as statements are.
 pub struct Reduction<'s> {
     gist: Gist,
-    whole: &'s Whole<'s>,
+    whole: &'s StaysWhole<'s>,
     parts: Vec<Part>,
     at: usize,
     /// Parts that were found to be needed since the gist last changed.
@@ -31,7 +31,7 @@ pub struct Reduction<'s> {
 
 /// A predicate: true if the statement that begins with a line must stay: a whole function, or an
 /// assignment.
-pub type Whole<'s> = dyn Fn(&GistLine) -> bool + Sync + 's;
+pub type StaysWhole<'s> = dyn Fn(&GistLine) -> bool + Sync + 's;
 
 /// The lines that one attempt removes, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ struct Part {
 impl<'s> Reduction<'s> {
     /// A search that begins with this gist. Functions and assignments of whose first line `whole` holds
     /// stay.
-    pub fn new(gist: Gist, whole: &'s Whole<'s>) -> Self {
+    pub fn new(gist: Gist, whole: &'s StaysWhole<'s>) -> Self {
         let parts = parts(&gist, whole);
         Self { gist, whole, parts, at: 0, needed: 0 }
     }
@@ -103,7 +103,7 @@ fn without(gist: &Gist, part: Part) -> Option<Gist> {
     let reason = "a block needs a statement".to_owned();
     let filler = part
         .alone
-        .then_some((pass.as_str(), GistLine { origin: Origin::Glue(reason), adapted: false }));
+        .then_some((pass.as_str(), GistLine { origin: LineOrigin::Glue(reason), adapted: false }));
     if filler.is_some() && part.first == part.last {
         return None;
     }
@@ -131,7 +131,7 @@ fn is_whole(text: &str) -> bool {
 }
 
 /// Returns the removable parts, the last statement first.
-fn parts(gist: &Gist, whole: &Whole<'_>) -> Vec<Part> {
+fn parts(gist: &Gist, whole: &StaysWhole<'_>) -> Vec<Part> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(Source::new("gist", gist.text.as_str()));
         let mut search = Search { syntax: &syntax, gist, whole, parts: Vec::new() };
@@ -143,7 +143,7 @@ fn parts(gist: &Gist, whole: &Whole<'_>) -> Vec<Part> {
 struct Search<'a> {
     syntax: &'a Syntax,
     gist: &'a Gist,
-    whole: &'a Whole<'a>,
+    whole: &'a StaysWhole<'a>,
     parts: Vec<Part>,
 }
 
@@ -254,7 +254,7 @@ mod tests {
 
     fn gist(text: &str) -> Gist {
         let line = |(at, _): (usize, &str)| GistLine {
-            origin: Origin::Source(Place { path: "m.py".to_owned(), line: at as u32 + 1 }),
+            origin: LineOrigin::Source(Place { path: "m.py".to_owned(), line: at as u32 + 1 }),
             adapted: false,
         };
         Gist { text: text.to_owned(), lines: text.lines().enumerate().map(line).collect() }
@@ -267,11 +267,11 @@ mod tests {
         let needed = |text: &str| text.lines().filter(|line| line.ends_with("# need")).count();
         let all = needed(text);
         let whole = |line: &GistLine| match &line.origin {
-            Origin::Source(place) => text
+            LineOrigin::Source(place) => text
                 .lines()
                 .nth(place.line as usize - 1)
                 .is_some_and(|line| line.ends_with("# need whole")),
-            Origin::Glue(_) => false,
+            LineOrigin::Glue(_) => false,
         };
         let mut reduction = Reduction::new(gist(text), &whole);
         let mut asked = 0;

@@ -11,30 +11,31 @@ use rustc_hash::FxHashMap;
 
 use super::{
     name::TextRangeKey,
-    plan::{GistLine, Origin, Place},
-    prune::{Clause, Head, Node, Role},
+    plan::{GistLine, LineOrigin, Place},
+    prune::{Clause, ClauseHeader, KeptAs, Node},
     ran::counts_lines,
 };
 use crate::{glue::Glue, module::Module, scope};
 
 /// Lines of a gist with their origins.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct RenderedLines {
     pub(crate) text: Vec<String>,
     pub(crate) origins: Vec<GistLine>,
 }
 
-impl Lines {
+impl RenderedLines {
     pub(crate) fn glue(&mut self, depth: usize, glue: &Glue, reason: &str) {
         for text in glue.render().lines() {
             self.text.push(format!("{}{text}", indent(depth)));
-            self.origins.push(GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false });
+            self.origins
+                .push(GistLine { origin: LineOrigin::Glue(reason.to_owned()), adapted: false });
         }
     }
 
     pub(crate) fn source(&mut self, depth: usize, text: &str, place: Place, adapted: bool) {
         self.text.push(format!("{}{text}", indent(depth)));
-        self.origins.push(GistLine { origin: Origin::Source(place), adapted });
+        self.origins.push(GistLine { origin: LineOrigin::Source(place), adapted });
     }
 
     pub(crate) fn append(&mut self, mut other: Self) {
@@ -44,7 +45,7 @@ impl Lines {
 }
 
 /// From an import's level, its module and one of its names to the absolute module.
-pub(crate) type Outside<'r> = dyn Fn(u32, Option<&str>, &str) -> Option<String> + 'r;
+pub(crate) type ModuleLookup<'r> = dyn Fn(u32, Option<&str>, &str) -> Option<String> + 'r;
 
 /// Why a class or function is told its module.
 pub(crate) const HOME: &str = "code shows or asks what module this is of";
@@ -57,7 +58,7 @@ pub(crate) struct Renderer<'r> {
     /// The replacements of inner imports of internal modules, by the start of the import.
     pub(crate) inner: &'r FxHashMap<u32, Vec<Glue>>,
     /// The targets of inner imports that stay because they are external.
-    pub(crate) outside: &'r Outside<'r>,
+    pub(crate) outside: &'r ModuleLookup<'r>,
     /// True if one line suffices for a docstring that is a whole block.
     pub(crate) brief: bool,
     /// The `__module__` assignment for a top-level class.
@@ -72,9 +73,9 @@ pub(crate) struct Renderer<'r> {
 const LOCAL: &str = "the text of an expression in this function is shown";
 
 impl Renderer<'_> {
-    pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut Lines) {
+    pub(crate) fn node(&self, node: &Node<'_>, depth: usize, out: &mut RenderedLines) {
         if node.clauses.is_empty() {
-            if let Role::Failed(kind) = node.role {
+            if let KeptAs::Failed(kind) = node.role {
                 let kind = self.module.syntax.source().slice(kind).to_owned();
                 let reason = "an import from inside the repository failed here";
                 out.glue(depth, &Glue::FailedImport(kind), reason);
@@ -87,7 +88,7 @@ impl Renderer<'_> {
                 self.inner_import(node.stmt, lines, depth, out);
                 return;
             }
-            let brief = self.brief && node.role == Role::Filler;
+            let brief = self.brief && node.role == KeptAs::Filler;
             match brief.then(|| self.summary(node.stmt)).flatten() {
                 Some((text, line)) => out.source(depth, &text, self.place(line), true),
                 None => self.cut(node.stmt.range(), depth, None, out),
@@ -106,20 +107,22 @@ impl Renderer<'_> {
     fn one_line(&self, node: &Node<'_>) -> Option<TextRange> {
         let [clause] = &node.clauses[..] else { return None };
         let body: &[Stmt] = match (node.stmt, clause.head) {
-            (Stmt::FunctionDef(one), Head::Function(..)) if one.decorator_list.is_empty() => {
+            (Stmt::FunctionDef(one), ClauseHeader::Function(..))
+                if one.decorator_list.is_empty() =>
+            {
                 &one.body
             }
-            (Stmt::If(one), Head::If(_)) if one.elif_else_clauses.is_empty() => &one.body,
-            (Stmt::For(one), Head::For(_)) if one.orelse.is_empty() => &one.body,
-            (Stmt::While(one), Head::While(_)) if one.orelse.is_empty() => &one.body,
-            (Stmt::With(one), Head::With(_)) => &one.body,
+            (Stmt::If(one), ClauseHeader::If(_)) if one.elif_else_clauses.is_empty() => &one.body,
+            (Stmt::For(one), ClauseHeader::For(_)) if one.orelse.is_empty() => &one.body,
+            (Stmt::While(one), ClauseHeader::While(_)) if one.orelse.is_empty() => &one.body,
+            (Stmt::With(one), ClauseHeader::With(_)) => &one.body,
             _ => return None,
         };
         let (range, source) = (node.stmt.range(), self.module.syntax.source());
         let (first, last) = source.line_span(range);
         let is_kept = body.len() == clause.body.len()
-            && clause.body.iter().all(|one| one.clauses.is_empty() && one.role != Role::Filler)
-            && !clause.body.iter().any(|one| matches!(one.role, Role::Failed(_)));
+            && clause.body.iter().all(|one| one.clauses.is_empty() && one.role != KeptAs::Filler)
+            && !clause.body.iter().any(|one| matches!(one.role, KeptAs::Failed(_)));
         let grows =
             clause.body.iter().any(|one| self.inner.contains_key(&one.stmt.start().to_u32()))
                 || self.locals.contains_key(&node.stmt.start().to_u32());
@@ -156,30 +159,45 @@ impl Renderer<'_> {
             && !self.inner.keys().chain(self.locals.keys()).any(|start| within(&start))
     }
 
-    fn clause(&self, stmt: &Stmt, clause: &Clause<'_>, first: bool, depth: usize, out: &mut Lines) {
+    fn clause(
+        &self,
+        stmt: &Stmt,
+        clause: &Clause<'_>,
+        first: bool,
+        depth: usize,
+        out: &mut RenderedLines,
+    ) {
         let syntax = &self.module.syntax;
         let mut body_depth = depth + 1;
         match clause.head {
-            Head::If(branch) => {
+            ClauseHeader::If(branch) => {
                 self.cut(syntax.header(stmt.start(), &branch.body), depth, None, out)
             }
-            Head::Elif(branch) => {
+            ClauseHeader::Elif(branch) => {
                 let header = syntax.header(branch.range.start(), &branch.body);
                 let start = if first { header.start() + TextSize::from(2) } else { header.start() };
                 self.cut(TextRange::new(start, header.end()), depth, None, out);
             }
-            Head::Else(body) => self.keyword(TokenKind::Else, "else:", body, depth, out),
-            Head::Finally(body) => self.keyword(TokenKind::Finally, "finally:", body, depth, out),
-            Head::Try(attempt) => self.keyword(TokenKind::Try, "try:", &attempt.body, depth, out),
-            Head::For(each) => self.cut(syntax.header(stmt.start(), &each.body), depth, None, out),
-            Head::While(repeat) => {
+            ClauseHeader::Else(body) => self.keyword(TokenKind::Else, "else:", body, depth, out),
+            ClauseHeader::Finally(body) => {
+                self.keyword(TokenKind::Finally, "finally:", body, depth, out)
+            }
+            ClauseHeader::Try(attempt) => {
+                self.keyword(TokenKind::Try, "try:", &attempt.body, depth, out)
+            }
+            ClauseHeader::For(each) => {
+                self.cut(syntax.header(stmt.start(), &each.body), depth, None, out)
+            }
+            ClauseHeader::While(repeat) => {
                 self.cut(syntax.header(stmt.start(), &repeat.body), depth, None, out)
             }
-            Head::With(with) => self.cut(syntax.header(stmt.start(), &with.body), depth, None, out),
-            Head::Except(handler) => {
+            ClauseHeader::With(with) => {
+                self.cut(syntax.header(stmt.start(), &with.body), depth, None, out)
+            }
+            ClauseHeader::Except(handler) => {
                 self.cut(syntax.header(handler.range.start(), &handler.body), depth, None, out);
             }
-            Head::Match(matching) => {
+            ClauseHeader::Match(matching) => {
                 let start = stmt.start();
                 let end = matching.cases.first().map_or(stmt.end(), |case| case.range.start());
                 let subject = matching.subject.end();
@@ -191,26 +209,29 @@ impl Renderer<'_> {
                 self.cut(TextRange::new(start, colon), depth, None, out);
                 return;
             }
-            Head::Case(case) => {
+            ClauseHeader::Case(case) => {
                 self.cut(syntax.header(case.range.start(), &case.body), depth + 1, None, out);
                 body_depth = depth + 2;
             }
-            Head::Function(function, called) if called.any() && self.is_verbatim(function) => {
+            ClauseHeader::Function(function, called)
+                if called.any() && self.is_verbatim(function) =>
+            {
                 return self.cut(stmt.range(), depth, None, out);
             }
-            Head::Function(function, _) => {
+            ClauseHeader::Function(function, _) => {
                 self.decorated(stmt, &function.decorator_list, &function.body, depth, out);
             }
-            Head::Class(class) => {
+            ClauseHeader::Class(class) => {
                 self.decorated(stmt, &class.decorator_list, &class.body, depth, out);
             }
         }
         let before = out.text.len();
-        let mut home =
-            self.home.filter(|_| depth == self.depth && matches!(clause.head, Head::Class(_)));
+        let mut home = self
+            .home
+            .filter(|_| depth == self.depth && matches!(clause.head, ClauseHeader::Class(_)));
         let is_told = home.is_some();
         let mut locals = match clause.head {
-            Head::Function(..) => self.locals.get(&stmt.start().to_u32()),
+            ClauseHeader::Function(..) => self.locals.get(&stmt.start().to_u32()),
             _ => None,
         };
         let has_locals = locals.is_some();
@@ -242,7 +263,7 @@ impl Renderer<'_> {
         decorators: &[ruff_python_ast::Decorator],
         body: &[Stmt],
         depth: usize,
-        out: &mut Lines,
+        out: &mut RenderedLines,
     ) {
         for decorator in decorators {
             self.cut(decorator.range, depth, None, out);
@@ -254,7 +275,14 @@ impl Renderer<'_> {
         self.cut(self.module.syntax.header(start, body), depth, None, out);
     }
 
-    fn keyword(&self, kind: TokenKind, text: &str, body: &[Stmt], depth: usize, out: &mut Lines) {
+    fn keyword(
+        &self,
+        kind: TokenKind,
+        text: &str,
+        body: &[Stmt],
+        depth: usize,
+        out: &mut RenderedLines,
+    ) {
         let at = self.module.syntax.keyword_before(kind, body);
         let line = self.module.syntax.source().line(at.unwrap_or_default());
         out.source(depth, text, self.place(line), false);
@@ -265,7 +293,7 @@ impl Renderer<'_> {
     }
 
     /// An import in a block of which some names, or all, are in the gist itself.
-    fn inner_import(&self, stmt: &Stmt, lines: &[Glue], depth: usize, out: &mut Lines) {
+    fn inner_import(&self, stmt: &Stmt, lines: &[Glue], depth: usize, out: &mut RenderedLines) {
         let line = self.module.syntax.source().line(stmt.start());
         match stmt {
             Stmt::Import(import) => {
@@ -298,7 +326,13 @@ impl Renderer<'_> {
     }
 
     /// Cuts a range, line by line.
-    pub(crate) fn cut(&self, range: TextRange, depth: usize, from: Option<u32>, out: &mut Lines) {
+    pub(crate) fn cut(
+        &self,
+        range: TextRange,
+        depth: usize,
+        from: Option<u32>,
+        out: &mut RenderedLines,
+    ) {
         let source = self.module.syntax.source();
         let text = source.text();
         let (first, last) = source.line_span(range);
@@ -325,14 +359,14 @@ impl Renderer<'_> {
             let place = self.place(from.unwrap_or(line));
             if strings.binary_search(&line).is_ok() {
                 out.text.push(body.to_owned());
-                out.origins.push(GistLine { origin: Origin::Source(place), adapted });
+                out.origins.push(GistLine { origin: LineOrigin::Source(place), adapted });
             } else if line == first {
                 out.source(depth, body, place, adapted);
             } else {
                 let rest = body.strip_prefix(old_indent).unwrap_or(body.trim_start());
                 if rest.trim().is_empty() {
                     out.text.push(String::new());
-                    out.origins.push(GistLine { origin: Origin::Source(place), adapted });
+                    out.origins.push(GistLine { origin: LineOrigin::Source(place), adapted });
                 } else {
                     out.source(depth, rest, place, adapted);
                 }

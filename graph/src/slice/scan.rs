@@ -12,22 +12,22 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    on_demand::{Evaluation, When, names_in_text},
-    prune::{Clause, Head, Node, Role, bound_by},
+    on_demand::{OnDemandFacts, When, names_in_text},
+    prune::{Clause, ClauseHeader, KeptAs, Node, bound_by},
 };
 use crate::scope::{self, Bound};
 
 /// Attributes in the order in which they are read, with their places in the source.
-pub(crate) type Chain = Vec<(Name, Option<TextRange>)>;
+pub(crate) type AttributeChain = Vec<(Name, Option<TextRange>)>;
 
 /// A use of a name that its module's globals (or the builtins) answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Reference {
+pub(crate) struct GlobalUse {
     pub(crate) name: Name,
     pub(crate) range: TextRange,
     /// Attributes read from it, in order, with their places; none where a text names the last one.
-    pub(crate) chain: Chain,
-    pub(crate) usage: Usage,
+    pub(crate) chain: AttributeChain,
+    pub(crate) usage: GlobalUsage,
     /// Inside a function, or evaluated on demand: not where it stands.
     pub(crate) late: bool,
     /// In an annotation, a bound or an alias that is evaluated on demand, or in the text of one.
@@ -43,7 +43,7 @@ pub(crate) struct Reference {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Usage {
+pub(crate) enum GlobalUsage {
     Load,
     Store,
     /// Read and bound anew: `name += value`.
@@ -53,7 +53,7 @@ pub(crate) enum Usage {
 
 /// An import statement inside a block, a function or a class body.
 #[derive(Debug, Clone)]
-pub(crate) struct InnerImport<'a> {
+pub(crate) struct NestedImport<'a> {
     pub(crate) stmt: &'a Stmt,
     pub(crate) dead: bool,
     /// In a class body, where the names become attributes, or below a `global` declaration.
@@ -65,9 +65,9 @@ pub(crate) struct InnerImport<'a> {
 /// Everything that a unit mentions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scan<'a> {
-    pub(crate) references: Vec<Reference>,
+    pub(crate) references: Vec<GlobalUse>,
     /// The attributes that are read from names bound by imports in functions.
-    pub(crate) locals: Vec<Reference>,
+    pub(crate) locals: Vec<GlobalUse>,
     /// Attribute names, parameter names and keywords: the names that may be read from an object.
     pub(crate) attributes: FxHashSet<Name>,
     /// The attributes that are read first from a local variable or an expression. Excludes those
@@ -79,7 +79,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) named_values: FxHashSet<Name>,
     /// String constants, docstrings excluded.
     pub(crate) strings: Vec<(String, TextRange)>,
-    pub(crate) imports: Vec<InnerImport<'a>>,
+    pub(crate) imports: Vec<NestedImport<'a>>,
     /// Names that a class body reads from itself: (start of the class statement, name).
     pub(crate) class_locals: FxHashSet<(TextSize, Name)>,
     /// Parameters of functions: what pytest may look up as fixtures.
@@ -88,7 +88,7 @@ pub(crate) struct Scan<'a> {
 
 /// Collects what a pruned statement of the top level refers to. `evaluation` says what of annotations and the like is
 /// evaluated, and when.
-pub(crate) fn scan<'a>(nodes: &[Node<'a>], evaluation: Evaluation<'_>) -> Scan<'a> {
+pub(crate) fn scan<'a>(nodes: &[Node<'a>], evaluation: OnDemandFacts<'_>) -> Scan<'a> {
     let mut scanner = Scanner {
         scan: Scan::default(),
         scopes: Vec::new(),
@@ -102,7 +102,7 @@ pub(crate) fn scan<'a>(nodes: &[Node<'a>], evaluation: Evaluation<'_>) -> Scan<'
     };
     scanner.nodes(nodes);
     let mut scan = scanner.scan;
-    let bound = |import: &InnerImport| scope::bound(std::slice::from_ref(import.stmt)).local;
+    let bound = |import: &NestedImport| scope::bound(std::slice::from_ref(import.stmt)).local;
     let imported: FxHashSet<Name> = scan.imports.iter().flat_map(bound).collect();
     scan.locals.retain(|local| imported.contains(&local.name));
     scan
@@ -130,7 +130,7 @@ struct Scope {
 struct Scanner<'a, 'e> {
     scan: Scan<'a>,
     scopes: Vec<Scope>,
-    evaluation: Evaluation<'e>,
+    evaluation: OnDemandFacts<'e>,
     /// Inside what is evaluated on demand.
     on_demand: bool,
     /// Inside an annotation that is only a text: its names count where generated code asked for them.
@@ -181,7 +181,7 @@ fn bound_from(body: &[Stmt], from: &mut FxHashMap<Name, TextSize>) {
     }
 }
 
-enum Found {
+enum NameHome {
     Local,
     /// A name that a function binds by imports only.
     Imported,
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a, '_> {
 
     fn node(&mut self, node: &Node<'a>) {
         let dead = self.dead;
-        self.dead |= node.role != Role::Ran;
+        self.dead |= node.role != KeptAs::Ran;
         if node.clauses.is_empty() {
             self.simple(node.stmt);
         } else {
@@ -211,15 +211,15 @@ impl<'a> Scanner<'a, '_> {
 
     fn clause(&mut self, stmt: &'a Stmt, clause: &Clause<'a>) {
         match clause.head {
-            Head::If(branch) => self.visit_expr(&branch.test),
-            Head::Elif(branch) => branch.test.iter().for_each(|test| self.visit_expr(test)),
-            Head::Else(_) | Head::Try(_) | Head::Finally(_) => {}
-            Head::For(each) => {
+            ClauseHeader::If(branch) => self.visit_expr(&branch.test),
+            ClauseHeader::Elif(branch) => branch.test.iter().for_each(|test| self.visit_expr(test)),
+            ClauseHeader::Else(_) | ClauseHeader::Try(_) | ClauseHeader::Finally(_) => {}
+            ClauseHeader::For(each) => {
                 self.visit_expr(&each.iter);
                 self.visit_expr(&each.target);
             }
-            Head::While(repeat) => self.visit_expr(&repeat.test),
-            Head::With(with) => {
+            ClauseHeader::While(repeat) => self.visit_expr(&repeat.test),
+            ClauseHeader::With(with) => {
                 for item in &with.items {
                     self.visit_expr(&item.context_expr);
                     if let Some(vars) = &item.optional_vars {
@@ -227,27 +227,32 @@ impl<'a> Scanner<'a, '_> {
                     }
                 }
             }
-            Head::Except(handler) => {
+            ClauseHeader::Except(handler) => {
                 if let Some(kind) = &handler.type_ {
                     self.visit_expr(kind);
                 }
                 if let Some(name) = &handler.name {
-                    self.name(&name.id, name.range, Vec::new(), Usage::Store);
+                    self.name(&name.id, name.range, Vec::new(), GlobalUsage::Store);
                 }
             }
-            Head::Match(matching) => self.visit_expr(&matching.subject),
-            Head::Case(case) => {
+            ClauseHeader::Match(matching) => self.visit_expr(&matching.subject),
+            ClauseHeader::Case(case) => {
                 self.visit_pattern(&case.pattern);
                 if let Some(guard) = &case.guard {
                     self.visit_expr(guard);
                 }
             }
-            Head::Function(function, _) => {
+            ClauseHeader::Function(function, _) => {
                 for decorator in &function.decorator_list {
                     self.visit_expr(&decorator.expression);
                 }
                 if !self.scopes.is_empty() {
-                    self.name(&function.name.id, function.name.range, Vec::new(), Usage::Store);
+                    self.name(
+                        &function.name.id,
+                        function.name.range,
+                        Vec::new(),
+                        GlobalUsage::Store,
+                    );
                 }
                 let typed = self.type_params(function.type_params.as_deref());
                 self.parameters(&function.parameters);
@@ -267,12 +272,12 @@ impl<'a> Scanner<'a, '_> {
                 }
                 return;
             }
-            Head::Class(class) => {
+            ClauseHeader::Class(class) => {
                 for decorator in &class.decorator_list {
                     self.visit_expr(&decorator.expression);
                 }
                 if !self.scopes.is_empty() {
-                    self.name(&class.name.id, class.name.range, Vec::new(), Usage::Store);
+                    self.name(&class.name.id, class.name.range, Vec::new(), GlobalUsage::Store);
                 }
                 let typed = self.type_params(class.type_params.as_deref());
                 if let Some(arguments) = &class.arguments {
@@ -307,15 +312,15 @@ impl<'a> Scanner<'a, '_> {
                 rebound.retain(|name| {
                     self.scopes.last().is_some_and(|scope| scope.rebound.contains(name))
                 });
-                self.scan.imports.push(InnerImport { stmt, dead: self.dead, in_class, rebound });
+                self.scan.imports.push(NestedImport { stmt, dead: self.dead, in_class, rebound });
             }
             Stmt::Global(global) => {
                 for name in &global.names {
-                    self.scan.references.push(Reference {
+                    self.scan.references.push(GlobalUse {
                         name: name.id.clone(),
                         range: name.range,
                         chain: Vec::new(),
-                        usage: Usage::Global,
+                        usage: GlobalUsage::Global,
                         late: true,
                         on_demand: false,
                         shown: None,
@@ -328,7 +333,7 @@ impl<'a> Scanner<'a, '_> {
             Stmt::AugAssign(assign) => {
                 match assign.target.as_ref() {
                     Expr::Name(name) => {
-                        self.name(&name.id, name.range, Vec::new(), Usage::Augment);
+                        self.name(&name.id, name.range, Vec::new(), GlobalUsage::Augment);
                     }
                     target => self.visit_expr(target),
                 }
@@ -426,7 +431,7 @@ impl<'a> Scanner<'a, '_> {
         let around = (self.on_demand, self.as_text);
         (self.on_demand, self.as_text) = (true, true);
         for (name, range, chain) in names_in_text(text) {
-            self.name(&name, range, chain, Usage::Load);
+            self.name(&name, range, chain, GlobalUsage::Load);
         }
         (self.on_demand, self.as_text) = around;
     }
@@ -445,18 +450,18 @@ impl<'a> Scanner<'a, '_> {
     }
 
     /// Returns the scope of a name that is read or bound at a place.
-    fn find(&self, name: &Name, place: TextSize, usage: Usage) -> Found {
+    fn find(&self, name: &Name, place: TextSize, usage: GlobalUsage) -> NameHome {
         let innermost = self.scopes.len().wrapping_sub(1);
         for (at, scope) in self.scopes.iter().enumerate().rev() {
             if scope.bound.global.contains(name) {
-                return Found::Global;
+                return NameHome::Global;
             }
             match scope.kind {
                 // Class scopes are seen only from their own statements.
                 Kind::Class(start) if at == innermost => {
                     let early = scope.from.get(name).is_some_and(|from| place < *from);
-                    if scope.bound.local.contains(name) && !(early && usage == Usage::Load) {
-                        return Found::ClassOrGlobal(start);
+                    if scope.bound.local.contains(name) && !(early && usage == GlobalUsage::Load) {
+                        return NameHome::ClassOrGlobal(start);
                     }
                 }
                 Kind::Class(_) => {}
@@ -464,26 +469,26 @@ impl<'a> Scanner<'a, '_> {
                     if scope.bound.local.contains(name) {
                         let imports = matches!(scope.kind, Kind::Function(_));
                         let imported = imports && !scope.rebound.contains(name);
-                        return if imported { Found::Imported } else { Found::Local };
+                        return if imported { NameHome::Imported } else { NameHome::Local };
                     }
                 }
             }
         }
-        Found::Global
+        NameHome::Global
     }
 
-    fn name(&mut self, name: &Name, range: TextRange, chain: Chain, usage: Usage) {
+    fn name(&mut self, name: &Name, range: TextRange, chain: AttributeChain, usage: GlobalUsage) {
         if self.as_text && !self.evaluation.is_generated(name) {
             return;
         }
         let found = self.find(name, range.start(), usage);
-        let class_local = matches!(found, Found::ClassOrGlobal(_));
-        if let Found::ClassOrGlobal(start) = found
-            && usage == Usage::Load
+        let class_local = matches!(found, NameHome::ClassOrGlobal(_));
+        if let NameHome::ClassOrGlobal(start) = found
+            && usage == GlobalUsage::Load
         {
             self.scan.class_locals.insert((start, name.clone()));
         }
-        if matches!(found, Found::Local) {
+        if matches!(found, NameHome::Local) {
             // What a class has itself is no module's.
             let own = usize::from(matches!(name.as_str(), "self" | "cls"));
             let asked = chain.iter().skip(own).map(|(name, _)| name.clone());
@@ -495,10 +500,10 @@ impl<'a> Scanner<'a, '_> {
                 self.scan.named_values.insert(name.clone());
             }
         }
-        let local = matches!(found, Found::Imported);
-        if matches!(found, Found::Local)
+        let local = matches!(found, NameHome::Imported);
+        if matches!(found, NameHome::Local)
             || local && chain.is_empty()
-            || class_local && usage != Usage::Load
+            || class_local && usage != GlobalUsage::Load
         {
             return;
         }
@@ -512,7 +517,7 @@ impl<'a> Scanner<'a, '_> {
         let (on_demand, dead) = (self.on_demand, self.dead);
         let end = chain.iter().rev().find_map(|(_, place)| *place).unwrap_or(range).end();
         let listed = self.listed.contains(&end);
-        let reference = Reference {
+        let reference = GlobalUse {
             name: name.clone(),
             range,
             chain,
@@ -564,15 +569,18 @@ impl<'a> Visitor<'a> for Scanner<'a, '_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) => {
-                let usage =
-                    if matches!(name.ctx, ExprContext::Load) { Usage::Load } else { Usage::Store };
+                let usage = if matches!(name.ctx, ExprContext::Load) {
+                    GlobalUsage::Load
+                } else {
+                    GlobalUsage::Store
+                };
                 self.name(&name.id, name.range, Vec::new(), usage);
             }
             Expr::Attribute(_) => {
                 let (base, chain) = path(expr);
                 self.scan.attributes.extend(chain.iter().map(|(name, _)| name.clone()));
                 match base {
-                    Expr::Name(name) => self.name(&name.id, name.range, chain, Usage::Load),
+                    Expr::Name(name) => self.name(&name.id, name.range, chain, GlobalUsage::Load),
                     _ => {
                         self.scan.asked_of_values.extend(chain.into_iter().map(|one| one.0));
                         self.visit_expr(base);
@@ -611,7 +619,7 @@ impl<'a> Visitor<'a> for Scanner<'a, '_> {
                     && let (Expr::Name(name), mut chain) = path(object)
                 {
                     chain.push((attribute, None));
-                    self.name(&name.id, name.range, chain, Usage::Load);
+                    self.name(&name.id, name.range, chain, GlobalUsage::Load);
                 }
                 walk_expr(self, expr);
                 for keyword in &call.arguments.keywords {
@@ -641,7 +649,7 @@ impl<'a> Visitor<'a> for Scanner<'a, '_> {
             }
             Pattern::MatchAs(named) => {
                 if let Some(name) = &named.name {
-                    self.name(&name.id, name.range, Vec::new(), Usage::Store);
+                    self.name(&name.id, name.range, Vec::new(), GlobalUsage::Store);
                 }
             }
             _ => {}
@@ -659,7 +667,7 @@ impl<'a> Visitor<'a> for Scanner<'a, '_> {
 }
 
 /// Returns the base of an expression and the attributes that it reads from there, in order.
-pub(super) fn path(expr: &Expr) -> (&Expr, Chain) {
+pub(super) fn path(expr: &Expr) -> (&Expr, AttributeChain) {
     let (mut base, mut chain) = (expr, Vec::new());
     while let Expr::Attribute(attribute) = base {
         chain.push((attribute.attr.id.clone(), Some(attribute.attr.range)));

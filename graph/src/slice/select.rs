@@ -26,17 +26,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
 pub(crate) use namespaces::goes_through_globals;
-use registering::{Left, Making};
+use registering::{Making, RegisteredParts};
 pub(crate) use roots::is_own_module;
 use strings::fills_templates;
 
 use super::{
     Adjustments, hooks,
-    on_demand::{Evaluation, When},
+    on_demand::{OnDemandFacts, When},
     plan::{Place, Reason},
     program::{GETATTR, Program, Unit, UnitId},
-    prune::{Clause, Head, Node},
-    scan::{Reference, Scan, Usage, scan},
+    prune::{Clause, ClauseHeader, Node},
+    scan::{GlobalUsage, GlobalUse, Scan, scan},
 };
 use crate::{
     deferred::postpones_annotations,
@@ -118,7 +118,7 @@ impl Selection<'_> {
     }
 
     /// Returns the facts about a module's annotations and other expressions that are evaluated on demand.
-    fn evaluation(&self, module: ModuleId) -> Evaluation<'_> {
+    fn evaluation(&self, module: ModuleId) -> OnDemandFacts<'_> {
         let trace = self.program.trace;
         let monitored = trace.tracer == "monitoring";
         let on_demand = monitored && trace.python >= (3, 14, 0);
@@ -129,7 +129,7 @@ impl Selection<'_> {
             (false, true) => When::Asked,
             (false, false) => When::AtOnce,
         };
-        Evaluation {
+        OnDemandFacts {
             annotations,
             knows_bounds: monitored && trace.python >= (3, 12, 0),
             knows_aliases: on_demand,
@@ -387,7 +387,7 @@ struct Search<'a, 's> {
     generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
     /// The side effects of instantiating a class.
-    made: RefCell<FxHashMap<Making, Rc<Left>>>,
+    made: RefCell<FxHashMap<Making, Rc<RegisteredParts>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
     /// True if kept code reads `__all__` of an object that may be any module.

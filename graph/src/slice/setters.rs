@@ -128,7 +128,7 @@ impl<'a> Purity<'a, '_> {
         }
         let source = self.resolver.modules().get(home).syntax.source();
         let ran = |stmt: &Stmt, _: bool| self.ran[home.0 as usize].statement_early(source, stmt);
-        let mut asked = Asked::default();
+        let mut asked = CalledExpressions::default();
         let mut imported: FxHashMap<&Name, Class<'a>> = FxHashMap::default();
         executed(&function.body, CALL, &ran, &mut |stmt| match stmt {
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
@@ -219,14 +219,14 @@ struct Walk {
 
 /// The expressions that executed statements call and mention.
 #[derive(Default)]
-struct Asked<'v> {
+struct CalledExpressions<'v> {
     /// The first arguments of `setattr`.
     set: Vec<&'v Expr>,
     mentioned: Vec<&'v Expr>,
     called: Vec<&'v Expr>,
 }
 
-impl<'v> Visitor<'v> for Asked<'v> {
+impl<'v> Visitor<'v> for CalledExpressions<'v> {
     fn visit_stmt(&mut self, _: &'v Stmt) {}
 
     fn visit_expr(&mut self, expr: &'v Expr) {

@@ -13,7 +13,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::{
     name::{TextRangeKey, key},
-    prune::{Head, Node},
+    prune::{ClauseHeader, Node},
 };
 use crate::syntax::Syntax;
 
@@ -54,13 +54,13 @@ fn annotations<'a>(node: &Node<'a>, in_function: bool, found: &mut Vec<&'a Expr>
     for clause in &node.clauses {
         let mut inside = in_function;
         match clause.head {
-            Head::Function(function, _) => {
+            ClauseHeader::Function(function, _) => {
                 let parameters = function.parameters.iter();
                 found.extend(parameters.filter_map(|one| one.as_parameter().annotation()));
                 found.extend(function.returns.as_deref());
                 inside = true;
             }
-            Head::Class(_) => inside = false,
+            ClauseHeader::Class(_) => inside = false,
             _ => {}
         }
         clause.body.iter().for_each(|inner| annotations(inner, inside, found));

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::plan::{GistLine, Kept, Origin, Place, Plan, Reason};
+use super::plan::{GistLine, LineOrigin, Place, Plan, PlannedUnit, Reason};
 use crate::trace::Trace;
 
 /// The record of a gist, as far as it has reasons.
@@ -30,7 +30,7 @@ pub struct LineAnswer {
     pub fate: LineFate,
     /// The unit that holds the line, then the unit that its reason names, and so on up to a unit that is needed for
     /// itself. Empty where no unit holds the line.
-    pub chain: Vec<Kept>,
+    pub chain: Vec<PlannedUnit>,
 }
 
 /// Why a line is in a gist, or is not.
@@ -63,7 +63,7 @@ pub fn why(recorded: Recorded<'_>, place: &Place) -> Option<LineAnswer> {
     }
     let numbered = lines.iter().zip(1..);
     let is_cut_from =
-        |line: &GistLine| matches!(&line.origin, Origin::Source(from) if from == place);
+        |line: &GistLine| matches!(&line.origin, LineOrigin::Source(from) if from == place);
     let gist_lines: Vec<u32> =
         numbered.filter(|(line, _)| is_cut_from(line)).map(|(_, number)| number).collect();
     let kept = unit_at(&plan.kept, place);
@@ -88,23 +88,23 @@ pub fn known_files(recorded: Recorded<'_>) -> impl Iterator<Item = &str> {
     let Recorded { plan, lines, trace } = recorded;
     let units = plan.kept.iter().chain(&plan.dropped).map(|unit| unit.place.path.as_str());
     let origins = lines.iter().filter_map(|line| match &line.origin {
-        Origin::Source(place) => Some(place.path.as_str()),
-        Origin::Glue(_) => None,
+        LineOrigin::Source(place) => Some(place.path.as_str()),
+        LineOrigin::Glue(_) => None,
     });
     let traced = trace.into_iter().flat_map(|trace| &trace.files).map(|file| file.path.as_str());
     units.chain(origins).chain(traced)
 }
 
 /// The innermost unit that holds a line.
-fn unit_at<'a>(units: &'a [Kept], place: &Place) -> Option<&'a Kept> {
-    let holds = |unit: &&Kept| {
+fn unit_at<'a>(units: &'a [PlannedUnit], place: &Place) -> Option<&'a PlannedUnit> {
+    let holds = |unit: &&PlannedUnit| {
         unit.place.path == place.path && (unit.place.line..=unit.last_line).contains(&place.line)
     };
     units.iter().filter(holds).min_by_key(|unit| unit.last_line.saturating_sub(unit.place.line))
 }
 
 /// A unit, and the units that lead to it, up to the first that names none or was named before.
-fn chain(plan: &Plan, trace: Option<&Trace>, first: &Kept) -> Vec<Kept> {
+fn chain(plan: &Plan, trace: Option<&Trace>, first: &PlannedUnit) -> Vec<PlannedUnit> {
     let mut found = vec![first.clone()];
     while let Some(next) = found.last().and_then(|unit| named_by(plan, trace, &unit.reason)) {
         if found.iter().any(|unit| unit.place == next.place) {
@@ -116,7 +116,7 @@ fn chain(plan: &Plan, trace: Option<&Trace>, first: &Kept) -> Vec<Kept> {
 }
 
 /// The kept unit that a reason names.
-fn named_by<'a>(plan: &'a Plan, trace: Option<&Trace>, reason: &Reason) -> Option<&'a Kept> {
+fn named_by<'a>(plan: &'a Plan, trace: Option<&Trace>, reason: &Reason) -> Option<&'a PlannedUnit> {
     match reason {
         Reason::Referenced(by, _) | Reason::Import(by, _) => {
             plan.kept.iter().find(|unit| unit.place == *by)
@@ -138,8 +138,8 @@ mod tests {
         Place { path: "a.py".to_owned(), line }
     }
 
-    fn unit(line: u32, last_line: u32, binds: &str, reason: Reason) -> Kept {
-        Kept { place: place(line), last_line, binds: vec![binds.to_owned()], reason }
+    fn unit(line: u32, last_line: u32, binds: &str, reason: Reason) -> PlannedUnit {
+        PlannedUnit { place: place(line), last_line, binds: vec![binds.to_owned()], reason }
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
             dropped_stubs: vec![(place(8), "area".to_owned())],
             ..Plan::default()
         };
-        let line = |line| GistLine { origin: Origin::Source(place(line)), adapted: false };
-        let glue = GistLine { origin: Origin::Glue("an alias".to_owned()), adapted: false };
+        let line = |line| GistLine { origin: LineOrigin::Source(place(line)), adapted: false };
+        let glue = GistLine { origin: LineOrigin::Glue("an alias".to_owned()), adapted: false };
         let mut lines = vec![glue];
         lines.extend([1, 3, 4, 6, 11, 13, 14].map(line));
         let snapshot = ModuleSnapshot { path: "a.py".to_owned(), ..ModuleSnapshot::default() };

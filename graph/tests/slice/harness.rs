@@ -12,8 +12,8 @@
 //! origin: a space for a line of the original, `~` for an adapted one, `+` for glue.
 
 use gistify_graph::{
-    Adjustments, Entry, Fixture, Gist, GistLine, Glue, ModuleSnapshot, Origin, Phase, Place,
-    Sliceable, Source, Syntax, TRACE_VERSION, Trace, Value,
+    Adjustments, ConsoleScript, Fixture, Gist, GistLine, Glue, LineOrigin, ModuleSnapshot, Place,
+    Sliceable, Source, Syntax, TRACE_VERSION, Trace, TracePhase, Value,
 };
 
 use super::marked::{Marked, module_lines};
@@ -62,7 +62,7 @@ pub fn check(files: &str, tests: &str, expected: &str) {
     let last = whole.map_or(gist.lines.len(), |(before, _)| before.lines().count());
     let class = Glue::LateModules.render();
     for (text, line) in gist.text.lines().zip(&gist.lines).take(last) {
-        let is_glue = matches!(line.origin, Origin::Glue(_));
+        let is_glue = matches!(line.origin, LineOrigin::Glue(_));
         let is_form = |text: &str| Glue::parse_text(text.trim()).is_some();
         // The head of a block is glue, and what the class of such blocks has.
         let is_known = || {
@@ -71,7 +71,7 @@ pub fn check(files: &str, tests: &str, expected: &str) {
                 || class.lines().any(|own| own == text)
         };
         assert!(!is_glue || is_known(), "`{text}` is no form of glue");
-        let Origin::Source(place) = &line.origin else { continue };
+        let LineOrigin::Source(place) = &line.origin else { continue };
         let file = case.sources.iter().find(|file| file.path == place.path).expect("a source");
         assert!(
             line.adapted || file.stands(place.line, text),
@@ -89,9 +89,9 @@ pub fn check(files: &str, tests: &str, expected: &str) {
 fn show(gist: &Gist) -> String {
     let marked = |(text, line): (&str, &GistLine)| {
         let mark = match (&line.origin, line.adapted) {
-            (Origin::Glue(_), _) => '+',
-            (Origin::Source(_), true) => '~',
-            (Origin::Source(_), false) => ' ',
+            (LineOrigin::Glue(_), _) => '+',
+            (LineOrigin::Source(_), true) => '~',
+            (LineOrigin::Source(_), false) => ' ',
         };
         format!("{}\n", format!("{mark}{text}").trim_end())
     };
@@ -168,7 +168,7 @@ impl Case {
             let line = fact[1].parse().expect("a line");
             let importer = Place { path: fact[0].clone(), line };
             for file in trace.files.iter_mut().filter(|file| fact[2..].contains(&file.path)) {
-                (file.phase, file.importer) = (Phase::Test, Some(importer.clone()));
+                (file.phase, file.importer) = (TracePhase::Test, Some(importer.clone()));
             }
         }
         for fact in self.facts("evaluates") {
@@ -212,7 +212,7 @@ impl Case {
         for fact in self.facts("entry") {
             let [script, module, attribute] = fact else { panic!("entry SCRIPT MODULE ATTRIBUTE") };
             let (script, module) = (script.clone(), module.clone());
-            trace.entry = Some(Entry { script, module, attribute: attribute.clone() });
+            trace.entry = Some(ConsoleScript { script, module, attribute: attribute.clone() });
         }
         for fact in self.facts("holds") {
             let snapshot = trace.modules.get_mut(&fact[0]).expect("a module");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gistify_graph::{FileTrace, Fixture, FunctionTrace, ModuleLine, Phase, Source, Syntax};
+use gistify_graph::{FileTrace, Fixture, FunctionTrace, ModuleLine, Source, Syntax, TracePhase};
 use ruff_python_ast::{
     Decorator, Expr, Stmt,
     statement_visitor::{StatementVisitor, walk_stmt},
@@ -110,7 +110,7 @@ impl Marked {
         FileTrace {
             path: self.path.clone(),
             modules: vec![name.to_owned()],
-            phase: Phase::Import,
+            phase: TracePhase::Import,
             importer: None,
             import_lines: lines(|mark| mark.import),
             test_lines: lines(|mark| mark.test),

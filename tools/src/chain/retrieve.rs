@@ -1,7 +1,7 @@
 //! The tool of the stage RETRIEVE: one class, function or file, by its place in the syntax, or else the
 //! one whose name comes closest.
 
-use graph::{EntityId, Graph, Kind, Queries};
+use graph::{EntityId, EntityKind, Graph, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,13 +67,15 @@ impl Tool for RetrieveTool {
         let texts = session.repository.texts();
         let text = texts.of(path);
         let (first, last) = match entity.kind {
-            Kind::Module => (1, u32::MAX),
-            Kind::Class | Kind::Function | Kind::Lambda => (entity.line, entity.end_line),
+            EntityKind::Module => (1, u32::MAX),
+            EntityKind::Class | EntityKind::Function | EntityKind::Lambda => {
+                (entity.line, entity.end_line)
+            }
         };
         let view = counted(path, &text, |line| (first..=last).contains(&line));
         let name = match entity.kind {
-            Kind::Module => path.clone(),
-            Kind::Class | Kind::Function | Kind::Lambda => graph.qualified(id),
+            EntityKind::Module => path.clone(),
+            EntityKind::Class | EntityKind::Function | EntityKind::Lambda => graph.qualified(id),
         };
         let Chain { stage, open, .. } = &mut session.findings.chain;
         *stage = Stage::Verify;
@@ -89,8 +91,8 @@ impl Tool for RetrieveTool {
 /// match.
 fn find(graph: &Graph, asked: &Arguments) -> Result<(EntityId, bool), ToolError> {
     let of_kind = |id: EntityId| match (asked.kind, graph.entity(id).kind) {
-        (Sought::Class, Kind::Class) | (Sought::File, Kind::Module) => true,
-        (Sought::Function, kind) => kind == Kind::Function,
+        (Sought::Class, EntityKind::Class) | (Sought::File, EntityKind::Module) => true,
+        (Sought::Function, kind) => kind == EntityKind::Function,
         _ => false,
     };
     let name = asked.name.trim().trim_start_matches("./");
@@ -112,8 +114,8 @@ fn find(graph: &Graph, asked: &Arguments) -> Result<(EntityId, bool), ToolError>
 fn likeness(graph: &Graph, id: EntityId, name: &str) -> f64 {
     let entity = graph.entity(id);
     let whole = match entity.kind {
-        Kind::Module => graph.module(entity.module).path.clone(),
-        Kind::Class | Kind::Function | Kind::Lambda => graph.qualified(id),
+        EntityKind::Module => graph.module(entity.module).path.clone(),
+        EntityKind::Class | EntityKind::Function | EntityKind::Lambda => graph.qualified(id),
     };
     let last = |name: &str| {
         name.trim_end_matches(".py")

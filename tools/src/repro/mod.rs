@@ -12,7 +12,7 @@ mod script;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use graph::{
-    Arrangement, DataFile, Gist, GistLine, Guard, Origin, Place, Reach, Reduction, Source,
+    Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures, laid_out,
     with_data, without_annotations, without_decorators, without_parameters,
 };
@@ -457,10 +457,10 @@ impl<'a> Work<'a> {
         let foreign =
             whole.text.lines().zip(&whole.lines).enumerate().filter_map(|(at, (text, line))| {
                 let made_of = match &line.origin {
-                    Origin::Source(_) if !line.adapted => return None,
-                    Origin::Source(place) => Some(place.clone()),
-                    Origin::Glue(_) if text.trim().is_empty() => return None,
-                    Origin::Glue(_) => None,
+                    LineOrigin::Source(_) if !line.adapted => return None,
+                    LineOrigin::Source(place) => Some(place.clone()),
+                    LineOrigin::Glue(_) if text.trim().is_empty() => return None,
+                    LineOrigin::Glue(_) => None,
                 };
                 Some(ForeignLine { line: at + 1, text: text.to_owned(), made_of })
             });

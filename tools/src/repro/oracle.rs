@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use graph::{Gist, Origin, Place};
+use graph::{Gist, LineOrigin, Place};
 
 use super::{
     NAME, ReproRequest, Same,
@@ -226,8 +226,8 @@ fn place_of(raised: &Raised, gist: &Gist) -> Option<Place> {
             return None;
         }
         match &gist.lines.get((*line as usize).checked_sub(1)?)?.origin {
-            Origin::Source(place) => Some(place.clone()),
-            Origin::Glue(_) => None,
+            LineOrigin::Source(place) => Some(place.clone()),
+            LineOrigin::Glue(_) => None,
         }
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Gist, GistLine, Origin, imported_modules};
+use graph::{Gist, GistLine, LineOrigin, imported_modules};
 
 use super::{NAME, options};
 use crate::{
@@ -223,7 +223,7 @@ fn behind_futures(gist: &Gist) -> usize {
 }
 
 fn glue(reason: &str) -> GistLine {
-    GistLine { origin: Origin::Glue(reason.to_owned()), adapted: false }
+    GistLine { origin: LineOrigin::Glue(reason.to_owned()), adapted: false }
 }
 
 fn of_lines(lines: impl Iterator<Item = (String, GistLine)>) -> Gist {

@@ -6,7 +6,8 @@ mod keep;
 use std::collections::BTreeSet;
 
 use graph::{
-    Adjustments, FileTrace, Gist, Kept, ModuleSnapshot, Origin, Phase, Place, Reason, Source,
+    Adjustments, FileTrace, Gist, LineOrigin, ModuleSnapshot, Place, PlannedUnit, Reason, Source,
+    TracePhase,
 };
 
 pub(super) use keep::keep_binders;
@@ -200,7 +201,7 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
                 let rest = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(name));
                 rest.is_some_and(|rest| rest.starts_with(['(', '[', ':']))
             });
-            let Origin::Source(place) = &line.origin else { continue };
+            let LineOrigin::Source(place) = &line.origin else { continue };
             let unit = unit_at(place, attempt);
             let file = attempt.trace.files.iter().find(|file| file.path == place.path);
             // What the command names is of the file in whose place the gist stands.
@@ -244,7 +245,7 @@ pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjus
             add(&mut adjustments.homes, unit.place.clone());
         }
         for (text, line) in attempt.gist.text.lines().zip(&attempt.gist.lines) {
-            let Origin::Source(place) = &line.origin else { continue };
+            let LineOrigin::Source(place) = &line.origin else { continue };
             if place.path == file.path
                 && text.starts_with("class ")
                 && let Some(unit) = unit_at(place, attempt)
@@ -325,10 +326,10 @@ pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let handlers = graph::handlers(Source::new(attempt.gist_path, &*attempt.gist.text), line);
     let mut origins = handlers.iter().filter_map(|line| attempt.gist.lines.get(*line as usize - 1));
     origins.any(|line| match &line.origin {
-        Origin::Source(place) => {
+        LineOrigin::Source(place) => {
             attempt.trace.file(&place.path).is_some_and(|file| file.executed(place.line))
         }
-        Origin::Glue(_) => false,
+        LineOrigin::Glue(_) => false,
     })
 }
 
@@ -383,7 +384,7 @@ fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
     let made = raised.frames.iter().rev().find(of_module).and_then(|one| line_in(one, attempt));
     let Some(made) = made.filter(|_| asks) else { return };
-    let Some(Origin::Source(place)) =
+    let Some(LineOrigin::Source(place)) =
         attempt.gist.lines.get(made as usize - 1).map(|one| &one.origin)
     else {
         return;
@@ -404,7 +405,7 @@ fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
     let Some(line) = lines.next().and_then(|line| attempt.gist.lines.get(line as usize - 1)) else {
         return;
     };
-    let Origin::Source(place) = &line.origin else { return };
+    let LineOrigin::Source(place) = &line.origin else { return };
     // A script is run for its effects.
     let file = attempt.trace.file(&place.path);
     if file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__")) {
@@ -416,7 +417,7 @@ fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 }
 
 /// The kept statement of the top level that a place is in.
-fn unit_at<'a>(place: &Place, attempt: &Attempt<'a>) -> Option<&'a Kept> {
+fn unit_at<'a>(place: &Place, attempt: &Attempt<'a>) -> Option<&'a PlannedUnit> {
     attempt.plan.kept.iter().find(|unit| {
         let lines = unit.place.line..=unit.last_line;
         unit.place.path == place.path && lines.contains(&place.line)
@@ -442,7 +443,7 @@ fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
     let line = last.and_then(|frame| line_in(frame, attempt));
     let place = line.and_then(|line| enclosing(attempt.gist, line, "__getattr__"));
     let head = attempt.gist.text.lines().zip(&attempt.gist.lines).find(|(_, line)| {
-        matches!((&line.origin, &place), (Origin::Source(one), Some(other)) if one == other)
+        matches!((&line.origin, &place), (LineOrigin::Source(one), Some(other)) if one == other)
     });
     head.is_some_and(|(text, _)| !text.starts_with(char::is_whitespace))
 }
@@ -463,7 +464,7 @@ fn reads_docstrings(lines: &[&str]) -> bool {
 pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
     let is_given = |line: &str| line.contains("__doc__ = ") || line.contains("doc=");
     let lines = attempt.gist.text.lines().zip(&attempt.gist.lines);
-    let mut own = lines.filter(|(_, line)| matches!(line.origin, Origin::Source(_)));
+    let mut own = lines.filter(|(_, line)| matches!(line.origin, LineOrigin::Source(_)));
     own.any(|(text, _)| reads_docstrings(&[text]) && !is_given(text))
 }
 
@@ -494,7 +495,7 @@ fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
         return Vec::new();
     }
     let files = attempt.trace.files.iter();
-    let files = files.filter(|file| file.phase == Phase::Test || asked > 1);
+    let files = files.filter(|file| file.phase == TracePhase::Test || asked > 1);
     let loaded = |other: &&String| attempt.trace.modules.contains_key(*other);
     files.flat_map(|file| &file.modules).filter(beside).filter(loaded).cloned().collect()
 }
@@ -552,8 +553,8 @@ fn enclosing(gist: &Gist, line: u32, function: &str) -> Option<Place> {
         head -= 1;
     }
     match &gist.lines.get(head)?.origin {
-        Origin::Source(place) => Some(place.clone()),
-        Origin::Glue(_) => None,
+        LineOrigin::Source(place) => Some(place.clone()),
+        LineOrigin::Glue(_) => None,
     }
 }
 

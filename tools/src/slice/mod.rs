@@ -21,7 +21,7 @@ use std::{
 };
 
 use graph::{
-    Adjustments, Gist, Origin, Place, Plan, SliceError, Sliceable, Source, SourceError, Trace,
+    Adjustments, Gist, LineOrigin, Place, Plan, SliceError, Sliceable, Source, SourceError, Trace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -240,7 +240,7 @@ const PAYS: usize = 50;
 /// Lines of the original in a gist.
 fn places(gist: &Gist) -> impl Iterator<Item = (&str, u32)> {
     gist.lines.iter().filter_map(|line| match &line.origin {
-        Origin::Source(place) => Some((place.path.as_str(), place.line)),
-        Origin::Glue(_) => None,
+        LineOrigin::Source(place) => Some((place.path.as_str(), place.line)),
+        LineOrigin::Glue(_) => None,
     })
 }

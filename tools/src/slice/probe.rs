@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Executed, FileTrace, Gist, GistLine, Origin, Place, Plan, Trace};
+use graph::{ExecutedFile, FileTrace, Gist, GistLine, LineOrigin, Place, Plan, Trace};
 
 /// Variable that names the file to which the probe appends.
 pub const PROBE_VARIABLE: &str = "GISTIFY_PROBE";
@@ -24,7 +24,7 @@ pub struct Probed {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Learned {
     /// Executed lines and entered functions, by original file.
-    pub executed: Vec<Executed>,
+    pub executed: Vec<ExecutedFile>,
     /// Uncalled methods that were asked for.
     pub asked: Vec<Place>,
     /// Modules from outside that only the tests loaded.
@@ -43,11 +43,11 @@ impl Learned {
             let both: BTreeSet<u32> =
                 file.import_lines.iter().chain(&file.test_lines).copied().collect();
             let functions: BTreeSet<u32> = file.functions.iter().map(|one| one.line).collect();
-            Executed {
+            ExecutedFile {
                 path: file.path.clone(),
                 lines: both.into_iter().collect(),
                 functions: functions.into_iter().collect(),
-                ..Executed::default()
+                ..ExecutedFile::default()
             }
         };
         self.executed = original.files.iter().map(executed).collect();
@@ -80,7 +80,7 @@ impl Probed {
             let trimmed = line.trim_start();
             let opens = ["@", "def ", "async def "].iter().any(|word| trimmed.starts_with(word));
             if opens
-                && let GistLine { origin: Origin::Source(place), .. } = entry
+                && let GistLine { origin: LineOrigin::Source(place), .. } = entry
                 && stubs.contains(place)
             {
                 let indent = &line[..line.len() - trimmed.len()];
@@ -111,8 +111,8 @@ impl Probed {
         let place = |line: u32| {
             let at = (*self.lines.get((line as usize).checked_sub(1)?)?)?;
             match &gist.lines.get(at)?.origin {
-                Origin::Source(place) => Some(place),
-                Origin::Glue(_) => None,
+                LineOrigin::Source(place) => Some(place),
+                LineOrigin::Glue(_) => None,
             }
         };
         let mut add = |place: &Place, function: bool| {
@@ -121,7 +121,7 @@ impl Probed {
                 None => {
                     learned
                         .executed
-                        .push(Executed { path: place.path.clone(), ..Executed::default() });
+                        .push(ExecutedFile { path: place.path.clone(), ..ExecutedFile::default() });
                     learned.executed.len() - 1
                 }
             };
@@ -144,13 +144,13 @@ impl Probed {
         let tells = trace.python >= (3, 10, 0);
         for one in &mut learned.executed {
             let of_file = |at: usize| match &gist.lines.get(at)?.origin {
-                Origin::Source(place) => (place.path == one.path).then_some(place.line),
-                Origin::Glue(_) => None,
+                LineOrigin::Source(place) => (place.path == one.path).then_some(place.line),
+                LineOrigin::Glue(_) => None,
             };
             one.kept = Some((0..gist.lines.len()).filter_map(of_file).collect());
             let is_idle = |at: usize, text: &str| {
                 let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
-                let is_glue = matches!(gist.lines[at].origin, Origin::Glue(_));
+                let is_glue = matches!(gist.lines[at].origin, LineOrigin::Glue(_));
                 tells && is_glue && text.trim() == "pass" && !ran.contains(&number)
             };
             let texts = gist.text.lines().take(gist.lines.len()).enumerate();

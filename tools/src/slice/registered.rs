@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use graph::{Adjustments, Kept, Source, Value};
+use graph::{Adjustments, PlannedUnit, Source, Value};
 
 use super::{advise::Attempt, mend::add};
 use crate::execute::Raised;
@@ -11,7 +11,7 @@ use crate::execute::Raised;
 /// Requests classes that the message of an error names, in any case, and those of the same
 /// directory that strings of the gist name as well. Otherwise each would cost a run.
 pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
-    let left_out: Vec<(&Kept, String)> = attempt
+    let left_out: Vec<(&PlannedUnit, String)> = attempt
         .plan
         .dropped
         .iter()
@@ -19,7 +19,7 @@ pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &m
         .collect();
     let quoted = raised.message.split(['\'', '"']).skip(1);
     let told: BTreeSet<String> = quoted.map(plain).filter(|text| !text.is_empty()).collect();
-    let directory = |unit: &Kept| Path::new(&unit.place.path).parent().map(Path::to_owned);
+    let directory = |unit: &PlannedUnit| Path::new(&unit.place.path).parent().map(Path::to_owned);
     let named = left_out.iter().filter(|(_, name)| told.contains(name));
     let directories: Vec<_> = named.map(|(unit, _)| directory(unit)).collect();
     if directories.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &m
 }
 
 /// The name of the class that a unit defines, if it defines one.
-fn class<'a>(unit: &'a Kept, attempt: &Attempt<'_>) -> Option<&'a str> {
+fn class<'a>(unit: &'a PlannedUnit, attempt: &Attempt<'_>) -> Option<&'a str> {
     let [name] = unit.binds.as_slice() else { return None };
     let module = attempt.trace.file(&unit.place.path)?.modules.first()?;
     match attempt.trace.modules.get(module)?.names.get(name)? {

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, cmp::Reverse};
 
-use graph::{Gist, Origin, Place, Trace};
+use graph::{Gist, LineOrigin, Place, Trace};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -195,8 +195,8 @@ impl Compared<'_> {
             }
             let line = self.probed.map_or(Some(*line), |probed| probed.gist_line(*line))?;
             match &self.lines.lines.get((line as usize).checked_sub(1)?)?.origin {
-                Origin::Source(place) => Some(place.clone()),
-                Origin::Glue(_) => None,
+                LineOrigin::Source(place) => Some(place.clone()),
+                LineOrigin::Glue(_) => None,
             }
         })
     }

@@ -5,7 +5,7 @@
 
 use std::{cell::Cell, cmp::Reverse, collections::BTreeSet, time::Duration};
 
-use graph::{Gist, GistLine, Origin, Reduction};
+use graph::{Gist, GistLine, LineOrigin, Reduction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -164,8 +164,8 @@ impl Minimizing<'_> {
         let Self { session, pristine, .. } = self;
         let measured = self.measured(gist)?;
         let is_support = |line: &GistLine| match &line.origin {
-            Origin::Source(place) => pristine.internal.support.contains(&place.path),
-            Origin::Glue(_) => false,
+            LineOrigin::Source(place) => pristine.internal.support.contains(&place.path),
+            LineOrigin::Glue(_) => false,
         };
         let before = gist.lines.len();
         let mut reduction = Reduction::new(gist.clone(), &is_support);

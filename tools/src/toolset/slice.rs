@@ -144,7 +144,7 @@ fn report(plan: &Plan, gist: &Gist) -> Result<Reply, ToolError> {
         .text
         .lines()
         .zip(&gist.lines)
-        .filter(|(_, line)| matches!(line.origin, graph::Origin::Glue(_)))
+        .filter(|(_, line)| matches!(line.origin, graph::LineOrigin::Glue(_)))
         .map(|(text, _)| text)
         .collect();
     Reply::of(&Report {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{FileTrace, FunctionTrace, Graph, Kind, Trace};
+use graph::{EntityKind, FileTrace, FunctionTrace, Graph, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -147,7 +147,7 @@ fn named(graph: &Graph, path: &str, function: &FunctionTrace) -> String {
         let own = graph.entities[first..].iter().enumerate();
         let own = own.take_while(|(_, entity)| graph.module(entity.module).path == path);
         let mut found = own.filter(|(_, entity)| {
-            entity.kind == Kind::Function
+            entity.kind == EntityKind::Function
                 && entity.line == function.line
                 && entity.name == function.name
         });

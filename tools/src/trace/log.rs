@@ -11,8 +11,8 @@ use std::{
 };
 
 use graph::{
-    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Phase, Place,
-    TRACE_VERSION, Trace,
+    FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot, Place, TRACE_VERSION,
+    Trace, TracePhase,
 };
 use serde::Deserialize;
 
@@ -104,7 +104,7 @@ struct Log {
 struct FileLog {
     path: String,
     modules: Vec<String>,
-    phase: Option<Phase>,
+    phase: Option<TracePhase>,
     importer: Option<Place>,
     import_lines: BTreeSet<u32>,
     test_lines: BTreeSet<u32>,
@@ -232,7 +232,7 @@ impl FileLog {
             }
             'N' => {
                 let (phase, name) = pair()?;
-                let phase = if phase == 0 { Phase::Import } else { Phase::Test };
+                let phase = if phase == 0 { TracePhase::Import } else { TracePhase::Test };
                 self.phase.get_or_insert(phase);
                 if !self.modules.iter().any(|known| known == name) {
                     self.modules.push(name.to_string());

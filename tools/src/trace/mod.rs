@@ -20,7 +20,7 @@ mod log;
 
 use std::path::Path;
 
-use graph::{Entry, FileTrace, Place, Trace};
+use graph::{ConsoleScript, FileTrace, Place, Trace};
 use serde::Serialize;
 
 use crate::{
@@ -169,7 +169,7 @@ pub(crate) fn read(
         && let Some((module, attribute)) = entry.split_once(':')
     {
         let (module, attribute) = (module.trim().to_owned(), attribute.trim().to_owned());
-        trace.entry = Some(Entry { script: script.clone(), module, attribute });
+        trace.entry = Some(ConsoleScript { script: script.clone(), module, attribute });
     }
     Ok(trace)
 }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use gistify_tools::{PROBE_VARIABLE, Probed};
-use graph::{Gist, GistLine, Origin, Place, Plan};
+use graph::{Gist, GistLine, LineOrigin, Place, Plan};
 
 use crate::{Project, pythons};
 
@@ -23,7 +23,7 @@ fn check(program: &str, printed: &str, asked: &[&str]) {
         }
         gist.text.push_str(line);
         gist.text.push('\n');
-        gist.lines.push(GistLine { origin: Origin::Source(place), adapted: false });
+        gist.lines.push(GistLine { origin: LineOrigin::Source(place), adapted: false });
     }
     let mut project = Project::new("");
     let log = project.root.join("log");

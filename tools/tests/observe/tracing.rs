@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gistify_tools::{Command, LocalSandbox, Observer, Status, TraceOptions, trace_with};
-use graph::{FileTrace, Phase, Trace, Value};
+use graph::{FileTrace, Trace, TracePhase, Value};
 
 use crate::{Project, pythons};
 
@@ -407,7 +407,7 @@ const NEEDS_MATCH: [(&str, &[u32]); 3] =
 #[derive(Debug, PartialEq)]
 struct Seen {
     modules: Vec<String>,
-    phase: Phase,
+    phase: TracePhase,
     import: Vec<u32>,
     test: Vec<u32>,
     functions: Vec<(u32, String, bool, bool)>,
@@ -505,7 +505,7 @@ fn check_facts(trace: &Trace) {
         flow.functions.iter().filter(|f| f.threaded).map(|f| f.name.as_str()).collect();
     assert_eq!(threaded, ["target"]);
     assert_eq!(file(trace, "data/config.cfg").modules, ["config"]);
-    assert_eq!(file(trace, "data/config.cfg").phase, Phase::Test);
+    assert_eq!(file(trace, "data/config.cfg").phase, TracePhase::Test);
 
     // The clock: a definition before the import that needs it, the import around its module.
     let line = |path: &str, line: u32| {

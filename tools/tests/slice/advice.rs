@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use super::{
-    Adjustments, Attempt, BTreeMap, Difference, GIST, Kept, ModuleSnapshot, Plan, Probed, Raised,
-    Reason, SliceRequest, Trace, What, advise, gist, place,
+    Adjustments, Attempt, BTreeMap, Difference, GIST, ModuleSnapshot, Plan, PlannedUnit, Probed,
+    Raised, Reason, SliceRequest, Trace, What, advise, gist, place,
 };
 
 const BODY: &str = "
@@ -35,14 +35,15 @@ fn check(request: &SliceRequest, difference: &str, expected: &str) {
 
 fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     let (difference, caught) = difference.split_once(" caught ").unwrap_or((difference, ""));
-    let unit = |line, name: &str| Kept {
+    let unit = |line, name: &str| PlannedUnit {
         place: place(line),
         last_line: line,
         binds: vec![name.to_owned()],
         reason: Reason::Unreferenced,
     };
-    let effect = Kept { last_line: 11, reason: Reason::SideEffect, ..unit(10, "") };
-    let import = Kept { reason: Reason::Import(place(3), "Any".to_owned()), ..unit(2, "Any") };
+    let effect = PlannedUnit { last_line: 11, reason: Reason::SideEffect, ..unit(10, "") };
+    let import =
+        PlannedUnit { reason: Reason::Import(place(3), "Any".to_owned()), ..unit(2, "Any") };
     let plan = Plan {
         kept: vec![import, unit(9, "get"), effect],
         dropped: vec![unit(20, "LIMIT"), unit(30, "other"), unit(70, "OddRow")],
@@ -263,7 +264,7 @@ fn what_a_module_says_in_its_own_words_it_lacks_makes_objects_of_those_that_have
 #[test]
 fn what_an_error_shows_to_be_the_gists_own_is_told_its_module() {
     let text = " 1 class Table:\n 2     pass\n 4 def size():\n 5     pass\n";
-    let unit = |line, name: &str, reason| Kept {
+    let unit = |line, name: &str, reason| PlannedUnit {
         place: place(line),
         last_line: line + 1,
         binds: vec![name.to_owned()],
@@ -351,14 +352,14 @@ fn a_line_that_reads_a_docstring_asks_for_all_of_them() {
 
 #[test]
 fn a_module_that_misses_an_attribute_is_asked_for_all_that_the_function_reads_of_it() {
-    let unit = |line, name: &str| Kept {
+    let unit = |line, name: &str| PlannedUnit {
         place: place(line),
         last_line: line,
         binds: vec![name.to_owned()],
         reason: Reason::Unreferenced,
     };
     let elsewhere = graph::Place { path: "pkg/other.py".to_owned(), line: 40 };
-    let far = Kept { place: elsewhere, ..unit(40, "_rules") };
+    let far = PlannedUnit { place: elsewhere, ..unit(40, "_rules") };
     let dropped = vec![unit(10, "_tokens"), unit(20, "_rules"), unit(30, "_states"), far];
     let plan = Plan { dropped, ..Plan::default() };
     let text = " 1 def read(table):
@@ -457,7 +458,7 @@ fn a_class_whose_metaclass_from_outside_asks_for_its_module_is_told_it() {
     let directory = tempfile::tempdir().unwrap();
     let outside = directory.path().join("outside.py");
     let meta = "class Alone(type):\n    def __new__(mcs, name, bases, names):\n        cls = super().__new__(mcs, name, bases, names)\n        if ASKED in KNOWN:\n            raise RuntimeError\n";
-    let unit = Kept {
+    let unit = PlannedUnit {
         place: place(1),
         last_line: 2,
         binds: vec!["Second".to_owned()],
@@ -491,7 +492,11 @@ fn the_second_module_of_a_package_that_is_imported_by_a_computed_name_brings_the
     let early = ["pkg.early", "pkg.before"];
     let file = |name: &&str| graph::FileTrace {
         modules: vec![(*name).to_owned()],
-        phase: if early.contains(name) { graph::Phase::Import } else { graph::Phase::Test },
+        phase: if early.contains(name) {
+            graph::TracePhase::Import
+        } else {
+            graph::TracePhase::Test
+        },
         ..graph::FileTrace::default()
     };
     let held = |name: &&str| ((*name).to_owned(), ModuleSnapshot::default());
@@ -626,7 +631,7 @@ fn hooks_that_ran_come_after_the_innermost_function_and_before_those_around_it()
 fn a_name_that_the_text_of_an_annotation_says_asks_for_those_of_all() {
     let text = " 1 class Table:\n 2     row: 'Optional[Row]'\n 3     column: 'Column'\n 4 load()\n";
     let kept = |message: &str| {
-        let unit = |line, name: &str| Kept {
+        let unit = |line, name: &str| PlannedUnit {
             place: place(line),
             last_line: line,
             binds: vec![name.to_owned()],

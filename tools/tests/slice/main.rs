@@ -12,7 +12,8 @@ use gistify_tools::{
     What, advise, difference,
 };
 use graph::{
-    Adjustments, Gist, GistLine, Kept, ModuleSnapshot, Origin, Place, Plan, Reason, Trace,
+    Adjustments, Gist, GistLine, LineOrigin, ModuleSnapshot, Place, Plan, PlannedUnit, Reason,
+    Trace,
 };
 
 const PATH: &str = "pkg/mod.py";
@@ -24,8 +25,8 @@ fn gist(marked: &str) -> Gist {
     for line in marked.trim_matches('\n').lines() {
         let (mark, text) = line.split_at(3);
         let origin = match mark.trim() {
-            "+" => Origin::Glue("glue".to_owned()),
-            number => Origin::Source(place(number.parse().expect("a line"))),
+            "+" => LineOrigin::Glue("glue".to_owned()),
+            number => LineOrigin::Source(place(number.parse().expect("a line"))),
         };
         gist.text.push_str(text);
         gist.text.push('\n');
@@ -56,7 +57,7 @@ const STUBS: &str = "
 mod probes {
     use super::{GIST, PATH, STUBS, gist, place};
     use gistify_tools::{Learned, Probed};
-    use graph::{Executed, FileTrace, FunctionTrace, Plan, Trace};
+    use graph::{ExecutedFile, FileTrace, FunctionTrace, Plan, Trace};
 
     /// Probes the gist above; `expected` has the probe itself as `<probe>`, and in front of each line
     /// the gist's line that it stands for.
@@ -176,12 +177,12 @@ mod probes {
             &[4],
             "pkg/mod.py:8\npkg/mod.py:8\nno tag\nodd:path.py:3\n",
             &Learned {
-                executed: vec![Executed {
+                executed: vec![ExecutedFile {
                     path: PATH.to_owned(),
                     lines: vec![1, 2, 4, 5, 7, 8, 9, 10, 12],
                     functions: vec![5],
                     kept: Some(vec![1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13]),
-                    ..Executed::default()
+                    ..ExecutedFile::default()
                 }],
                 asked: vec![graph::Place { path: "odd:path.py".to_owned(), line: 3 }, place(8)],
                 late: Vec::new(),
@@ -204,15 +205,15 @@ mod probes {
             let learned = Probed::without(&gist).learn(&gist, &trace, GIST, "");
             learned.executed.into_iter().next().expect("a file")
         };
-        let expected = Executed {
+        let expected = ExecutedFile {
             path: PATH.to_owned(),
             lines: vec![1, 2, 6],
             kept: Some(vec![1, 2, 4, 6]),
             idle: vec![4],
-            ..Executed::default()
+            ..ExecutedFile::default()
         };
         assert_eq!(learned((3, 13, 0)), expected);
-        assert_eq!(learned((3, 9, 0)), Executed { idle: Vec::new(), ..expected });
+        assert_eq!(learned((3, 9, 0)), ExecutedFile { idle: Vec::new(), ..expected });
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod probes {
         let mut learned = Learned { late: late.clone(), ..Learned::default() };
         learned.assume(&Trace { files: vec![file], ..Trace::default() });
         let (path, lines, functions) = (PATH.to_owned(), vec![4, 7, 9], vec![5, 8]);
-        let executed = vec![Executed { path, lines, functions, ..Executed::default() }];
+        let executed = vec![ExecutedFile { path, lines, functions, ..ExecutedFile::default() }];
         assert_eq!(learned, Learned { executed, late, ..Learned::default() });
     }
 }

@@ -8,7 +8,7 @@ impl Solver<'_> {
     pub(super) fn bind(&mut self, object: ObjectId, receiver: ObjectId) -> ObjectId {
         let Object::Definition(entity) = self.what(object) else { return object };
         let definition = self.linked.definition(entity);
-        if !matches!(definition.kind, Kind::Function | Kind::Lambda)
+        if !matches!(definition.kind, EntityKind::Function | EntityKind::Lambda)
             || definition.traits.static_method
         {
             return object;
@@ -26,7 +26,7 @@ impl Solver<'_> {
     pub(super) fn bind_always(&mut self, object: ObjectId, receiver: ObjectId) -> ObjectId {
         match self.what(object) {
             Object::Definition(entity)
-                if matches!(self.kind(entity), Kind::Function | Kind::Lambda) =>
+                if matches!(self.kind(entity), EntityKind::Function | EntityKind::Lambda) =>
             {
                 self.object(Object::Bound(entity, receiver))
             }
@@ -34,17 +34,24 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn get(&mut self, object: ObjectId, to: Place, receiver: ObjectId, of_class: bool) {
+    pub(super) fn get(
+        &mut self,
+        object: ObjectId,
+        to: LinkedSlot,
+        receiver: ObjectId,
+        of_class: bool,
+    ) {
         let property = match self.what(object) {
             Object::Definition(entity) => {
                 let definition = self.linked.definition(entity);
                 if definition.traits.setter || definition.traits.deleter {
                     return;
                 }
-                (definition.kind == Kind::Function && definition.traits.property).then_some(entity)
+                (definition.kind == EntityKind::Function && definition.traits.property)
+                    .then_some(entity)
             }
             Object::Property(entity) => Some(entity),
-            Object::Made(class) if self.kind(class) == Kind::Class => {
+            Object::Made(class) if self.kind(class) == EntityKind::Class => {
                 if self.second
                     && let Ok(place) = self.lookup(class, self.special.get, None)
                 {
@@ -68,7 +75,8 @@ impl Solver<'_> {
                 return;
             };
             let definition = self.linked.definition(entity);
-            let bound = if definition.traits.class_method && definition.kind == Kind::Function {
+            let bound = if definition.traits.class_method && definition.kind == EntityKind::Function
+            {
                 self.object(Object::Bound(entity, receiver))
             } else {
                 object
@@ -80,24 +88,25 @@ impl Solver<'_> {
         self.insert(to, bound);
     }
 
-    pub(super) fn load(&mut self, object: ObjectId, name: Symbol, to: Place) {
+    pub(super) fn load(&mut self, object: ObjectId, name: LinkedName, to: LinkedSlot) {
         let linked = self.linked;
         match self.what(object) {
             Object::Definition(entity) => match linked.definition(entity).kind {
-                Kind::Module => self.load_module(entity, name, to),
-                Kind::Class => self.load_class(entity, name, to),
-                Kind::Function | Kind::Lambda => {
+                EntityKind::Module => self.load_module(entity, name, to),
+                EntityKind::Class => self.load_class(entity, name, to),
+                EntityKind::Function | EntityKind::Lambda => {
                     let place = self.field(object, Field::Named(name));
                     self.copy(place, to);
                 }
             },
-            Object::Made(entity) if linked.definition(entity).kind == Kind::Class => {
+            Object::Made(entity) if linked.definition(entity).kind == EntityKind::Class => {
                 self.load_instance(entity, object, name, to);
             }
             Object::Made(_) => self.insert(to, self.stranger),
             Object::Namespace(directory) => {
                 let text = linked.symbols.text(name);
-                if let Some(found) = linked.program.layout.inside(Found::Namespace(directory), text)
+                if let Some(found) =
+                    linked.program.layout.inside(ModulePlace::Namespace(directory), text)
                 {
                     let module = self.module(found);
                     self.insert(to, module);
@@ -127,7 +136,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn load_module(&mut self, module: Entity, name: Symbol, to: Place) {
+    pub(super) fn load_module(&mut self, module: LinkedEntity, name: LinkedName, to: LinkedSlot) {
         let linked = self.linked;
         let file = linked.file_of(module);
         if self.stored.contains(&name) {
@@ -147,7 +156,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn load_class(&mut self, class: Entity, name: Symbol, to: Place) {
+    pub(super) fn load_class(&mut self, class: LinkedEntity, name: LinkedName, to: LinkedSlot) {
         if !self.second {
             match self.linked.members.get(&(class, name)) {
                 Some(&place) => self.watch(place, Watch::GetClass { to, receiver: class }),
@@ -177,7 +186,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn load_ancestor(&mut self, ancestor: Ancestor, name: Symbol, to: Place) {
+    pub(super) fn load_ancestor(&mut self, ancestor: Ancestor, name: LinkedName, to: LinkedSlot) {
         match ancestor {
             Ancestor::Outside(outside) => {
                 let outside = self.object(Object::Outside(outside));
@@ -190,10 +199,10 @@ impl Solver<'_> {
 
     pub(super) fn load_instance(
         &mut self,
-        class: Entity,
+        class: LinkedEntity,
         object: ObjectId,
-        name: Symbol,
-        to: Place,
+        name: LinkedName,
+        to: LinkedSlot,
     ) {
         if let Some(&known) = self.loaded.get(&(object, name)) {
             self.fetch(known, to);
@@ -231,17 +240,17 @@ impl Solver<'_> {
 
     pub(super) fn load_super(
         &mut self,
-        class: Entity,
+        class: LinkedEntity,
         receiver: ObjectId,
-        name: Symbol,
-        to: Place,
+        name: LinkedName,
+        to: LinkedSlot,
     ) {
         let (own, of_class) = match self.what(receiver) {
             Object::Made(own) => (own, false),
             Object::Definition(own) => (own, true),
             _ => (class, false),
         };
-        if self.linked.definition(own).kind != Kind::Class {
+        if self.linked.definition(own).kind != EntityKind::Class {
             return;
         }
         let knows = self.ancestors[own as usize].contains(&Ancestor::Class(class));
@@ -263,22 +272,24 @@ impl Solver<'_> {
     }
 
     /// Returns true if a slot holds functions or classes of the repository.
-    fn defines(&self, place: Place) -> bool {
+    fn defines(&self, place: LinkedSlot) -> bool {
         self.slots.held(place).any(|object| match self.what(object) {
-            Object::Definition(entity) => self.kind(entity) != Kind::Module,
+            Object::Definition(entity) => self.kind(entity) != EntityKind::Module,
             _ => false,
         })
     }
 
-    pub(super) fn store(&mut self, object: ObjectId, name: Symbol, from: Place) {
+    pub(super) fn store(&mut self, object: ObjectId, name: LinkedName, from: LinkedSlot) {
         match self.what(object) {
             Object::Definition(entity) => {
                 let member = self.linked.members.get(&(entity, name)).copied();
                 match (self.kind(entity), member) {
                     // A definition that is replaced from elsewhere is another one to those who look
                     // there; the module's own code is mostly left with its own.
-                    (Kind::Module, Some(place)) if !self.defines(place) => self.copy(from, place),
-                    (Kind::Class, _) => {
+                    (EntityKind::Module, Some(place)) if !self.defines(place) => {
+                        self.copy(from, place)
+                    }
+                    (EntityKind::Class, _) => {
                         let place = self.field(object, Field::Named(name));
                         self.copy(from, place);
                         // Instances see it as well, functions as methods.

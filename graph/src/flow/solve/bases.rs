@@ -9,7 +9,7 @@ impl Solver<'_> {
         let mut direct: Vec<Vec<Ancestor>> = vec![Vec::new(); self.entities as usize];
         for entity in 0..self.entities {
             let definition = linked.definition(entity);
-            if definition.kind != Kind::Class {
+            if definition.kind != EntityKind::Class {
                 continue;
             }
             let file = linked.file_of(entity);
@@ -17,7 +17,7 @@ impl Solver<'_> {
                 let place = linked.place(file, slot);
                 let found = self.slots.held(place).find_map(|object| match self.what(object) {
                     Object::Definition(base)
-                        if base != entity && self.kind(base) == Kind::Class =>
+                        if base != entity && self.kind(base) == EntityKind::Class =>
                     {
                         Some(Ancestor::Class(base))
                     }
@@ -33,13 +33,18 @@ impl Solver<'_> {
         self.ancestors = vec![Vec::new(); self.entities as usize];
         let mut state = vec![0u8; self.entities as usize];
         for entity in 0..self.entities {
-            if linked.definition(entity).kind == Kind::Class {
+            if linked.definition(entity).kind == EntityKind::Class {
                 self.linearise(entity, &direct, &mut state);
             }
         }
     }
 
-    pub(super) fn linearise(&mut self, class: Entity, direct: &[Vec<Ancestor>], state: &mut [u8]) {
+    pub(super) fn linearise(
+        &mut self,
+        class: LinkedEntity,
+        direct: &[Vec<Ancestor>],
+        state: &mut [u8],
+    ) {
         // Bases first, without recursion: chains of classes may be long.
         let mut stack = vec![class];
         while let Some(&top) = stack.last() {
@@ -85,10 +90,10 @@ impl Solver<'_> {
     /// external ancestor.
     pub(super) fn lookup(
         &self,
-        class: Entity,
-        name: Symbol,
-        after: Option<Entity>,
-    ) -> Result<Place, Ancestor> {
+        class: LinkedEntity,
+        name: LinkedName,
+        after: Option<LinkedEntity>,
+    ) -> Result<LinkedSlot, Ancestor> {
         let mut outside = Ancestor::Class(class);
         let mut skipping = after.is_some();
         for ancestor in &self.ancestors[class as usize] {

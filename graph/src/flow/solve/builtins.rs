@@ -4,7 +4,7 @@ use super::*;
 
 impl Solver<'_> {
     /// A method of a list, a dictionary or a string.
-    pub(super) fn method(&mut self, site: u32, container: ObjectId, name: Symbol) {
+    pub(super) fn method(&mut self, site: u32, container: ObjectId, name: LinkedName) {
         let linked = self.linked;
         let text = linked.symbols.text(name);
         let kind = match self.what(container) {
@@ -118,14 +118,19 @@ impl Solver<'_> {
     }
 
     /// The function given as `key=` is called with items.
-    pub(super) fn call_key(&mut self, site: u32, items: Place) {
+    pub(super) fn call_key(&mut self, site: u32, items: LinkedSlot) {
         if let Some(function) = self.keyword(site, self.special.key) {
             self.call_with_items(site, function, items);
         }
     }
 
     /// A function is called by something outside on behalf of a site; the slot of its result.
-    pub(super) fn call_with_items(&mut self, site: u32, function: Place, items: Place) -> Place {
+    pub(super) fn call_with_items(
+        &mut self,
+        site: u32,
+        function: LinkedSlot,
+        items: LinkedSlot,
+    ) -> LinkedSlot {
         let result = self.pair(6, function);
         let Site { caller, name, line, .. } = self.sites[site as usize];
         if !self.implicit.contains_key(&(7, function)) {
@@ -141,7 +146,7 @@ impl Solver<'_> {
     }
 
     #[allow(clippy::too_many_lines)]
-    pub(super) fn foreign_called(&mut self, site: u32, outside: Outside) {
+    pub(super) fn foreign_called(&mut self, site: u32, outside: ForeignName) {
         let Some(result) = self.result(site) else { return };
         let caller = self.sites[site as usize].caller;
         let behaviour = self.foreign.behaviour(outside);

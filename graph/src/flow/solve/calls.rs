@@ -6,12 +6,12 @@ impl Solver<'_> {
     pub(super) fn call(&mut self, site: u32, object: ObjectId, keep: bool) {
         match self.what(object) {
             Object::Definition(entity) => match self.kind(entity) {
-                Kind::Function | Kind::Lambda => self.invoke(site, entity, None, keep),
-                Kind::Class => self.construct(site, entity),
-                Kind::Module => {}
+                EntityKind::Function | EntityKind::Lambda => self.invoke(site, entity, None, keep),
+                EntityKind::Class => self.construct(site, entity),
+                EntityKind::Module => {}
             },
             Object::Bound(entity, receiver) => self.invoke(site, entity, Some(receiver), keep),
-            Object::Made(class) if self.kind(class) == Kind::Class => {
+            Object::Made(class) if self.kind(class) == EntityKind::Class => {
                 match self.lookup(class, self.special.call, None) {
                     Ok(place) => self.watch(place, Watch::CallWith { site, receiver: object }),
                     Err(Ancestor::Class(_)) => {}
@@ -28,12 +28,12 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn result(&self, site: u32) -> Option<Place> {
+    pub(super) fn result(&self, site: u32) -> Option<LinkedSlot> {
         Some(self.results[site as usize]).filter(|&place| place > 1)
     }
 
     pub(super) fn is_decorator(&self, site: u32) -> bool {
-        self.sites[site as usize].form == SiteForm::Written(Form::Decorator)
+        self.sites[site as usize].form == SiteForm::Written(CallForm::Decorator)
     }
 
     pub(super) fn stranger_called(&mut self, site: u32) {
@@ -50,7 +50,7 @@ impl Solver<'_> {
     }
 
     /// The slot of a positional argument.
-    pub(super) fn positional(&self, site: u32, at: usize) -> Option<Place> {
+    pub(super) fn positional(&self, site: u32, at: usize) -> Option<LinkedSlot> {
         let (file, call) = self.sites[site as usize].call?;
         let facts = self.linked.facts(file);
         let call = &facts.calls[call as usize];
@@ -61,7 +61,7 @@ impl Solver<'_> {
             .then(|| self.linked.place(file, argument.slot))
     }
 
-    pub(super) fn keyword(&self, site: u32, name: Symbol) -> Option<Place> {
+    pub(super) fn keyword(&self, site: u32, name: LinkedName) -> Option<LinkedSlot> {
         let (file, call) = self.sites[site as usize].call?;
         let facts = self.linked.facts(file);
         let call = &facts.calls[call as usize];
@@ -78,7 +78,7 @@ impl Solver<'_> {
         })
     }
 
-    pub(super) fn construct(&mut self, site: u32, class: Entity) {
+    pub(super) fn construct(&mut self, site: u32, class: LinkedEntity) {
         let made = self.object(Object::Made(class));
         if let Some(result) = self.result(site) {
             self.insert(result, made);
@@ -108,7 +108,7 @@ impl Solver<'_> {
     }
 
     /// The slot of a class's `__init__`, unless it is generated or lies outside.
-    fn initialiser(&self, class: Entity) -> Result<Place, Ancestor> {
+    fn initialiser(&self, class: LinkedEntity) -> Result<LinkedSlot, Ancestor> {
         let init = self.special.init;
         let found = self.lookup(class, init, None)?;
         let order = self.ancestors[class as usize].iter();
@@ -129,7 +129,7 @@ impl Solver<'_> {
 
     /// Returns true if the generated `__init__` of a class calls `__post_init__`. Only a dataclass
     /// generates such a call, and only if it had the method when it was created.
-    fn is_followed_up(&self, class: Entity) -> bool {
+    fn is_followed_up(&self, class: LinkedEntity) -> bool {
         let made = self.ancestors[class as usize].iter().find_map(|ancestor| match ancestor {
             Ancestor::Class(base) => Some(*base).filter(|&base| self.is_dataclass(base)),
             _ => None,
@@ -137,7 +137,7 @@ impl Solver<'_> {
         made.is_some_and(|made| self.lookup(made, self.special.post_init, None).is_ok())
     }
 
-    fn is_dataclass(&self, class: Entity) -> bool {
+    fn is_dataclass(&self, class: LinkedEntity) -> bool {
         self.linked.definition(class).traits.dataclass
     }
 
@@ -162,7 +162,7 @@ impl Solver<'_> {
     pub(super) fn invoke(
         &mut self,
         site: u32,
-        function: Entity,
+        function: LinkedEntity,
         receiver: Option<ObjectId>,
         keep: bool,
     ) {
@@ -237,7 +237,7 @@ impl Solver<'_> {
         let keywords = keywords.map(|parameter| linked.place(file, parameter.slot));
         // What is given by position or by name cannot come out of `**` as well.
         let mut plain = skip;
-        let mut named: Vec<Symbol> = Vec::new();
+        let mut named: Vec<LinkedName> = Vec::new();
         if arguments.iter().any(|argument| argument.kind == ArgumentKind::Keywords) {
             for argument in arguments {
                 match argument.kind {

@@ -9,12 +9,19 @@ impl Solver<'_> {
         id
     }
 
-    pub(super) fn item(&mut self, file: u32, base: Place, key: Key, other: Place, store: bool) {
+    pub(super) fn item(
+        &mut self,
+        file: u32,
+        base: LinkedSlot,
+        key: ContainerKey,
+        other: LinkedSlot,
+        store: bool,
+    ) {
         let key = match key {
-            Key::Text(name) => Key2::Field(Field::Named(self.linked.symbol(file, name))),
-            Key::Integer(number) if number >= 0 => Key2::Field(Field::Integer(number)),
-            Key::Integer(_) | Key::Unknown => Key2::Unknown,
-            Key::Held(slot) => {
+            ContainerKey::Text(name) => Key2::Field(Field::Named(self.linked.symbol(file, name))),
+            ContainerKey::Integer(number) if number >= 0 => Key2::Field(Field::Integer(number)),
+            ContainerKey::Integer(_) | ContainerKey::Unknown => Key2::Unknown,
+            ContainerKey::Held(slot) => {
                 let key = self.linked.place(file, slot);
                 let at = u32::try_from(self.helds.len()).unwrap_or(u32::MAX);
                 self.helds.push(Held { base, key, other, store, satisfied: false });
@@ -46,7 +53,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn load_item(&mut self, object: ObjectId, key: Key2, to: Place) {
+    pub(super) fn load_item(&mut self, object: ObjectId, key: Key2, to: LinkedSlot) {
         match self.what(object) {
             Object::Sequence(_) | Object::Mapping(_) => match key {
                 Key2::Field(field) => {
@@ -60,7 +67,7 @@ impl Solver<'_> {
                     self.copy(all, to);
                 }
             },
-            Object::Made(class) if self.kind(class) == Kind::Class => {
+            Object::Made(class) if self.kind(class) == EntityKind::Class => {
                 match self.lookup(class, self.special.getitem, None) {
                     Ok(place) => {
                         let site = self.implicit_site(2, to, LATER, self.special.getitem);
@@ -71,13 +78,15 @@ impl Solver<'_> {
                 }
             }
             // `Base[int]` is the class still.
-            Object::Definition(class) if self.kind(class) == Kind::Class => self.insert(to, object),
+            Object::Definition(class) if self.kind(class) == EntityKind::Class => {
+                self.insert(to, object)
+            }
             Object::Outside(_) | Object::Stranger => self.insert(to, self.stranger),
             _ => {}
         }
     }
 
-    pub(super) fn store_item(&mut self, object: ObjectId, key: Key2, from: Place) {
+    pub(super) fn store_item(&mut self, object: ObjectId, key: Key2, from: LinkedSlot) {
         if matches!(self.what(object), Object::Sequence(_) | Object::Mapping(_)) {
             let place = match key {
                 Key2::Field(field) => self.field(object, field),
@@ -89,7 +98,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn tail(&mut self, object: ObjectId, from: u32, to: Place) {
+    pub(super) fn tail(&mut self, object: ObjectId, from: u32, to: LinkedSlot) {
         let Object::Sequence(_) = self.what(object) else {
             let strange = matches!(self.what(object), Object::Outside(_) | Object::Stranger);
             self.insert(to, if strange { self.stranger } else { object });
@@ -120,13 +129,13 @@ impl Solver<'_> {
         self.insert(to, cut);
     }
 
-    pub(super) fn iterate(&mut self, object: ObjectId, to: Place, caller: Entity) {
+    pub(super) fn iterate(&mut self, object: ObjectId, to: LinkedSlot, caller: LinkedEntity) {
         match self.what(object) {
             Object::Sequence(_) => {
                 let all = self.field(object, Field::All);
                 self.copy(all, to);
             }
-            Object::Made(entity) if self.kind(entity) == Kind::Class => {
+            Object::Made(entity) if self.kind(entity) == EntityKind::Class => {
                 let method = self
                     .lookup(entity, self.special.iter, None)
                     .or_else(|_| self.lookup(entity, self.special.aiter, None));
@@ -149,9 +158,9 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn next(&mut self, object: ObjectId, to: Place, caller: Entity) {
+    pub(super) fn next(&mut self, object: ObjectId, to: LinkedSlot, caller: LinkedEntity) {
         match self.what(object) {
-            Object::Made(entity) if self.kind(entity) == Kind::Class => {
+            Object::Made(entity) if self.kind(entity) == EntityKind::Class => {
                 let method = self
                     .lookup(entity, self.special.next, None)
                     .or_else(|_| self.lookup(entity, self.special.anext, None));
@@ -164,9 +173,9 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn enter(&mut self, object: ObjectId, to: Place, caller: Entity) {
+    pub(super) fn enter(&mut self, object: ObjectId, to: LinkedSlot, caller: LinkedEntity) {
         match self.what(object) {
-            Object::Made(entity) if self.kind(entity) == Kind::Class => {
+            Object::Made(entity) if self.kind(entity) == EntityKind::Class => {
                 let Special { enter, aenter, exit, aexit, .. } = self.special;
                 for (tag, names) in [(5, [enter, aenter]), (6, [exit, aexit])] {
                     for name in names {
@@ -187,7 +196,7 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn yields(&mut self, function: Entity, to: Place) {
+    pub(super) fn yields(&mut self, function: LinkedEntity, to: LinkedSlot) {
         let file = self.linked.file_of(function);
         let yielded = self.linked.definition(function).yielded;
         // An annotation such as `Iterator[X]` says what is yielded, too.
@@ -201,7 +210,7 @@ impl Solver<'_> {
     }
 
     /// A slot that belongs to another one.
-    pub(super) fn pair(&mut self, tag: u8, of: Place) -> Place {
+    pub(super) fn pair(&mut self, tag: u8, of: LinkedSlot) -> LinkedSlot {
         if let Some(&place) = self.pairs.get(&(tag, of)) {
             return place;
         }

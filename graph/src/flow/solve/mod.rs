@@ -17,14 +17,17 @@ mod slots;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Attribute, Entity, Foreign, Linked, Object, ObjectId, Outside, Place, Site, SiteForm, Solution,
-    Symbol, foreign::Behaviour, link::Target,
+    Attribute, Foreign, ForeignName, LinkedEntity, LinkedFiles, LinkedName, LinkedSlot, Object,
+    ObjectId, Site, SiteForm, Solution, foreign::Behaviour, link::ImportTarget,
 };
 use slots::{NO_WATCH, Slots};
 
 use crate::{
-    facts::{ArgumentKind, Container, Facts, Form, Key, Kind, Name, Op, ParameterKind, Slot},
-    module::Found,
+    facts::{
+        ArgumentKind, CallForm, Container, ContainerKey, EntityKind, FileFacts, Name, Op,
+        ParameterKind, Slot,
+    },
+    module::ModulePlace,
 };
 
 /// Constants that a slot may hold.
@@ -36,72 +39,72 @@ const CUT: i32 = 8;
 /// quadratic time.
 const STEPS: u64 = 6;
 /// A caller that is found when the analysis is over.
-const LATER: Entity = u32::MAX;
+const LATER: LinkedEntity = u32::MAX;
 
 /// Reacts to what arrives in a slot.
 #[derive(Debug, Clone, Copy)]
 enum Watch {
-    Copy(Place),
+    Copy(LinkedSlot),
     /// A member of a class, seen through an instance.
     Get {
-        to: Place,
+        to: LinkedSlot,
         receiver: ObjectId,
     },
     /// A member of a class, seen through the class.
     GetClass {
-        to: Place,
+        to: LinkedSlot,
         receiver: ObjectId,
     },
     /// An attribute of an object, on its way to one reader.
-    Fetch(Place),
+    Fetch(LinkedSlot),
     /// A descriptor's `__get__`.
     GetterOf {
-        to: Place,
+        to: LinkedSlot,
         receiver: ObjectId,
     },
     Attribute {
-        name: Symbol,
-        to: Place,
+        name: LinkedName,
+        to: LinkedSlot,
     },
     SetAttribute {
-        name: Symbol,
-        from: Place,
+        name: LinkedName,
+        from: LinkedSlot,
     },
     Item {
         key: u32,
-        to: Place,
+        to: LinkedSlot,
     },
     SetItem {
         key: u32,
-        from: Place,
+        from: LinkedSlot,
     },
     HeldBase(u32),
     HeldKey(u32),
     Tail {
         from: u32,
-        to: Place,
+        to: LinkedSlot,
     },
     Iterate {
-        to: Place,
-        caller: Entity,
+        to: LinkedSlot,
+        caller: LinkedEntity,
     },
     Next {
-        to: Place,
-        caller: Entity,
+        to: LinkedSlot,
+        caller: LinkedEntity,
     },
     Enter {
-        to: Place,
-        caller: Entity,
+        to: LinkedSlot,
+        caller: LinkedEntity,
     },
-    Instances(Place),
+    Instances(LinkedSlot),
     /// Passes on what has no such attribute.
     Without {
-        name: Symbol,
-        to: Place,
+        name: LinkedName,
+        to: LinkedSlot,
     },
     Super {
-        class: Entity,
-        to: Place,
+        class: LinkedEntity,
+        to: LinkedSlot,
     },
     Call(u32),
     /// A member that is called with a receiver.
@@ -128,11 +131,11 @@ enum Watch {
         receiver: ObjectId,
         deletes: bool,
     },
-    ClassOf(Place),
-    PropertyOf(Place),
+    ClassOf(LinkedSlot),
+    PropertyOf(LinkedSlot),
     /// A function passes; a constant is a setting of its wrapper.
     Wrapped {
-        to: Place,
+        to: LinkedSlot,
         wrapper: ObjectId,
     },
 }
@@ -140,7 +143,7 @@ enum Watch {
 /// A field of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Field {
-    Named(Symbol),
+    Named(LinkedName),
     Integer(i32),
     /// Stored under a key that is not known.
     Any,
@@ -150,9 +153,9 @@ enum Field {
 
 #[derive(Debug, Clone, Copy)]
 struct Held {
-    base: Place,
-    key: Place,
-    other: Place,
+    base: LinkedSlot,
+    key: LinkedSlot,
+    other: LinkedSlot,
     store: bool,
     satisfied: bool,
 }
@@ -160,13 +163,13 @@ struct Held {
 /// A class in which attributes that a class does not define are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ancestor {
-    Class(Entity),
-    Outside(Outside),
+    Class(LinkedEntity),
+    Outside(ForeignName),
     Unknown,
 }
 
 struct Solver<'l> {
-    linked: &'l Linked<'l>,
+    linked: &'l LinkedFiles<'l>,
     entities: u32,
     objects: Vec<Object>,
     ids: FxHashMap<Object, ObjectId>,
@@ -176,35 +179,35 @@ struct Solver<'l> {
     /// Reactions, each with the one listed before it for the same slot.
     watches: Vec<(Watch, u32)>,
     /// Pairs of slots that were joined by what must not be joined twice.
-    joined: FxHashSet<(Place, Place)>,
-    fields: FxHashMap<(ObjectId, Field), Place>,
+    joined: FxHashSet<(LinkedSlot, LinkedSlot)>,
+    fields: FxHashMap<(ObjectId, Field), LinkedSlot>,
     /// The slot of each attribute of instances and classes, ancestors included.
-    loaded: FxHashMap<(ObjectId, Symbol), Place>,
+    loaded: FxHashMap<(ObjectId, LinkedName), LinkedSlot>,
     keys: Vec<Key2>,
     helds: Vec<Held>,
     sites: Vec<Site>,
-    results: Vec<Place>,
-    synthetic: FxHashMap<u32, Place>,
-    edges: Vec<(u32, Entity)>,
-    outside: Vec<(u32, Outside)>,
+    results: Vec<LinkedSlot>,
+    synthetic: FxHashMap<u32, LinkedSlot>,
+    edges: Vec<(u32, LinkedEntity)>,
+    outside: Vec<(u32, ForeignName)>,
     strange: Vec<bool>,
-    bound: FxHashSet<(u32, Entity, bool)>,
-    implicit: FxHashMap<(u8, Place), u32>,
+    bound: FxHashSet<(u32, LinkedEntity, bool)>,
+    implicit: FxHashMap<(u8, LinkedSlot), u32>,
     foreign: Foreign,
-    builtins: FxHashMap<Symbol, Option<ObjectId>>,
+    builtins: FxHashMap<LinkedName, Option<ObjectId>>,
     ancestors: Vec<Vec<Ancestor>>,
-    deferred: Vec<(ObjectId, Symbol, Place)>,
+    deferred: Vec<(ObjectId, LinkedName, LinkedSlot)>,
     second: bool,
-    stored: FxHashSet<Symbol>,
+    stored: FxHashSet<LinkedName>,
     /// Names of properties that can be stored or deleted.
-    properties: FxHashSet<Symbol>,
+    properties: FxHashSet<LinkedName>,
     /// Reactions so far, and when to give up.
     steps: u64,
     allowed: u64,
     stranger: ObjectId,
     special: Special,
     /// For calls through builtins: the values that the callee is given.
-    pairs: FxHashMap<(u8, Place), Place>,
+    pairs: FxHashMap<(u8, LinkedSlot), LinkedSlot>,
 }
 
 /// A key with global numbering.
@@ -217,26 +220,26 @@ enum Key2 {
 /// Names that mean something to Python itself.
 #[derive(Debug, Clone, Copy)]
 struct Special {
-    init: Symbol,
-    post_init: Symbol,
-    new: Symbol,
-    call: Symbol,
-    iter: Symbol,
-    aiter: Symbol,
-    next: Symbol,
-    anext: Symbol,
-    enter: Symbol,
-    aenter: Symbol,
-    exit: Symbol,
-    aexit: Symbol,
-    getitem: Symbol,
-    getattr: Symbol,
-    get: Symbol,
-    key: Symbol,
+    init: LinkedName,
+    post_init: LinkedName,
+    new: LinkedName,
+    call: LinkedName,
+    iter: LinkedName,
+    aiter: LinkedName,
+    next: LinkedName,
+    anext: LinkedName,
+    enter: LinkedName,
+    aenter: LinkedName,
+    exit: LinkedName,
+    aexit: LinkedName,
+    getitem: LinkedName,
+    getattr: LinkedName,
+    get: LinkedName,
+    key: LinkedName,
 }
 
 /// Runs the analysis.
-pub(crate) fn solve(linked: &mut Linked<'_>) -> Solution {
+pub(crate) fn solve(linked: &mut LinkedFiles<'_>) -> Solution {
     let special = {
         let mut name = |text: &'static str| linked.symbols.intern(text);
         Special {
@@ -266,7 +269,7 @@ pub(crate) fn solve(linked: &mut Linked<'_>) -> Solution {
 }
 
 impl<'l> Solver<'l> {
-    fn new(linked: &'l Linked<'l>, special: Special) -> Self {
+    fn new(linked: &'l LinkedFiles<'l>, special: Special) -> Self {
         let entities = u32::try_from(linked.file_by_entity.len()).unwrap_or(u32::MAX);
         let slots = linked.first_slot.last().copied().unwrap_or(0) as usize;
         let mut stored = FxHashSet::default();
@@ -349,17 +352,17 @@ impl<'l> Solver<'l> {
         }
     }
 
-    fn kind(&self, entity: Entity) -> Kind {
+    fn kind(&self, entity: LinkedEntity) -> EntityKind {
         self.linked.definition(entity).kind
     }
 
     // Slots.
 
-    fn fresh(&mut self) -> Place {
+    fn fresh(&mut self) -> LinkedSlot {
         self.slots.fresh()
     }
 
-    fn insert(&mut self, place: Place, object: ObjectId) {
+    fn insert(&mut self, place: LinkedSlot, object: ObjectId) {
         if self.slots.is_full(place) || self.slots.holds(place, object) {
             return;
         }
@@ -376,7 +379,7 @@ impl<'l> Solver<'l> {
             && matches!(self.what(object), Object::Text(_) | Object::Integer(_))
     }
 
-    fn watch(&mut self, place: Place, watch: Watch) {
+    fn watch(&mut self, place: LinkedSlot, watch: Watch) {
         self.link(place, watch);
         for at in 0..self.slots.done(place) {
             let object = self.slots.get(place, at);
@@ -384,14 +387,14 @@ impl<'l> Solver<'l> {
         }
     }
 
-    fn copy(&mut self, from: Place, to: Place) {
+    fn copy(&mut self, from: LinkedSlot, to: LinkedSlot) {
         // A copy that is there already does no harm, and is rarer than a look for it would pay.
         if from != to {
             self.watch(from, Watch::Copy(to));
         }
     }
 
-    fn fetch(&mut self, from: Place, to: Place) {
+    fn fetch(&mut self, from: LinkedSlot, to: LinkedSlot) {
         if self.joined.insert((from, to)) {
             self.watch(from, Watch::Fetch(to));
         }
@@ -420,7 +423,7 @@ impl<'l> Solver<'l> {
         }
     }
 
-    fn field(&mut self, object: ObjectId, field: Field) -> Place {
+    fn field(&mut self, object: ObjectId, field: Field) -> LinkedSlot {
         if let Some(&place) = self.fields.get(&(object, field)) {
             return place;
         }
@@ -438,7 +441,13 @@ impl<'l> Solver<'l> {
     }
 
     /// The one call without an expression of this kind that feeds a slot.
-    fn implicit_site(&mut self, tag: u8, to: Place, caller: Entity, name: Symbol) -> u32 {
+    fn implicit_site(
+        &mut self,
+        tag: u8,
+        to: LinkedSlot,
+        caller: LinkedEntity,
+        name: LinkedName,
+    ) -> u32 {
         if let Some(&site) = self.implicit.get(&(tag, to)) {
             return site;
         }

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Solver<'_> {
-    pub(super) fn free(&mut self, file: u32, name: Symbol, to: Place) {
+    pub(super) fn free(&mut self, file: u32, name: LinkedName, to: LinkedSlot) {
         if let Some(found) = self.linked.starred(file, name) {
             self.take(found, to);
             return;
@@ -27,11 +27,11 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn imported(&mut self, file: u32, import: u32, to: Place) {
+    pub(super) fn imported(&mut self, file: u32, import: u32, to: LinkedSlot) {
         let linked = self.linked;
         let facts = &linked.facts(file).imports[import as usize];
         match linked.targets[file as usize][import as usize] {
-            Target::Module(found) => {
+            ImportTarget::Module(found) => {
                 let bound = if facts.binds_root {
                     let top = facts.module.split('.').next().unwrap_or(&facts.module);
                     linked.program.layout.absolute(file, top).unwrap_or(found)
@@ -41,11 +41,11 @@ impl Solver<'_> {
                 let object = self.module(bound);
                 self.insert(to, object);
             }
-            Target::Member(found, name) => {
+            ImportTarget::Member(found, name) => {
                 let object = self.module(found);
                 self.load(object, name, to);
                 // A package that takes its own submodule finds only the name that it binds here.
-                if found == Found::File(file)
+                if found == ModulePlace::File(file)
                     && let Some(inner) =
                         linked.program.layout.inside(found, linked.symbols.text(name))
                 {
@@ -53,7 +53,7 @@ impl Solver<'_> {
                     self.insert(to, inner);
                 }
             }
-            Target::Outside => {
+            ImportTarget::Outside => {
                 let id = match facts.name {
                     Some(name) => {
                         let base = self.foreign.root(&facts.module);
@@ -72,12 +72,12 @@ impl Solver<'_> {
                 };
                 self.insert(to, object);
             }
-            Target::Missing => {}
+            ImportTarget::Missing => {}
         }
     }
 
     /// A slot gets what an attribute of a module leads to.
-    pub(super) fn take(&mut self, found: Attribute, to: Place) {
+    pub(super) fn take(&mut self, found: Attribute, to: LinkedSlot) {
         match found {
             Attribute::Held(from) => self.copy(from, to),
             Attribute::Module(found) => {
@@ -87,14 +87,14 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn module(&mut self, found: Found) -> ObjectId {
+    pub(super) fn module(&mut self, found: ModulePlace) -> ObjectId {
         match found {
-            Found::File(file) => self.linked.first_entity[file as usize],
-            Found::Namespace(directory) => self.object(Object::Namespace(directory)),
+            ModulePlace::File(file) => self.linked.first_entity[file as usize],
+            ModulePlace::Namespace(directory) => self.object(Object::Namespace(directory)),
         }
     }
 
-    pub(super) fn receiver(&mut self, method: Entity, to: Place) {
+    pub(super) fn receiver(&mut self, method: LinkedEntity, to: LinkedSlot) {
         let Some(class) = self.linked.class_of(method) else { return };
         let definition = self.linked.definition(method);
         let file = self.linked.file_of(method);

@@ -31,7 +31,7 @@ impl Solver<'_> {
     }
 
     /// A watch that is set before anything has moved.
-    pub(super) fn link(&mut self, place: Place, watch: Watch) {
+    pub(super) fn link(&mut self, place: LinkedSlot, watch: Watch) {
         let next = u32::try_from(self.watches.len()).unwrap_or(u32::MAX);
         let before = self.slots.set_watch(place, next);
         self.watches.push((watch, before));
@@ -173,8 +173,8 @@ impl Solver<'_> {
         let linked = self.linked;
         // Properties are called by whoever reads the attribute.
         if self.sites.iter().any(|site| site.caller == LATER) {
-            let mut readers: FxHashMap<Place, (Entity, u32)> = FxHashMap::default();
-            let wanted: FxHashSet<Place> =
+            let mut readers: FxHashMap<LinkedSlot, (LinkedEntity, u32)> = FxHashMap::default();
+            let wanted: FxHashSet<LinkedSlot> =
                 self.sites.iter().filter(|s| s.caller == LATER).map(|s| s.callee).collect();
             for (file, facts) in (0u32..).zip(linked.program.files) {
                 for reference in &facts.references {
@@ -246,14 +246,14 @@ const BACK: usize = 64;
 
 impl Solver<'_> {
     /// For each site the attributes that its callee may be a copy of and that hold nothing.
-    fn behind(&self) -> FxHashMap<u32, Vec<Symbol>> {
+    fn behind(&self) -> FxHashMap<u32, Vec<LinkedName>> {
         let linked = self.linked;
         let mut found = FxHashMap::default();
         let mut sites =
             (0u32..).zip(&self.sites).filter_map(|(at, site)| Some((at, site.call?))).peekable();
         let mut copies = Copies::default();
         // The attribute that each slot of a file holds nothing of.
-        let mut unknown: Vec<Option<Symbol>> = Vec::new();
+        let mut unknown: Vec<Option<LinkedName>> = Vec::new();
         let mut open = Vec::new();
         for (file, facts) in (0u32..).zip(linked.program.files) {
             copies.read(facts);
@@ -268,7 +268,7 @@ impl Solver<'_> {
             }
             while let Some((site, (_, call))) = sites.next_if(|&(_, (of, _))| of == file) {
                 copies.of(facts.calls[call as usize].callee, &mut open);
-                let mut names: Vec<Symbol> =
+                let mut names: Vec<LinkedName> =
                     open.iter().filter_map(|slot| unknown[slot.0 as usize]).collect();
                 if !names.is_empty() {
                     names.sort_unstable();
@@ -290,7 +290,7 @@ struct Copies {
 }
 
 impl Copies {
-    fn read(&mut self, facts: &Facts) {
+    fn read(&mut self, facts: &FileFacts) {
         let copies = || {
             facts.ops.iter().filter_map(|op| match *op {
                 Op::Copy(from, to) => Some((from, to)),
@@ -334,7 +334,7 @@ impl Copies {
 }
 
 /// Sorted and without repetition; a site has few callees, so each one's are sorted alone.
-fn by_site(sites: usize, edges: &[(u32, Entity)]) -> Vec<(u32, Entity)> {
+fn by_site(sites: usize, edges: &[(u32, LinkedEntity)]) -> Vec<(u32, LinkedEntity)> {
     let mut starts = vec![0u32; sites + 1];
     for &(site, _) in edges {
         starts[site as usize + 1] += 1;

@@ -47,7 +47,7 @@ impl Solver<'_> {
             Watch::Next { to, caller } => self.next(object, to, caller),
             Watch::Enter { to, caller } => self.enter(object, to, caller),
             Watch::Instances(to) => match self.what(object) {
-                Object::Definition(entity) if self.kind(entity) == Kind::Class => {
+                Object::Definition(entity) if self.kind(entity) == EntityKind::Class => {
                     let made = self.object(Object::Made(entity));
                     self.insert(to, made);
                 }
@@ -61,7 +61,7 @@ impl Solver<'_> {
             },
             Watch::Without { name, to } => {
                 let has = match self.what(object) {
-                    Object::Made(class) if self.kind(class) == Kind::Class => {
+                    Object::Made(class) if self.kind(class) == EntityKind::Class => {
                         self.lookup(class, name, None).is_ok()
                     }
                     _ => false,
@@ -85,14 +85,14 @@ impl Solver<'_> {
             }
             Watch::Raise { site } => {
                 if let Object::Definition(entity) = self.what(object)
-                    && self.kind(entity) == Kind::Class
+                    && self.kind(entity) == EntityKind::Class
                 {
                     self.construct(site, entity);
                 }
             }
             Watch::Store { site, deletes } => {
                 if let Object::Made(class) = self.what(object)
-                    && self.kind(class) == Kind::Class
+                    && self.kind(class) == EntityKind::Class
                     && let Ok(place) = self.lookup(class, self.sites[site as usize].name, None)
                 {
                     self.watch(place, Watch::Setter { site, receiver: object, deletes });
@@ -108,7 +108,7 @@ impl Solver<'_> {
             }
             Watch::ClassOf(to) => {
                 if let Object::Made(entity) = self.what(object)
-                    && self.kind(entity) == Kind::Class
+                    && self.kind(entity) == EntityKind::Class
                 {
                     self.insert(to, entity);
                 }

@@ -1,7 +1,7 @@
 //! Stores the objects of each slot in sixteen bytes: most slots hold one object or none, few hold
 //! more.
 
-use super::{ObjectId, Place};
+use super::{LinkedSlot, ObjectId};
 
 /// A slot that would hold more is given up on: its callees would be guesses.
 pub(super) const FULL: usize = 16;
@@ -14,7 +14,7 @@ pub(super) struct Slots {
     list: Vec<State>,
     /// Objects after the first, for slots that hold several.
     more: Vec<[ObjectId; FULL - 1]>,
-    queue: Vec<Place>,
+    queue: Vec<LinkedSlot>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -41,27 +41,27 @@ impl Slots {
     }
 
     /// One more slot.
-    pub(super) fn fresh(&mut self) -> Place {
+    pub(super) fn fresh(&mut self) -> LinkedSlot {
         let place = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         self.list.push(EMPTY);
         place
     }
 
-    pub(super) fn count(&self, place: Place) -> usize {
+    pub(super) fn count(&self, place: LinkedSlot) -> usize {
         usize::from(self.list[place as usize].count)
     }
 
     /// Returns the number of a slot's objects that were reacted to.
-    pub(super) fn done(&self, place: Place) -> usize {
+    pub(super) fn done(&self, place: LinkedSlot) -> usize {
         usize::from(self.list[place as usize].done)
     }
 
-    pub(super) fn is_full(&self, place: Place) -> bool {
+    pub(super) fn is_full(&self, place: LinkedSlot) -> bool {
         self.list[place as usize].full
     }
 
     /// One of the objects of a slot, by its order of arrival.
-    pub(super) fn get(&self, place: Place, at: usize) -> ObjectId {
+    pub(super) fn get(&self, place: LinkedSlot, at: usize) -> ObjectId {
         let state = &self.list[place as usize];
         match at.checked_sub(1) {
             None => state.first,
@@ -70,11 +70,11 @@ impl Slots {
     }
 
     /// Returns the objects of a slot, in order of arrival.
-    pub(super) fn held(&self, place: Place) -> impl Iterator<Item = ObjectId> + '_ {
+    pub(super) fn held(&self, place: LinkedSlot) -> impl Iterator<Item = ObjectId> + '_ {
         (0..self.count(place)).map(move |at| self.get(place, at))
     }
 
-    pub(super) fn holds(&self, place: Place, object: ObjectId) -> bool {
+    pub(super) fn holds(&self, place: LinkedSlot, object: ObjectId) -> bool {
         let state = &self.list[place as usize];
         match state.count {
             0 => false,
@@ -87,7 +87,7 @@ impl Slots {
     }
 
     /// Adds an object that the slot does not hold yet, or gives up on the slot.
-    pub(super) fn add(&mut self, place: Place, object: ObjectId) {
+    pub(super) fn add(&mut self, place: LinkedSlot, object: ObjectId) {
         let state = &mut self.list[place as usize];
         match usize::from(state.count) {
             0 => state.first = object,
@@ -116,14 +116,14 @@ impl Slots {
     }
 
     /// A slot with news.
-    pub(super) fn next(&mut self) -> Option<Place> {
+    pub(super) fn next(&mut self) -> Option<LinkedSlot> {
         let place = self.queue.pop()?;
         self.list[place as usize].queued = false;
         Some(place)
     }
 
     /// The next object of a slot that was not reacted to.
-    pub(super) fn news(&mut self, place: Place) -> Option<ObjectId> {
+    pub(super) fn news(&mut self, place: LinkedSlot) -> Option<ObjectId> {
         let state = &mut self.list[place as usize];
         if state.done >= state.count {
             return None;
@@ -133,12 +133,12 @@ impl Slots {
         Some(self.get(place, at))
     }
 
-    pub(super) fn watch(&self, place: Place) -> u32 {
+    pub(super) fn watch(&self, place: LinkedSlot) -> u32 {
         self.list[place as usize].watch
     }
 
     /// Makes a reaction the first of a slot and tells which was first before.
-    pub(super) fn set_watch(&mut self, place: Place, watch: u32) -> u32 {
+    pub(super) fn set_watch(&mut self, place: LinkedSlot, watch: u32) -> u32 {
         std::mem::replace(&mut self.list[place as usize].watch, watch)
     }
 }

@@ -8,11 +8,11 @@ use ruff_python_ast::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Changed, Changes, Inner, Purity};
+use super::{CallChanges, Changed, Inner, Purity};
 use crate::{module::ModuleId, resolve::Target, scope, slice::scan::path};
 
 /// A call of something of the repository's, with what it is given.
-pub(super) struct Call {
+pub(super) struct InternalCall {
     pub(super) callee: (ModuleId, Name),
     /// The target of each argument that is a name or an attribute of one.
     pub(super) given: Vec<Option<Changed>>,
@@ -24,8 +24,8 @@ pub(super) struct Call {
 pub(super) struct Effects<'e, 'a, 'r> {
     purity: &'e Purity<'a, 'r>,
     home: ModuleId,
-    pub(super) found: Changes,
-    pub(super) calls: Vec<Call>,
+    pub(super) found: CallChanges,
+    pub(super) calls: Vec<InternalCall>,
     /// Methods that are called for what they return, and the local or global name they are called on.
     pub(super) of_locals: Vec<(Name, Name)>,
     pub(super) of_globals: Vec<((ModuleId, Name), Name)>,
@@ -271,7 +271,7 @@ impl<'e, 'a, 'r> Effects<'e, 'a, 'r> {
 
     fn call(&mut self, callee: (ModuleId, Name), call: &ExprCall, is_named: bool) {
         let given = call.arguments.args.iter().map(|argument| self.same(argument)).collect();
-        self.calls.push(Call { callee, given, is_named });
+        self.calls.push(InternalCall { callee, given, is_named });
     }
 
     /// The object on which a method of a class is called that it is given: `Base.__init__(self)`. Methods of the class

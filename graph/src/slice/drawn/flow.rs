@@ -16,18 +16,18 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::sources::{Imported, may_draw};
+use super::sources::{ExternalImports, may_draw};
 use crate::{
     module::{Module, ModuleId, Modules},
     scope::{self, Bound},
     slice::{
-        ran::Ran,
+        ran::ModuleRun,
         scan::{called, parameter_names, path},
     },
 };
 
 /// A module, or a function that was entered.
-pub(super) struct Scope<'a> {
+pub(super) struct EnteredScope<'a> {
     pub(super) home: ModuleId,
     pub(super) body: &'a [Stmt],
     function: Option<&'a StmtFunctionDef>,
@@ -40,9 +40,9 @@ pub(super) struct Scope<'a> {
 /// All scopes, and the names in them that random values reach.
 pub(super) struct Flow<'a, 'f> {
     modules: &'a Modules,
-    ran: &'f [Ran],
-    imported: Vec<Imported>,
-    pub(super) scopes: Vec<Scope<'a>>,
+    ran: &'f [ModuleRun],
+    imported: Vec<ExternalImports>,
+    pub(super) scopes: Vec<EnteredScope<'a>>,
     /// Functions, and classes by their constructors, by name.
     callees: FxHashMap<&'a Name, Vec<usize>>,
     seeded: bool,
@@ -62,11 +62,12 @@ struct Reached<'a> {
 
 impl<'a, 'f> Flow<'a, 'f> {
     /// Follows random values to a fixpoint. Returns `None` if the code creates none.
-    pub(super) fn new(modules: &'a Modules, ran: &'f [Ran]) -> Option<Self> {
+    pub(super) fn new(modules: &'a Modules, ran: &'f [ModuleRun]) -> Option<Self> {
         if !modules.iter().any(|(home, module)| draws(module, modules, &ran[home.0 as usize])) {
             return None;
         }
-        let imported = modules.iter().map(|(_, module)| Imported::of(module, modules)).collect();
+        let imported =
+            modules.iter().map(|(_, module)| ExternalImports::of(module, modules)).collect();
         let mut flow = Self {
             modules,
             ran,
@@ -105,7 +106,7 @@ impl<'a, 'f> Flow<'a, 'f> {
             bound.local.extend(parameter_names(&function.parameters));
             self.callees.entry(&function.name.id).or_default().push(at);
         }
-        self.scopes.push(Scope { home, body, function, outer, in_class, bound });
+        self.scopes.push(EnteredScope { home, body, function, outer, in_class, bound });
         self.add_inner(body, at, None);
     }
 
@@ -133,7 +134,7 @@ impl<'a, 'f> Flow<'a, 'f> {
 
     /// Calls `visit` with each statement of a scope that ran, those of class bodies included, and whether it is one of
     /// those.
-    fn statements(&self, scope: &Scope<'a>, visit: &mut impl FnMut(&'a Stmt, bool)) {
+    fn statements(&self, scope: &EnteredScope<'a>, visit: &mut impl FnMut(&'a Stmt, bool)) {
         let source = self.modules.get(scope.home).syntax.source();
         let ran = &self.ran[scope.home.0 as usize];
         each_statement(scope.body, false, &mut |stmt, in_class| {
@@ -370,12 +371,12 @@ impl<'a, 'f> Flow<'a, 'f> {
 }
 
 /// Returns true if any executed code of a module creates a random value.
-fn draws(module: &Module, modules: &Modules, ran: &Ran) -> bool {
+fn draws(module: &Module, modules: &Modules, ran: &ModuleRun) -> bool {
     let (syntax, source) = (&module.syntax, module.syntax.source());
     if !may_draw(source.text()) {
         return false;
     }
-    let imported = Imported::of(module, modules);
+    let imported = ExternalImports::of(module, modules);
     let mut found = false;
     let mut look = |body: &[Stmt]| {
         each_statement(body, false, &mut |stmt, _| {

@@ -16,9 +16,9 @@ pub(super) fn may_draw(text: &str) -> bool {
 
 /// Names that a module's external imports bind, with their dotted targets.
 #[derive(Debug, Default)]
-pub(super) struct Imported(FxHashMap<Name, String>);
+pub(super) struct ExternalImports(FxHashMap<Name, String>);
 
-impl Imported {
+impl ExternalImports {
     pub(super) fn of(module: &Module, modules: &Modules) -> Self {
         let mut found = Self::default();
         let syntax = &module.syntax;

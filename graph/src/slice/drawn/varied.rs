@@ -12,7 +12,7 @@ use super::flow::{Flow, each_expression};
 use crate::{
     module::{ModuleId, Modules},
     scope,
-    slice::{prune::is_silent, ran::Ran, scan::called},
+    slice::{prune::is_silent, ran::ModuleRun, scan::called},
     trace::FunctionTrace,
 };
 
@@ -27,7 +27,7 @@ struct Varied {
 
 impl Varied {
     /// Takes it for executed in the tests; says whether any of it was not.
-    fn run(&self, ran: &mut [Ran]) -> bool {
+    fn run(&self, ran: &mut [ModuleRun]) -> bool {
         let mut grew = false;
         for &(home, first, last) in &self.lines {
             grew |= ran[home.0 as usize].run(first, last);
@@ -41,13 +41,17 @@ impl Varied {
 
 /// Adds the code that may be executed beside `ran`, which a later run may have narrowed from the
 /// `original`. Repeats until the added code decides nothing further.
-pub(in crate::slice) fn vary(modules: &Modules, ran: &mut [Ran], original: Option<&[Ran]>) {
+pub(in crate::slice) fn vary(
+    modules: &Modules,
+    ran: &mut [ModuleRun],
+    original: Option<&[ModuleRun]>,
+) {
     while varied(modules, ran, original.unwrap_or(ran)).run(ran) {}
 }
 
 /// Returns the code that may be executed beside `ran`, which a later run may have narrowed from the
 /// `original`.
-fn varied(modules: &Modules, ran: &[Ran], original: &[Ran]) -> Varied {
+fn varied(modules: &Modules, ran: &[ModuleRun], original: &[ModuleRun]) -> Varied {
     let Some(flow) = Flow::new(modules, ran) else { return Varied::default() };
     let mut finder = Finder {
         flow: &flow,
@@ -73,7 +77,7 @@ struct Idle<'a> {
 }
 
 /// Functions that were not entered, in modules that ran, by the names by which they are called.
-fn idle<'a>(modules: &'a Modules, ran: &[Ran]) -> FxHashMap<&'a Name, Vec<Idle<'a>>> {
+fn idle<'a>(modules: &'a Modules, ran: &[ModuleRun]) -> FxHashMap<&'a Name, Vec<Idle<'a>>> {
     let mut found: FxHashMap<&Name, Vec<Idle<'_>>> = FxHashMap::default();
     for (home, module) in modules.iter() {
         let (source, ran) = (module.syntax.source(), &ran[home.0 as usize]);
@@ -99,7 +103,7 @@ fn idle<'a>(modules: &'a Modules, ran: &[Ran]) -> FxHashMap<&'a Name, Vec<Idle<'
 }
 
 /// The handlers of every `try` that ran, with their modules, by the names of the errors.
-fn handlers<'a>(flow: &Flow<'a, '_>, modules: &Modules, ran: &[Ran]) -> Handlers<'a> {
+fn handlers<'a>(flow: &Flow<'a, '_>, modules: &Modules, ran: &[ModuleRun]) -> Handlers<'a> {
     let mut found = Handlers::default();
     for scope in &flow.scopes {
         let source = modules.get(scope.home).syntax.source();
@@ -127,8 +131,8 @@ type Handlers<'a> = FxHashMap<&'a Name, Vec<(ModuleId, &'a [Stmt])>>;
 struct Finder<'a, 'f> {
     flow: &'f Flow<'a, 'f>,
     modules: &'a Modules,
-    ran: &'f [Ran],
-    original: &'f [Ran],
+    ran: &'f [ModuleRun],
+    original: &'f [ModuleRun],
     idle: FxHashMap<&'a Name, Vec<Idle<'a>>>,
     handlers: Handlers<'a>,
     added: FxHashSet<(ModuleId, TextRange)>,

@@ -9,8 +9,8 @@ impl Namer<'_, '_> {
     ///
     /// A subclass of the imported class may take its name, for example. Each has the name in its
     /// time.
-    pub(super) fn is_taken_over(&self, name: &Name, thing: &Thing) -> bool {
-        if !matches!(thing, Thing::Own(_, own) if own != name) {
+    pub(super) fn is_taken_over(&self, name: &Name, thing: &Referent) -> bool {
+        if !matches!(thing, Referent::Own(_, own) if own != name) {
             return false;
         }
         let moment = |one: &Use| self.selection.program.get(one.unit).moment;
@@ -30,12 +30,12 @@ impl Namer<'_, '_> {
     /// takes its name.
     pub(super) fn is_held_before(
         &self,
-        thing: &Thing,
+        thing: &Referent,
         uses: &[Use],
         own: Option<Moment>,
         others: Option<Moment>,
     ) -> bool {
-        let Thing::Own(module, name) = thing else { return false };
+        let Referent::Own(module, name) = thing else { return false };
         let mut uses = uses.iter().filter(|one| &one.thing == thing);
         self.selection.is_held(*module, name) && uses.all(|one| one.range.is_none()) && own < others
     }
@@ -43,12 +43,13 @@ impl Namer<'_, '_> {
     /// Requests objects for fixtures that share their name with another thing that cannot be
     /// renamed. A package's object gives access to a module. The order of two fixtures is unknown
     /// here.
-    pub(super) fn hold_fixtures(&mut self, pinned: &BTreeSet<&Thing>) {
-        let is_other = |thing: &&&Thing| matches!(thing, Thing::Own(..)) && !self.is_fixture(thing);
+    pub(super) fn hold_fixtures(&mut self, pinned: &BTreeSet<&Referent>) {
+        let is_other =
+            |thing: &&&Referent| matches!(thing, Referent::Own(..)) && !self.is_fixture(thing);
         if pinned.iter().any(|thing| is_other(&thing)) {
             let fixtures = pinned.iter().filter(|thing| self.is_fixture(thing));
             let fixtures = fixtures.filter_map(|thing| match thing {
-                Thing::Own(module, name) => Some((*module, name.clone())),
+                Referent::Own(module, name) => Some((*module, name.clone())),
                 _ => None,
             });
             let program = &self.selection.program;
@@ -59,8 +60,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    fn is_fixture(&self, thing: &Thing) -> bool {
-        let Thing::Own(module, name) = thing else { return false };
+    fn is_fixture(&self, thing: &Referent) -> bool {
+        let Referent::Own(module, name) = thing else { return false };
         let program = &self.selection.program;
         let mut binders = program.binders(*module, name).into_iter();
         binders.any(|unit| {

@@ -6,13 +6,17 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
     let program = &selection.program;
     let mut book = Book::default();
     let module_thing = |module: &str| {
-        if namespaces.contains(module) { Thing::Namespace(module.to_owned()) } else { Thing::Gist }
+        if namespaces.contains(module) {
+            Referent::Namespace(module.to_owned())
+        } else {
+            Referent::Gist
+        }
     };
     let thing_of = |target: Target| match target {
-        Target::Own(module, name) => Thing::Own(module, name),
+        Target::Own(module, name) => Referent::Own(module, name),
         Target::Module(module) => module_thing(&module),
-        Target::External(module, attribute) => Thing::External(module, attribute),
-        Target::Builtin(name) => Thing::Builtin(name),
+        Target::External(module, attribute) => Referent::External(module, attribute),
+        Target::Builtin(name) => Referent::Builtin(name),
     };
     let mut ids: Vec<UnitId> = selection.chosen.keys().copied().collect();
     ids.sort_by_key(|&id| program.get(id).moment);
@@ -29,7 +33,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             if reference.dead || reference.class_local {
                 continue;
             }
-            if reference.usage == Usage::Store && !reference.late {
+            if reference.usage == GlobalUsage::Store && !reference.late {
                 continue;
             }
             let target = program.target(id, &reference.name, reference.late);
@@ -43,10 +47,10 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 }
                 Some(target) => thing_of(target),
                 None if program.is_builtin(&reference.name) => {
-                    Thing::Builtin(reference.name.clone())
+                    Referent::Builtin(reference.name.clone())
                 }
                 None if reference.on_demand && is_missing(selection, unit.module, reference) => {
-                    Thing::Missing(unit.module, reference.name.clone())
+                    Referent::Missing(unit.module, reference.name.clone())
                 }
                 None => {
                     unwritten(&mut book, selection, (id, reference), namespaces);
@@ -55,8 +59,8 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             };
             let late = reference.late;
             let pinned = is_pinned(reference.range);
-            if let Thing::Own(home, own) = &thing
-                && reference.usage == Usage::Augment
+            if let Referent::Own(home, own) = &thing
+                && reference.usage == GlobalUsage::Augment
                 && !late
                 && *home != unit.module
             {
@@ -110,7 +114,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 program
                     .resolver
                     .resolve(unit.module, name)
-                    .map_or(Thing::Own(unit.module, name.clone()), thing_of)
+                    .map_or(Referent::Own(unit.module, name.clone()), thing_of)
             } else {
                 thing_of(own)
             };
@@ -122,7 +126,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 _ => false,
             };
             book.taken.insert(name.clone());
-            let nested = nested && matches!(thing, Thing::External(..));
+            let nested = nested && matches!(thing, Referent::External(..));
             if nested {
                 book.nested.entry(thing.clone()).or_insert((unit.moment, name.clone()));
             }
@@ -164,7 +168,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             && let Some(target) = program.resolver.attribute(module, name)
         {
             let thing = thing_of(target);
-            if let Thing::Namespace(inner) = &thing {
+            if let Referent::Namespace(inner) = &thing {
                 book.namespaces.entry(inner.clone()).or_default();
             }
             let is_hook = selection.hooks.get(module).is_some_and(|hooks| hooks.contains(name));
@@ -176,17 +180,17 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         // pytest is told by this that it need not warn of a module that it did not load.
         let loader = Name::new_static("__loader__");
         let names = book.namespaces.entry(module.clone()).or_default();
-        names.insert(loader.clone(), Thing::Builtin(loader));
+        names.insert(loader.clone(), Referent::Builtin(loader));
     }
     imports(&mut book, selection);
-    let inside: Vec<(Name, Thing)> = book
+    let inside: Vec<(Name, Referent)> = book
         .namespaces
         .values()
         .flat_map(|names| names.iter().map(|(name, thing)| (name.clone(), thing.clone())))
         .collect();
     for (name, thing) in inside {
         let home = match &thing {
-            Thing::Own(_, own) => own.clone(),
+            Referent::Own(_, own) => own.clone(),
             _ => name,
         };
         let unit = ids.first().copied().unwrap_or(UnitId(0));
@@ -205,7 +209,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
 
 /// Returns true if what evaluates a reference on demand finds nothing: no statement of its module binds the name, no star
 /// brings it, and the module did not hold it at the end.
-fn is_missing(selection: &Selection<'_>, module: ModuleId, reference: &Reference) -> bool {
+fn is_missing(selection: &Selection<'_>, module: ModuleId, reference: &GlobalUse) -> bool {
     let program = &selection.program;
     let home = program.modules.get(module);
     let held = program.trace.modules.get(&home.name);
@@ -217,7 +221,7 @@ fn is_missing(selection: &Selection<'_>, module: ModuleId, reference: &Reference
 fn unwritten(
     book: &mut Book,
     selection: &Selection<'_>,
-    (id, reference): (UnitId, &Reference),
+    (id, reference): (UnitId, &GlobalUse),
     namespaces: &BTreeSet<String>,
 ) {
     let program = &selection.program;
@@ -243,7 +247,7 @@ fn chain(
     chain: &[(Name, Option<TextRange>)],
     pinned: bool,
     namespaces: &BTreeSet<String>,
-    thing_of: &impl Fn(Target) -> Thing,
+    thing_of: &impl Fn(Target) -> Referent,
 ) {
     let mut current = module;
     for (attribute, range) in chain {
@@ -276,10 +280,10 @@ fn inner(
     book: &mut Book,
     selection: &Selection<'_>,
     unit: UnitId,
-    import: &super::super::scan::InnerImport<'_>,
+    import: &super::super::scan::NestedImport<'_>,
     pinned: bool,
-    module_thing: &impl Fn(&str) -> Thing,
-    thing_of: &impl Fn(Target) -> Thing,
+    module_thing: &impl Fn(&str) -> Referent,
+    thing_of: &impl Fn(Target) -> Referent,
 ) {
     let program = &selection.program;
     let module = program.get(unit).module;
@@ -292,7 +296,7 @@ fn inner(
         return;
     }
     let mut internal = false;
-    let mut found: Vec<(Name, Option<Thing>)> = Vec::new();
+    let mut found: Vec<(Name, Option<Referent>)> = Vec::new();
     match import.stmt {
         Stmt::Import(statement) => {
             for alias in &statement.names {
@@ -327,7 +331,7 @@ fn inner(
                 let thing = program.resolver.attribute(&from, name).map(thing_of);
                 // Outside of tests the import itself stays.
                 let is_given = thing.is_none() && pinned && program.is_answered(&from, name);
-                let given = is_given.then(|| Thing::External(from.clone(), Some(name.clone())));
+                let given = is_given.then(|| Referent::External(from.clone(), Some(name.clone())));
                 found.push((local, thing.or(given)));
             }
         }
@@ -338,7 +342,7 @@ fn inner(
         let Some(thing) = thing.filter(|_| !import.dead) else { continue };
         let stays = import.in_class || import.rebound.contains(&local);
         let home = match &thing {
-            Thing::Own(_, own) => own.clone(),
+            Referent::Own(_, own) => own.clone(),
             _ => local.clone(),
         };
         // In a test the import goes without a trace, so that the name itself must be global; elsewhere
@@ -372,7 +376,7 @@ fn is_nested_import(selection: &Selection<'_>, id: UnitId, name: &Name) -> bool 
 
 fn imports(book: &mut Book, selection: &Selection<'_>) {
     let program = &selection.program;
-    let mut first: BTreeMap<(Name, Thing), Moment> = BTreeMap::new();
+    let mut first: BTreeMap<(Name, Referent), Moment> = BTreeMap::new();
     for (unit, local) in selection.imports.keys() {
         let module = program.get(*unit).module;
         let at = program.get(*unit).stmt.start();
@@ -381,9 +385,9 @@ fn imports(book: &mut Book, selection: &Selection<'_>) {
             .bindings(module, local)
             .and_then(|all| all.iter().find(|one| one.at == at));
         let thing = match binding.map(|one| &one.kind) {
-            Some(BindingKind::Import { bound, .. }) => Thing::External(bound.clone(), None),
+            Some(BindingKind::Import { bound, .. }) => Referent::External(bound.clone(), None),
             Some(BindingKind::From { module, name }) => {
-                Thing::External(module.clone(), Some(name.clone()))
+                Referent::External(module.clone(), Some(name.clone()))
             }
             _ => continue,
         };

@@ -12,23 +12,23 @@ type BoundHeld = (Moment, (String, Held));
 
 impl Namer<'_, '_> {
     /// Keeps a thing reachable under its other name once the contested one may hold something else.
-    pub(super) fn alias(&mut self, name: &Name, thing: &Thing) {
+    pub(super) fn alias(&mut self, name: &Name, thing: &Referent) {
         let flat = self.flat(name, thing);
         let reason = format!("`{name}` also stands for something else");
         match thing {
-            Thing::Own(_, own) if own == name => {
+            Referent::Own(_, own) if own == name => {
                 let alias = if &flat == name { self.alias_of_winner(name, thing) } else { flat };
                 if let Some(defined) = self.definition(thing) {
                     self.glue(defined.after(1), Glue::alias(alias, name.as_str()), reason);
                 }
             }
-            Thing::Builtin(_) if &flat != name => {
+            Referent::Builtin(_) if &flat != name => {
                 self.glue(Moment::START, Glue::alias(flat, name.as_str()), reason);
             }
-            Thing::Gist if &flat != name => {
+            Referent::Gist if &flat != name => {
                 self.naming.gist_names.insert(flat);
             }
-            Thing::External(..) if &flat == name => {
+            Referent::External(..) if &flat == name => {
                 let alias = self.alias_of_winner(name, thing);
                 if let Some(unit) = self.import_of(name, thing) {
                     let moment = self.selection.program.get(unit).moment;
@@ -38,12 +38,12 @@ impl Namer<'_, '_> {
                     self.glue(moment.after(1), Glue::alias(alias, own.as_str()), reason);
                 }
             }
-            Thing::Own(..)
-            | Thing::Gist
-            | Thing::Builtin(_)
-            | Thing::Namespace(_)
-            | Thing::External(..)
-            | Thing::Missing(..) => {}
+            Referent::Own(..)
+            | Referent::Gist
+            | Referent::Builtin(_)
+            | Referent::Namespace(_)
+            | Referent::External(..)
+            | Referent::Missing(..) => {}
         }
     }
 
@@ -58,13 +58,15 @@ impl Namer<'_, '_> {
                 }
                 let reason = format!("`{name}` stands for something else in between");
                 match &winner {
-                    Thing::Builtin(_) => self.glue(*moment, Glue::Delete(name.to_string()), reason),
-                    Thing::Missing(..) => {}
-                    Thing::Gist => {
+                    Referent::Builtin(_) => {
+                        self.glue(*moment, Glue::Delete(name.to_string()), reason)
+                    }
+                    Referent::Missing(..) => {}
+                    Referent::Gist => {
                         let targets = vec![GlueTarget::Name(name.to_string())];
                         self.glue(*moment, Glue::GistModule(targets), reason)
                     }
-                    Thing::Namespace(_) => {
+                    Referent::Namespace(_) => {
                         // The object has another name from the start, asked for under one that no code has.
                         let key = (Name::new(format!("{name}.")), winner.clone());
                         if !self.flat.contains_key(&key) {
@@ -74,7 +76,7 @@ impl Namer<'_, '_> {
                         let glue = Glue::alias(name.as_str(), self.flat[&key].as_str());
                         self.glue(*moment, glue, reason);
                     }
-                    Thing::Own(_, own) => {
+                    Referent::Own(_, own) => {
                         let alias = if own == name {
                             self.alias_of_winner(name, &winner)
                         } else {
@@ -91,7 +93,7 @@ impl Namer<'_, '_> {
                         }
                         self.glue(*moment, Glue::alias(name.as_str(), alias), reason);
                     }
-                    Thing::External(..) => {
+                    Referent::External(..) => {
                         let unit = self.import_of(name, &winner);
                         if let Some(unit) = unit {
                             self.naming
@@ -111,7 +113,7 @@ impl Namer<'_, '_> {
         }
     }
 
-    fn import_of(&self, name: &Name, thing: &Thing) -> Option<UnitId> {
+    fn import_of(&self, name: &Name, thing: &Referent) -> Option<UnitId> {
         let mut units: Vec<UnitId> = self
             .selection
             .imports
@@ -125,14 +127,14 @@ impl Namer<'_, '_> {
         units.first().copied()
     }
 
-    fn import_thing(&self, unit: UnitId, local: &Name) -> Option<Thing> {
+    fn import_thing(&self, unit: UnitId, local: &Name) -> Option<Referent> {
         let program = &self.selection.program;
         let entry = program.get(unit);
         let all = program.resolver.bindings(entry.module, local)?;
         match &all.iter().find(|one| one.at == entry.stmt.start())?.kind {
-            BindingKind::Import { bound, .. } => Some(Thing::External(bound.clone(), None)),
+            BindingKind::Import { bound, .. } => Some(Referent::External(bound.clone(), None)),
             BindingKind::From { module, name } => {
-                Some(Thing::External(module.clone(), Some(name.clone())))
+                Some(Referent::External(module.clone(), Some(name.clone())))
             }
             BindingKind::Own => None,
         }
@@ -141,23 +143,25 @@ impl Namer<'_, '_> {
     /// Aliases for things that are wanted under a name that no text of theirs binds.
     pub(super) fn provide(&mut self) {
         for (name, uses) in &self.book.uses {
-            let wanted: BTreeSet<&Thing> = uses.iter().map(|one| &one.thing).collect();
+            let wanted: BTreeSet<&Referent> = uses.iter().map(|one| &one.thing).collect();
             for thing in wanted {
                 self.provide_imported(name, thing);
                 if self.flat.get(&(name.clone(), thing.clone())) != Some(name) {
                     continue;
                 }
                 match thing {
-                    Thing::Gist => {
+                    Referent::Gist => {
                         self.naming.gist_names.insert(name.clone());
                     }
-                    Thing::Own(home, own) if own != name && !self.is_replaced(*home, own, name) => {
+                    Referent::Own(home, own)
+                        if own != name && !self.is_replaced(*home, own, name) =>
+                    {
                         let Some(defined) = self.definition(thing) else { continue };
                         // Right after the definition its own name still holds it.
                         let glue = Glue::alias(name.as_str(), own.as_str());
                         self.glue(defined.after(2), glue, "imported under another name".to_owned());
                     }
-                    Thing::External(package, Some(own)) => {
+                    Referent::External(package, Some(own)) => {
                         self.provide_extension(name, package, own, thing);
                         self.provide_answered(name, package, own, thing);
                     }
@@ -186,8 +190,8 @@ impl Namer<'_, '_> {
     }
 
     /// Binds what an import of another module brought in under another name, in a block or not.
-    fn provide_imported(&mut self, name: &Name, thing: &Thing) {
-        if !matches!(thing, Thing::External(..)) || self.import_of(name, thing).is_some() {
+    fn provide_imported(&mut self, name: &Name, thing: &Referent) {
+        if !matches!(thing, Referent::External(..)) || self.import_of(name, thing).is_some() {
             return;
         }
         let flat = self.flat(name, thing);
@@ -220,7 +224,7 @@ impl Namer<'_, '_> {
             else {
                 continue;
             };
-            let thing = Thing::Own(home, own.clone());
+            let thing = Referent::Own(home, own.clone());
             let Some(defined) = self.definition(&thing) else { continue };
             let source = self.flat(&own, &thing).to_string();
             let (package, name) = (package.clone(), name.to_string());
@@ -230,7 +234,7 @@ impl Namer<'_, '_> {
     }
 
     /// Imports what a module answers for where a test does, whose own imports of it go.
-    fn provide_answered(&mut self, name: &Name, package: &str, own: &Name, thing: &Thing) {
+    fn provide_answered(&mut self, name: &Name, package: &str, own: &Name, thing: &Referent) {
         let program = &self.selection.program;
         if !program.is_answered(package, own) {
             return;
@@ -245,7 +249,7 @@ impl Namer<'_, '_> {
     }
 
     /// Binds a compiled extension that the original reaches as an attribute of its package.
-    fn provide_extension(&mut self, name: &Name, package: &str, own: &Name, thing: &Thing) {
+    fn provide_extension(&mut self, name: &Name, package: &str, own: &Name, thing: &Referent) {
         let program = &self.selection.program;
         let extension = format!("{package}.{own}");
         let bound = |event: &Event| &event.thing == thing;
@@ -267,7 +271,7 @@ impl Namer<'_, '_> {
     }
 
     pub(super) fn write_imports(&mut self) {
-        let mut seen: BTreeSet<(Thing, String, Name)> = BTreeSet::new();
+        let mut seen: BTreeSet<(Referent, String, Name)> = BTreeSet::new();
         let mut chosen: Vec<&(UnitId, Name)> = self.selection.imports.keys().collect();
         chosen.sort_by_key(|(unit, name)| (self.selection.program.get(*unit).moment, name.clone()));
         for (unit, local) in chosen {
@@ -327,9 +331,9 @@ impl Namer<'_, '_> {
     /// `name += value` adds to what another module has under its own name.
     pub(super) fn write_augmented(&mut self) {
         for (unit, name, thing) in &self.book.augmented {
-            let Thing::Own(_, own) = thing else { continue };
+            let Referent::Own(_, own) = thing else { continue };
             let unit = self.selection.program.get(*unit);
-            let here = self.flat(name, &Thing::Own(unit.module, name.clone()));
+            let here = self.flat(name, &Referent::Own(unit.module, name.clone()));
             let there = self.flat(own, thing);
             let reason = "added to here, and bound anew";
             self.glue(unit.moment.after(-1), Glue::alias(here, there), reason.to_owned());
@@ -339,7 +343,7 @@ impl Namer<'_, '_> {
     pub(super) fn write_namespaces(&mut self) {
         let mut unnamed = BTreeSet::new();
         for (module, names) in &self.book.namespaces {
-            let thing = Thing::Namespace(module.clone());
+            let thing = Referent::Namespace(module.clone());
             let mut flats: Vec<Name> = self
                 .flat
                 .iter()
@@ -374,8 +378,8 @@ impl Namer<'_, '_> {
             let fill = |held| Glue::Fill { object: flat.to_string(), held };
             for (name, thing) in names {
                 let value = match thing {
-                    Thing::Own(_, own) => Held::Name(self.flat(own, thing).to_string()),
-                    Thing::Gist => Held::Gist,
+                    Referent::Own(_, own) => Held::Name(self.flat(own, thing).to_string()),
+                    Referent::Gist => Held::Gist,
                     other => Held::Name(self.flat(name, other).to_string()),
                 };
                 let defined = self.definition(thing).unwrap_or(Moment::START);

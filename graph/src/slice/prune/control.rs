@@ -14,12 +14,15 @@ impl<'a> Pruner<'a, '_> {
         }
         let mut clauses: Vec<Clause<'a>> = Vec::new();
         let mut open: Option<Vec<Node<'a>>> = None;
-        let heads =
-            std::iter::once((Head::If(branch), Some(branch.test.as_ref()), branch.body.as_slice()))
-                .chain(branch.elif_else_clauses.iter().map(|clause| match &clause.test {
-                    Some(test) => (Head::Elif(clause), Some(test), clause.body.as_slice()),
-                    None => (Head::Else(&clause.body), None, clause.body.as_slice()),
-                }));
+        let heads = std::iter::once((
+            ClauseHeader::If(branch),
+            Some(branch.test.as_ref()),
+            branch.body.as_slice(),
+        ))
+        .chain(branch.elif_else_clauses.iter().map(|clause| match &clause.test {
+            Some(test) => (ClauseHeader::Elif(clause), Some(test), clause.body.as_slice()),
+            None => (ClauseHeader::Else(&clause.body), None, clause.body.as_slice()),
+        }));
         let entered = heads.clone().any(|(_, _, body)| self.any_ran(body));
         let last = heads.clone().filter(|(_, _, body)| self.any_ran(body)).last();
         let mut reached = true;
@@ -88,9 +91,9 @@ impl<'a> Pruner<'a, '_> {
             return after;
         }
         let mut clauses =
-            vec![self.clause(Head::For(each), self.closed_block(&each.body), &each.body)];
+            vec![self.clause(ClauseHeader::For(each), self.closed_block(&each.body), &each.body)];
         if !after.is_empty() {
-            clauses.push(self.clause(Head::Else(&each.orelse), after, &each.orelse));
+            clauses.push(self.clause(ClauseHeader::Else(&each.orelse), after, &each.orelse));
         }
         self.compound(stmt, clauses)
     }
@@ -113,9 +116,9 @@ impl<'a> Pruner<'a, '_> {
             return after;
         }
         let body = Self { pure: self.pure_in_loops, ..*self }.closed_block(&repeat.body);
-        let mut clauses = vec![self.clause(Head::While(repeat), body, &repeat.body)];
+        let mut clauses = vec![self.clause(ClauseHeader::While(repeat), body, &repeat.body)];
         if !after.is_empty() {
-            clauses.push(self.clause(Head::Else(&repeat.orelse), after, &repeat.orelse));
+            clauses.push(self.clause(ClauseHeader::Else(&repeat.orelse), after, &repeat.orelse));
         }
         self.compound(stmt, clauses)
     }
@@ -127,7 +130,7 @@ impl<'a> Pruner<'a, '_> {
         {
             return Vec::new();
         }
-        let clause = self.clause(Head::With(with), self.block(&with.body), &with.body);
+        let clause = self.clause(ClauseHeader::With(with), self.block(&with.body), &with.body);
         self.compound(stmt, vec![clause])
     }
 
@@ -149,7 +152,7 @@ impl<'a> Pruner<'a, '_> {
                 if matches!(**kind, Expr::Name(_) | Expr::Attribute(_)) =>
             {
                 let mut body = self.closed_block(&attempt.body[..at]);
-                body.push(leaf(&attempt.body[at], Role::Failed(kind.range())));
+                body.push(leaf(&attempt.body[at], KeptAs::Failed(kind.range())));
                 body
             }
             _ => self.closed_block(&attempt.body),
@@ -176,25 +179,29 @@ impl<'a> Pruner<'a, '_> {
                 return finally;
             }
             let clauses = vec![
-                self.clause(Head::Try(attempt), flat, &attempt.body),
-                self.clause(Head::Finally(&attempt.finalbody), finally, &attempt.finalbody),
+                self.clause(ClauseHeader::Try(attempt), flat, &attempt.body),
+                self.clause(ClauseHeader::Finally(&attempt.finalbody), finally, &attempt.finalbody),
             ];
             return self.compound(stmt, clauses);
         }
-        let mut clauses = vec![self.clause(Head::Try(attempt), body, &attempt.body)];
+        let mut clauses = vec![self.clause(ClauseHeader::Try(attempt), body, &attempt.body)];
         for handler in handlers {
             clauses.push(self.clause(
-                Head::Except(handler),
+                ClauseHeader::Except(handler),
                 self.block(&handler.body),
                 &handler.body,
             ));
         }
         if !otherwise.is_empty() {
-            clauses.push(self.clause(Head::Else(&attempt.orelse), otherwise, &attempt.orelse));
+            clauses.push(self.clause(
+                ClauseHeader::Else(&attempt.orelse),
+                otherwise,
+                &attempt.orelse,
+            ));
         }
         if !finally.is_empty() {
             clauses.push(self.clause(
-                Head::Finally(&attempt.finalbody),
+                ClauseHeader::Finally(&attempt.finalbody),
                 finally,
                 &attempt.finalbody,
             ));
@@ -233,19 +240,23 @@ impl<'a> Pruner<'a, '_> {
             .cases
             .iter()
             .filter(|case| self.any_ran(&case.body) || self.holds_must(&case.body) || impure(case))
-            .map(|case| self.clause(Head::Case(case), self.block(&case.body), &case.body))
+            .map(|case| self.clause(ClauseHeader::Case(case), self.block(&case.body), &case.body))
             .collect();
         if cases.is_empty() {
             if (self.pure)(&matching.subject) && !self.stopped(matching.subject.range(), false) {
                 return Vec::new();
             }
             let Some(case) = matching.cases.first() else { return Vec::new() };
-            let filler = self.clause(Head::Case(case), Vec::new(), &case.body);
-            let head = Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false };
+            let filler = self.clause(ClauseHeader::Case(case), Vec::new(), &case.body);
+            let head =
+                Clause { head: ClauseHeader::Match(matching), body: Vec::new(), needs_pass: false };
             return self.compound(stmt, vec![head, filler]);
         }
-        let mut clauses =
-            vec![Clause { head: Head::Match(matching), body: Vec::new(), needs_pass: false }];
+        let mut clauses = vec![Clause {
+            head: ClauseHeader::Match(matching),
+            body: Vec::new(),
+            needs_pass: false,
+        }];
         clauses.extend(cases);
         self.compound(stmt, clauses)
     }
@@ -253,20 +264,20 @@ impl<'a> Pruner<'a, '_> {
     /// An `if` whose branch was never taken, or a loop that never went round, with one statement of it.
     pub(super) fn never_true(&self, stmt: &'a Stmt) -> Option<Node<'a>> {
         let (head, body) = match stmt {
-            Stmt::If(branch) => (Head::If(branch), &branch.body),
-            Stmt::For(each) => (Head::For(each), &each.body),
-            Stmt::While(repeat) => (Head::While(repeat), &repeat.body),
+            Stmt::If(branch) => (ClauseHeader::If(branch), &branch.body),
+            Stmt::For(each) => (ClauseHeader::For(each), &each.body),
+            Stmt::While(repeat) => (ClauseHeader::While(repeat), &repeat.body),
             _ => return None,
         };
         let source = self.syntax.source();
         if !self.header_ran(stmt.start(), body) || self.ran.entered(source, body) {
             return None;
         }
-        let body = vec![leaf(shortest(body)?, Role::Filler)];
+        let body = vec![leaf(shortest(body)?, KeptAs::Filler)];
         Some(Node {
             stmt,
             clauses: vec![Clause { head, body, needs_pass: false }],
-            role: Role::Ran,
+            role: KeptAs::Ran,
         })
     }
 }

@@ -16,12 +16,12 @@ pub(crate) struct Node<'a> {
     /// For a compound statement what is left of it; empty for a simple one, which is kept whole.
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Why it is here.
-    pub(crate) role: Role,
+    pub(crate) role: KeptAs,
 }
 
 /// Why a statement is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum KeptAs {
     /// It ran.
     Ran,
     /// It fills a block that needs a statement, and did not run.
@@ -36,7 +36,7 @@ pub(crate) enum Role {
 /// A header with its block.
 #[derive(Debug, Clone)]
 pub(crate) struct Clause<'a> {
-    pub(crate) head: Head<'a>,
+    pub(crate) head: ClauseHeader<'a>,
     pub(crate) body: Vec<Node<'a>>,
     /// A docstring or `pass` of the original is not enough, or there is none: the block needs glue.
     pub(crate) needs_pass: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Clause<'a> {
 
 /// The header of a clause.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Head<'a> {
+pub(crate) enum ClauseHeader<'a> {
     If(&'a StmtIf),
     /// An `elif`, rendered as `if` where it comes first.
     Elif(&'a ElifElseClause),
@@ -58,23 +58,23 @@ pub(crate) enum Head<'a> {
     Finally(&'a [Stmt]),
     Match(&'a StmtMatch),
     Case(&'a MatchCase),
-    Function(&'a StmtFunctionDef, Called),
+    Function(&'a StmtFunctionDef, EnteredPhases),
     Class(&'a StmtClassDef),
 }
 
 /// The phases in which a function was entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Called {
+pub(crate) struct EnteredPhases {
     pub(crate) import: bool,
     pub(crate) test: bool,
 }
 
-impl Called {
+impl EnteredPhases {
     pub(crate) fn any(self) -> bool {
         self.import || self.test
     }
 }
-pub(crate) fn leaf(stmt: &Stmt, role: Role) -> Node<'_> {
+pub(crate) fn leaf(stmt: &Stmt, role: KeptAs) -> Node<'_> {
     Node { stmt, clauses: Vec::new(), role }
 }
 

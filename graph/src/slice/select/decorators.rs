@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ruff_python_ast::{Keyword, StmtClassDef, StmtFunctionDef};
 
 use super::{
-    super::changes::{CallKind, Changes},
+    super::changes::{CallChanges, CallKind},
     *,
 };
 
@@ -197,7 +197,7 @@ impl Search<'_, '_> {
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         call: &Call<'_>,
         changed: &mut Changed,
-    ) -> Rc<Changes> {
+    ) -> Rc<CallChanges> {
         let changes = self.program().changes(home, function, call.kind);
         changed.globals.extend(changes.stored.iter().chain(&changes.asked).cloned());
         let parameters = function.parameters.iter().map(|parameter| &parameter.name().id);

@@ -6,7 +6,7 @@ use ruff_python_ast::{
 };
 
 /// Something that is called where it stands.
-pub(super) struct Called<'s> {
+pub(super) struct EvaluatedCall<'s> {
     pub(super) callee: &'s Expr,
     /// The arguments, if the call states them.
     pub(super) arguments: Option<&'s Arguments>,
@@ -26,7 +26,7 @@ pub(super) enum Made<'s> {
 
 /// All that is called and made; of what ran alone.
 pub(super) struct Evaluated<'s, R> {
-    pub(super) calls: Vec<Called<'s>>,
+    pub(super) calls: Vec<EvaluatedCall<'s>>,
     pub(super) classes: Vec<Made<'s>>,
     in_class: bool,
     ran: R,
@@ -53,7 +53,7 @@ impl<'s, R: Fn(&Stmt) -> bool> Evaluated<'s, R> {
     }
 
     fn called(&mut self, callee: &'s Expr, arguments: Option<&'s Arguments>, again: u32) {
-        self.calls.push(Called { callee, arguments, again, in_class: self.in_class });
+        self.calls.push(EvaluatedCall { callee, arguments, again, in_class: self.in_class });
     }
 
     fn call(&mut self, call: &'s ExprCall) {

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use ruff_python_ast::{ExprCall, StmtClassDef, StmtFunctionDef};
 
-use super::{super::changes::Changes, *};
+use super::{super::changes::CallChanges, *};
 
 /// A class of the repository, and whether it makes classes.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
+pub(super) struct FamilyClass<'a> {
     pub(super) home: ModuleId,
     pub(super) class: &'a StmtClassDef,
     pub(super) is_meta: bool,
@@ -16,8 +16,8 @@ pub(super) struct Member<'a> {
 
 impl<'a> Search<'a, '_> {
     /// A class with all that it comes from.
-    pub(super) fn family(&self, home: ModuleId, class: &'a StmtClassDef) -> Vec<Member<'a>> {
-        let mut family = vec![Member { home, class, is_meta: false }];
+    pub(super) fn family(&self, home: ModuleId, class: &'a StmtClassDef) -> Vec<FamilyClass<'a>> {
+        let mut family = vec![FamilyClass { home, class, is_meta: false }];
         self.join(home, &mut bases(class), &mut family);
         family
     }
@@ -27,7 +27,7 @@ impl<'a> Search<'a, '_> {
         &self,
         home: ModuleId,
         mentioned: &mut Vec<(&'a Expr, bool)>,
-        family: &mut Vec<Member<'a>>,
+        family: &mut Vec<FamilyClass<'a>>,
     ) {
         let mut pending: VecDeque<_> =
             mentioned.drain(..).map(|(expr, is_meta)| (home, expr, is_meta)).collect();
@@ -50,7 +50,7 @@ impl<'a> Search<'a, '_> {
                 };
                 match stmt {
                     Stmt::ClassDef(class) => {
-                        family.push(Member { home, class, is_meta });
+                        family.push(FamilyClass { home, class, is_meta });
                         all(bases(class));
                     }
                     Stmt::Assign(assign) => all(vec![(&assign.value, false)]),
@@ -132,7 +132,7 @@ fn inside(expr: &Expr) -> Vec<(&Expr, bool)> {
 }
 
 /// Attributes that a method changes of an object and that its class may have.
-pub(super) fn shared(method: &StmtFunctionDef, changes: &Changes) -> Vec<Name> {
+pub(super) fn shared(method: &StmtFunctionDef, changes: &CallChanges) -> Vec<Name> {
     let own = method.parameters.iter().next().map(|own| &own.name().id);
     // What they are given may be the class itself, whose attributes all its objects share.
     let is_of_all = matches!(method.name.as_str(), "__new__" | "__call__");

@@ -8,17 +8,17 @@ use super::{
 use crate::resolve;
 
 impl Search<'_, '_> {
-    pub(super) fn refer(&mut self, id: UnitId, reference: &Reference) {
+    pub(super) fn refer(&mut self, id: UnitId, reference: &GlobalUse) {
         let program = self.program();
         let unit = program.get(id);
         let module = unit.module;
         if reference.name == EXPORTS
-            && reference.usage != Usage::Load
+            && reference.usage != GlobalUsage::Load
             && !self.exports_asked(module)
         {
             return;
         }
-        if reference.usage == Usage::Store && !reference.late {
+        if reference.usage == GlobalUsage::Store && !reference.late {
             return;
         }
         if matches!(reference.name.as_str(), "__package__" | "__spec__")
@@ -173,7 +173,7 @@ impl Search<'_, '_> {
     }
 
     /// Follows attributes of an internal module to what they name.
-    pub(super) fn module_chain(&mut self, id: UnitId, module: &str, reference: &Reference) {
+    pub(super) fn module_chain(&mut self, id: UnitId, module: &str, reference: &GlobalUse) {
         let mut current = module.to_owned();
         let place = self.place(id);
         for (attribute, _) in &reference.chain {

@@ -10,9 +10,9 @@ use ruff_python_ast::{Arguments, StmtClassDef, StmtFunctionDef, visitor::Visitor
 use ruff_text_size::TextSize;
 
 use super::{
-    super::changes::{CallKind, Changes, Part},
+    super::changes::{CallChanges, CallKind, GlobalPart},
     evaluated::{Evaluated, Made},
-    family::{Member, bases, given_to_decorators, shared},
+    family::{FamilyClass, bases, given_to_decorators, shared},
     *,
 };
 
@@ -29,19 +29,19 @@ struct How<'s> {
 
 /// The changed parts of globals, and the functions that changed them.
 #[derive(Default, Clone)]
-pub(super) struct Left {
-    parts: Vec<Part>,
+pub(super) struct RegisteredParts {
+    parts: Vec<GlobalPart>,
     through: Vec<(ModuleId, TextRange)>,
     seen: FxHashSet<(ModuleId, Name)>,
 }
 
-impl Left {
-    fn by(&mut self, changes: &Changes) {
+impl RegisteredParts {
+    fn by(&mut self, changes: &CallChanges) {
         self.parts.extend(changes.parts.iter().cloned());
         self.through.extend(&changes.through);
     }
 
-    fn also(&mut self, other: &Left) {
+    fn also(&mut self, other: &RegisteredParts) {
         self.parts.extend(other.parts.iter().cloned());
         self.through.extend(&other.through);
     }
@@ -57,7 +57,7 @@ impl<'a> Search<'a, '_> {
             program.ran(home).statement(program.modules.get(home).syntax.source(), stmt)
         });
         evaluated.visit_stmt(stmt);
-        let mut left = Left::default();
+        let mut left = RegisteredParts::default();
         let early = program.ran(home).is_early();
         for called in evaluated.calls {
             left.seen.clear();
@@ -96,7 +96,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of a call of an expression.
-    fn of_call(&self, id: UnitId, callee: &Expr, how: How<'_>, left: &mut Left) {
+    fn of_call(&self, id: UnitId, callee: &Expr, how: How<'_>, left: &mut RegisteredParts) {
         let program = self.program();
         let mut attributes = Vec::new();
         let mut base = callee;
@@ -128,7 +128,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of a call of a global.
-    fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut Left) {
+    fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
         if !left.seen.insert((home, own.clone())) {
             return;
         }
@@ -162,13 +162,19 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of instantiating a class.
-    fn of_object(&self, home: ModuleId, class: &'a StmtClassDef, how: How<'_>, left: &mut Left) {
+    fn of_object(
+        &self,
+        home: ModuleId,
+        class: &'a StmtClassDef,
+        how: How<'_>,
+        left: &mut RegisteredParts,
+    ) {
         let key = (home, class.start(), how.kind, how.in_class);
         let known = self.made.borrow().get(&key).cloned();
         let is_whole = left.seen.len() == 1;
         let of_class = known.unwrap_or_else(|| {
             let seen = std::mem::take(&mut left.seen);
-            let mut found = Left { seen, ..Left::default() };
+            let mut found = RegisteredParts { seen, ..RegisteredParts::default() };
             self.follow_object(home, class, how, &mut found);
             left.seen = std::mem::take(&mut found.seen);
             let found = Rc::new(found);
@@ -198,7 +204,7 @@ impl<'a> Search<'a, '_> {
         home: ModuleId,
         class: &'a StmtClassDef,
         how: How<'_>,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         let kind = how.kind;
         let family = self.family(home, class);
@@ -219,7 +225,7 @@ impl<'a> Search<'a, '_> {
         binder: UnitId,
         value: &'a Expr,
         how: How<'_>,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         match value {
             Expr::Call(call) => match self.dotted_target(binder, &call.func) {
@@ -257,7 +263,7 @@ impl<'a> Search<'a, '_> {
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         how: How<'_>,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         let changes = self.program().changes(home, function, how.kind);
         left.by(&changes);
@@ -272,7 +278,7 @@ impl<'a> Search<'a, '_> {
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         how: How<'_>,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         let Some((id, arguments)) = how.given else { return };
         let changes = self.program().changes(home, function, how.kind);
@@ -302,7 +308,7 @@ impl<'a> Search<'a, '_> {
         held: Option<Name>,
         method: &Name,
         how: How<'_>,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         let program = self.program();
         let bindings = self.bindings(home, &own);
@@ -322,7 +328,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes by the hooks of bases and of the metaclass when a class is created.
-    fn of_class(&self, home: ModuleId, class: Made<'a>, early: bool, left: &mut Left) {
+    fn of_class(&self, home: ModuleId, class: Made<'a>, early: bool, left: &mut RegisteredParts) {
         let kind = CallKind { early, again: 0 };
         let mut family = Vec::new();
         let mut mentioned = match class {
@@ -343,11 +349,11 @@ impl<'a> Search<'a, '_> {
     /// globals, and to the classes.
     fn follow(
         &self,
-        family: &[Member<'a>],
+        family: &[FamilyClass<'a>],
         methods: &[&str],
         makes_class: bool,
         kind: CallKind,
-        left: &mut Left,
+        left: &mut RegisteredParts,
     ) {
         let program = self.program();
         let mut pending: Vec<Name> = methods.iter().map(|name| Name::new(*name)).collect();
@@ -380,7 +386,7 @@ impl<'a> Search<'a, '_> {
                         pending.extend(makers.into_iter().map(Name::new_static));
                     }
                     for attribute in shared(method, &changes) {
-                        let has = |one: &&Member<'_>| {
+                        let has = |one: &&FamilyClass<'_>| {
                             // A new class may be told what no class had yet.
                             makes_class || scope::bound(&one.class.body).local.contains(&attribute)
                         };

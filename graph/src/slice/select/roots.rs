@@ -9,8 +9,8 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 
 use super::{
     super::{
-        changes::{CallKind, Part},
-        outside::Outside,
+        changes::{CallKind, GlobalPart},
+        outside::OutsideEffect,
         program::LAZY_MODULES,
         setters::Classes,
     },
@@ -303,7 +303,7 @@ impl Search<'_, '_> {
         let Adjustments { side_effects, outside, .. } = self.adjustments;
         let is_kept = *side_effects && *outside || self.is_program(unit.module);
         let early = program.ran(unit.module).is_early();
-        is_kept && program.purity.outside(unit.module, unit.stmt, early) == Outside::Something
+        is_kept && program.purity.outside(unit.module, unit.stmt, early) == OutsideEffect::Something
     }
 
     /// Returns the classes to which a statement may add attributes by `setattr`. It does so by the
@@ -550,7 +550,7 @@ impl Search<'_, '_> {
     }
 
     /// The part of a global that an expression is, or is found in.
-    pub(super) fn part(&self, id: UnitId, mut expr: &Expr) -> Option<Part> {
+    pub(super) fn part(&self, id: UnitId, mut expr: &Expr) -> Option<GlobalPart> {
         let mut attributes: Vec<&Name> = Vec::new();
         let name = loop {
             expr = match expr {

@@ -15,11 +15,11 @@ impl Search<'_, '_> {
                 let name = Name::new(name);
                 if self.program().resolver.bindings(module, &name).is_some() {
                     let late = is_definition(self.program().get(id).stmt);
-                    let reference = Reference {
+                    let reference = GlobalUse {
                         name,
                         range: *range,
                         chain: Vec::new(),
-                        usage: Usage::Load,
+                        usage: GlobalUsage::Load,
                         late,
                         on_demand: false,
                         shown: None,

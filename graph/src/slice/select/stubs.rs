@@ -86,7 +86,7 @@ impl<'a> Search<'a, '_> {
                 (_, Some(stub)) => clause.body.push(stub),
                 (Some(stmt), None) => clause
                     .body
-                    .push(super::super::prune::leaf(stmt, super::super::prune::Role::Filler)),
+                    .push(super::super::prune::leaf(stmt, super::super::prune::KeptAs::Filler)),
                 (None, None) => clause.needs_pass = true,
             }
         }
@@ -153,7 +153,7 @@ fn is_abstract(stmt: &Stmt) -> bool {
 /// The name of a method that was never entered.
 fn stub_name<'a>(node: &Node<'a>) -> Option<&'a str> {
     match node.clauses.first()?.head {
-        Head::Function(function, called) if !called.any() => Some(function.name.as_str()),
+        ClauseHeader::Function(function, called) if !called.any() => Some(function.name.as_str()),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Adjustments, Kept, Reason, Source};
+use graph::{Adjustments, PlannedUnit, Reason, Source};
 
 use super::{add, head_of, indent, line_in};
 use crate::{execute::Raised, slice::advise::Attempt};
@@ -59,7 +59,7 @@ pub(super) fn keep_read_beside(
     let body = lines[head + 1..].iter().take_while(|line| !ends(line));
     let read: BTreeSet<&str> = body.flat_map(|line| attributes(line)).collect();
     let dropped = || attempt.plan.dropped.iter();
-    let binds = |unit: &&Kept, name: &str| unit.binds.iter().any(|bound| bound == name);
+    let binds = |unit: &&PlannedUnit, name: &str| unit.binds.iter().any(|bound| bound == name);
     let homes: BTreeSet<&str> = dropped()
         .filter(|unit| binds(unit, attribute))
         .map(|unit| unit.place.path.as_str())
@@ -85,7 +85,7 @@ pub(in crate::slice) fn keep_binders(
     name: &str,
     adjustments: &mut Adjustments,
 ) {
-    let binds = |unit: &&Kept| unit.binds.iter().any(|bound| bound == name);
+    let binds = |unit: &&PlannedUnit| unit.binds.iter().any(|bound| bound == name);
     for unit in attempt.plan.dropped.iter().filter(binds) {
         add(&mut adjustments.keep, unit.place.clone());
     }

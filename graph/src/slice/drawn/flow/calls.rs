@@ -3,7 +3,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, StmtFunctionDef, name::Name};
 
-use super::{Flow, Scope};
+use super::{EnteredScope, Flow};
 use crate::slice::scan::called;
 
 impl<'a> Flow<'a, '_> {
@@ -125,7 +125,7 @@ enum Parameter {
     Settings,
 }
 
-fn has_object(scope: &Scope<'_>) -> bool {
+fn has_object(scope: &EnteredScope<'_>) -> bool {
     scope.function.is_some_and(|function| {
         !function
             .decorator_list
