@@ -16,7 +16,7 @@ use std::{
 };
 
 use gistify::{
-    Agent, Config, Context, Prompts, Ranking, Scripted, SessionLimits, Spent, Trajectory,
+    Agent, Config, Context, Prompts, Scripted, SessionLimits, SimilarityMeasure, Spent, Trajectory,
 };
 use graph::{BuildOptions, GraphCache};
 use serde_json::json;
@@ -94,8 +94,11 @@ fn steps() -> [bool; 2] {
     });
     let (sizes, settled) = std::sync::mpsc::channel();
     let mut seen = 0;
-    let watch = move |record: &gistify::Record| {
-        if matches!(record, gistify::Record::Message { message: gistify::Message::Tool(_), .. }) {
+    let watch = move |record: &gistify::TrajectoryRecord| {
+        if matches!(
+            record,
+            gistify::TrajectoryRecord::Message { message: gistify::Message::Tool(_), .. }
+        ) {
             seen += 1;
             if seen == SETTLED || seen == STEPS {
                 let _ = sizes.send(memory("self", "VmRSS").expect("its memory"));
@@ -114,7 +117,7 @@ fn steps() -> [bool; 2] {
         session: &mut session,
         prompts: &prompts,
         writer: &settings.writer,
-        context: Context::new(settings.context.clone(), Ranking::Words),
+        context: Context::new(settings.context.clone(), SimilarityMeasure::Words),
         limits: &limits,
         spent: &Spent::default(),
         trajectory,

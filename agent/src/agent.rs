@@ -13,8 +13,8 @@ use crate::{
     config::{SessionLimits, WriterSettings},
     context::Context,
     limits::{self, Step},
-    message::{Answer, Call, Message, ToolReply},
-    model::{Model, Request, Spent, ToolSpec},
+    message::{Answer, Message, ToolCall, ToolReply},
+    model::{Model, ModelRequest, Spent, ToolSpec},
     opening::opening,
     outcome::Outcome,
     prompt::Prompts,
@@ -95,7 +95,7 @@ impl Conversation<'_> {
 
     async fn ask(&mut self) -> Result<Answer, Outcome> {
         let Agent { model, session, context, .. } = &mut self.agent;
-        let request = Request { messages: context.messages(), tools: &self.tools };
+        let request = ModelRequest { messages: context.messages(), tools: &self.tools };
         limits::within(session, model.answer(request)).await
     }
 
@@ -117,10 +117,10 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn dispatch(&mut self, call: Call, is_last: bool) -> Step {
+    async fn dispatch(&mut self, call: ToolCall, is_last: bool) -> Step {
         limits::check_time(self.agent.session)?;
         let began = Instant::now();
-        let Call { id, tool, arguments } = call;
+        let ToolCall { id, tool, arguments } = call;
         let result = self.agent.toolset.call(&tool, arguments.clone(), self.agent.session);
         let submitted = result.as_ref().is_ok_and(|reply| reply.submitted);
         let refused = matches!(result, Err(ToolError::Refused(_)));

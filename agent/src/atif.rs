@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     message::{Answer, Message},
-    trajectory::{End, Record, Start},
+    trajectory::{End, Start, TrajectoryRecord},
 };
 
 /// A trajectory in that format; `None` where the records do not begin with a start.
-pub fn atif(records: &[Record]) -> Option<Value> {
-    let Some(Record::Start(start)) = records.first() else { return None };
+pub fn atif(records: &[TrajectoryRecord]) -> Option<Value> {
+    let Some(TrajectoryRecord::Start(start)) = records.first() else { return None };
     let mut steps: Vec<Value> = Vec::new();
     for record in &records[1..] {
         let at = steps.len() + 1;
         match record {
-            Record::Message { seconds, message, .. } => match message {
+            TrajectoryRecord::Message { seconds, message, .. } => match message {
                 Message::System { content } => {
                     steps.push(said(at, start, *seconds, "system", content))
                 }
@@ -39,12 +39,12 @@ pub fn atif(records: &[Record]) -> Option<Value> {
                     }
                 }
             },
-            Record::Condensed { condensed, seconds, .. } => {
+            TrajectoryRecord::Condensed { condensed, seconds, .. } => {
                 let mut step = said(at, start, *seconds, "system", "");
                 step["extra"] = json!({ "condensed": condensed });
                 steps.push(step);
             }
-            Record::Start(_) | Record::End(_) => {}
+            TrajectoryRecord::Start(_) | TrajectoryRecord::End(_) => {}
         }
     }
     let mut whole = json!({
@@ -62,7 +62,7 @@ pub fn atif(records: &[Record]) -> Option<Value> {
             "command": start.command,
         },
     });
-    if let Some(Record::End(end)) = records.last() {
+    if let Some(TrajectoryRecord::End(end)) = records.last() {
         whole["final_metrics"] = totals(end, steps_of(&whole));
         whole["extra"]["outcome"] = json!(end.outcome);
     }

@@ -11,10 +11,10 @@ use tools::Reply;
 
 use crate::{
     config::ContextSettings,
-    message::{Call, Message},
+    message::{Message, ToolCall},
     model::{ModelError, ToolSpec, tokens},
     prompt::{PromptError, Prompts},
-    ranking::Ranking,
+    ranking::SimilarityMeasure,
     selection::{fitting, text},
 };
 
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Context {
     settings: ContextSettings,
-    ranking: Ranking,
+    ranking: SimilarityMeasure,
     messages: Vec<Message>,
     /// Tokens of each message, once they were counted: what stays as it is is counted once.
     counts: Vec<Option<usize>>,
@@ -60,7 +60,7 @@ const KEPT: [&str; 3] = ["trace", "execute", "edit_execute"];
 
 impl Context {
     /// An empty conversation.
-    pub fn new(settings: ContextSettings, ranking: Ranking) -> Self {
+    pub fn new(settings: ContextSettings, ranking: SimilarityMeasure) -> Self {
         Self {
             settings,
             ranking,
@@ -88,7 +88,7 @@ impl Context {
     }
 
     /// Returns the ranking of texts.
-    pub fn ranking(&mut self) -> &mut Ranking {
+    pub fn ranking(&mut self) -> &mut SimilarityMeasure {
         &mut self.ranking
     }
 
@@ -173,7 +173,7 @@ impl Context {
             self.counts[1] = None;
             replies.push("task".to_owned());
         }
-        let calls: Vec<Call> = self
+        let calls: Vec<ToolCall> = self
             .messages
             .iter()
             .filter_map(|message| match message {
@@ -318,11 +318,11 @@ mod tests {
     use super::*;
     use crate::{
         config::Config,
-        message::{Answer, Call, ToolReply},
+        message::{Answer, ToolCall, ToolReply},
     };
 
     fn empty(turn_tokens: usize, window_tokens: usize) -> Context {
-        Context::new(settings(turn_tokens, window_tokens), Ranking::Words)
+        Context::new(settings(turn_tokens, window_tokens), SimilarityMeasure::Words)
     }
 
     fn settings(turn_tokens: usize, window_tokens: usize) -> ContextSettings {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn step(context: &mut Context, id: &str, content: &str) {
-        let call = Call { id: id.to_owned(), tool: "view".to_owned(), arguments: json!({}) };
+        let call = ToolCall { id: id.to_owned(), tool: "view".to_owned(), arguments: json!({}) };
         context.push(Message::Assistant(Answer { calls: vec![call], ..Answer::default() }));
         context.push(Message::Tool(ToolReply {
             id: id.to_owned(),
@@ -352,7 +352,8 @@ mod tests {
             let mut context = empty(1_000, 100_000);
             let reply = Reply::of(&json!({ "path": path, "text": code })).unwrap();
             let call = json!({ "target": "f123" });
-            let one = Call { id: "1".to_owned(), tool: "view".to_owned(), arguments: call.clone() };
+            let one =
+                ToolCall { id: "1".to_owned(), tool: "view".to_owned(), arguments: call.clone() };
             let calls = vec![one.clone(), one.clone(), one];
             context.push(Message::Assistant(Answer { calls, ..Answer::default() }));
             let prompts = Prompts::load(None).unwrap();

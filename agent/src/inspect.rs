@@ -6,18 +6,21 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     atif::timestamp,
-    message::{Answer, Message, Usage},
+    message::{Answer, Message, TokenUsage},
     outcome::Outcome,
-    trajectory::{End, Record, Start},
+    trajectory::{End, Start, TrajectoryRecord},
 };
 
 /// Returns the members of the archive by their names; `None` where the records do not begin with a start.
 ///
 /// `scores` is the run's `scores.json`, as far as it was judged.
-pub fn inspect_log(records: &[Record], scores: Option<&Value>) -> Option<Vec<(String, Value)>> {
-    let Some(Record::Start(start)) = records.first() else { return None };
+pub fn inspect_log(
+    records: &[TrajectoryRecord],
+    scores: Option<&Value>,
+) -> Option<Vec<(String, Value)>> {
+    let Some(TrajectoryRecord::Start(start)) = records.first() else { return None };
     let end = match records.last() {
-        Some(Record::End(end)) => Some(end),
+        Some(TrajectoryRecord::End(end)) => Some(end),
         _ => None,
     };
     let scores = scores.map(sample_scores).unwrap_or_default();
@@ -106,7 +109,7 @@ fn failure(outcome: &Outcome) -> Option<Value> {
 fn sample(
     start: &Start,
     end: Option<&End>,
-    records: &[Record],
+    records: &[TrajectoryRecord],
     scores: &Map<String, Value>,
 ) -> Value {
     let messages: Vec<Value> = records.iter().filter_map(|record| message(start, record)).collect();
@@ -191,9 +194,9 @@ fn limit(start: &Start, outcome: &Outcome) -> Option<Value> {
     )
 }
 
-fn message(start: &Start, record: &Record) -> Option<Value> {
+fn message(start: &Start, record: &TrajectoryRecord) -> Option<Value> {
     Some(match record {
-        Record::Message { message, .. } => match message {
+        TrajectoryRecord::Message { message, .. } => match message {
             Message::System { content } => json!({ "role": "system", "content": content }),
             Message::User { content } => json!({ "role": "user", "content": content }),
             Message::Assistant(answer) => assistant(start, answer),
@@ -211,10 +214,10 @@ fn message(start: &Start, record: &Record) -> Option<Value> {
                 told
             }
         },
-        Record::Condensed { condensed, .. } => {
+        TrajectoryRecord::Condensed { condensed, .. } => {
             json!({ "role": "system", "content": "", "metadata": { "condensed": condensed } })
         }
-        Record::Start(_) | Record::End(_) => return None,
+        TrajectoryRecord::Start(_) | TrajectoryRecord::End(_) => return None,
     })
 }
 
@@ -247,7 +250,7 @@ fn assistant(start: &Start, answer: &Answer) -> Value {
     told
 }
 
-fn usage(usage: Usage, cost: Option<f64>) -> Value {
+fn usage(usage: TokenUsage, cost: Option<f64>) -> Value {
     json!({
         "input_tokens": usage.input,
         "output_tokens": usage.output,

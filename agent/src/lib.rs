@@ -54,14 +54,15 @@ pub use config::{
     Strategy, ToolCalls, WriterSettings, scaffolds,
 };
 pub use context::{Condensed, Context};
-pub use message::{Answer, Call, Message, ToolReply, Usage};
+pub use message::{Answer, Message, TokenUsage, ToolCall, ToolReply};
 pub use model::{
-    Access, Ask, Credentials, Embeddings, Model, ModelError, ModelSupply, Offline, Pending,
-    Provider, ProviderError, Request, Resumed, Scripted, Spent, SupplyError, ToolSpec,
+    Access, Ask, Credentials, Embeddings, Model, ModelError, ModelRequest, ModelSupply, Offline,
+    Pending, Provider, ProviderError, Resumed, Scripted, Spent, SupplyError, ToolSpec,
 };
 pub use outcome::Outcome;
 pub use prompt::{PromptError, Prompts};
-pub use ranking::Ranking;
+pub use ranking::SimilarityMeasure;
 pub use trajectory::{
-    End, Record, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, read_trajectory,
+    End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryRecord, TrajectoryWatch,
+    read_trajectory,
 };

@@ -24,7 +24,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 use crate::model::ToolSpec;
 
 /// A call on its way to the owner of the session.
-pub struct Job {
+pub struct QueuedCall {
     /// The tool.
     pub tool: String,
     /// Its arguments.
@@ -37,12 +37,12 @@ pub struct Job {
 #[derive(Clone)]
 pub struct Speaker {
     tools: Arc<Vec<ToolSpec>>,
-    jobs: Sender<Job>,
+    jobs: Sender<QueuedCall>,
 }
 
 impl Speaker {
     /// Offers tools; calls of them go to `jobs`.
-    pub fn new(tools: Vec<ToolSpec>, jobs: Sender<Job>) -> Self {
+    pub fn new(tools: Vec<ToolSpec>, jobs: Sender<QueuedCall>) -> Self {
         Self { tools: Arc::new(tools), jobs }
     }
 
@@ -111,7 +111,7 @@ impl ServerHandler for Speaker {
         let gone = || ErrorData::internal_error("the session is over", None);
         let (reply, replied) = oneshot::channel();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let job = Job { tool: request.name.into_owned(), arguments, reply };
+        let job = QueuedCall { tool: request.name.into_owned(), arguments, reply };
         self.jobs.send(job).map_err(|_| gone())?;
         let result = match replied.await.map_err(|_| gone())? {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),

@@ -53,7 +53,7 @@ pub struct Answer {
     pub content: String,
     /// The calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// The reasoning, if the provider reveals it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
@@ -65,7 +65,7 @@ pub struct Answer {
     pub fault: Option<String>,
     /// The tokens used.
     #[serde(default)]
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Its price in US dollars, where the price of its tokens is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
@@ -73,7 +73,7 @@ pub struct Answer {
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ToolCall {
     /// Joins the call to its reply.
     pub id: String,
     /// The tool.
@@ -100,7 +100,7 @@ pub struct ToolReply {
 
 /// Tokens of one answer, or of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens read, the cached ones included.
     pub input: u64,
     /// Tokens written.
@@ -123,14 +123,14 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Usage {
+impl TokenUsage {
     /// Tokens in and out.
     pub fn total(self) -> u64 {
         self.input.saturating_add(self.output)
     }
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);

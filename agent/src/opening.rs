@@ -21,7 +21,7 @@ use crate::{
     model::{ModelError, ToolSpec},
     outcome::Outcome,
     prompt::{PromptError, Prompts},
-    ranking::Ranking,
+    ranking::SimilarityMeasure,
     remembered::remembered,
 };
 
@@ -55,7 +55,7 @@ const RANKED: [usize; 2] = [2_000, 400];
 
 /// The repository as the first message shows it.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Told {
+struct RepositoryText {
     /// A text.
     told: String,
     /// The needs of the tests, by file.
@@ -71,7 +71,7 @@ struct ToldFile {
     text: String,
 }
 
-impl Told {
+impl RepositoryText {
     fn text(told: String) -> Self {
         Self { told, ..Self::default() }
     }
@@ -155,15 +155,15 @@ async fn told(
     session: &mut Session,
     writer: &WriterSettings,
     tests: &str,
-    ranking: &mut Ranking,
-) -> Result<Told, OpeningError> {
+    ranking: &mut SimilarityMeasure,
+) -> Result<RepositoryText, OpeningError> {
     let budget = writer.opening_tokens;
     let texts = session.repository.texts();
     Ok(match writer.opening {
-        Opening::None => Told::default(),
+        Opening::None => RepositoryText::default(),
         Opening::Modules => {
             let (graph, ranking) = (session.graph(), session.ranking());
-            Told::text(module_list(&graph, &ranking, budget).text)
+            RepositoryText::text(module_list(&graph, &ranking, budget).text)
         }
         Opening::Ranked => match session.graphs.clone() {
             None => by_need(session, budget),
@@ -194,7 +194,7 @@ async fn told(
                 let chunk = &all[at];
                 format!("# {}, line {}\n{}\n", chunk.path, chunk.line, chunk.text)
             });
-            Told::text(fitting(parts, budget))
+            RepositoryText::text(fitting(parts, budget))
         }
         Opening::Files => {
             let (_, trace) = session.traced()?;
@@ -202,14 +202,14 @@ async fn told(
                 .files
                 .iter()
                 .map(|file| format!("# {}\n{}\n", file.path, texts.of(&file.path)));
-            Told::text(fitting(files, budget))
+            RepositoryText::text(fitting(files, budget))
         }
     })
 }
 
 /// Returns what the tests need, and the most important modules and classes (RepoMaster, section 3.2.3) where that
 /// leaves room.
-fn by_need(session: &mut Session, budget: usize) -> Told {
+fn by_need(session: &mut Session, budget: usize) -> RepositoryText {
     let ids = ids(session);
     let (graph, ranking) = (session.graph(), session.ranking());
     let texts = session.repository.texts();
@@ -227,7 +227,7 @@ fn by_need(session: &mut Session, budget: usize) -> Told {
         false => String::new(),
     };
     let files = part.files.into_iter().map(|(path, text)| ToldFile { path, text });
-    Told {
+    RepositoryText {
         told: ranked.trim_end().to_owned(),
         files: files.collect(),
         found: all.len(),

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The measure of similarity between a text and a question.
-pub enum Ranking {
+pub enum SimilarityMeasure {
     /// By words that they share (BM25).
     Words,
     /// By vectors of a model.
@@ -19,7 +19,7 @@ pub enum Ranking {
 /// the provider.
 const COMPARED: usize = 2_000;
 
-impl Ranking {
+impl SimilarityMeasure {
     /// Texts by their likeness to a question, the most alike first: index and score. Equals keep their
     /// order; what is not alike at all has no score above 0.
     ///
@@ -54,7 +54,7 @@ impl Ranking {
     }
 }
 
-impl std::fmt::Debug for Ranking {
+impl std::fmt::Debug for SimilarityMeasure {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Words => "Words",

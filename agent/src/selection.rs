@@ -11,7 +11,7 @@ use tools::Reply;
 use crate::{
     chunks::{chunks, ranked},
     model::ModelError,
-    ranking::Ranking,
+    ranking::SimilarityMeasure,
 };
 
 /// Tokens of one part of a document (RepoMaster, 3.3.3).
@@ -29,7 +29,7 @@ pub async fn fitting(
     reply: &Reply,
     room: usize,
     question: &str,
-    ranking: &mut Ranking,
+    ranking: &mut SimilarityMeasure,
 ) -> Result<Option<String>, ModelError> {
     let mut value = reply.value.clone();
     if let (Some(whole), Value::Object(fields)) = (&reply.whole, &mut value) {
@@ -126,7 +126,7 @@ async fn cut(
     text: &str,
     budget: usize,
     question: &str,
-    ranking: &mut Ranking,
+    ranking: &mut SimilarityMeasure,
 ) -> Result<(String, usize), ModelError> {
     let ending = path.rsplit('.').next().unwrap_or_default();
     let selected = match ending {
@@ -222,7 +222,7 @@ async fn document(
     text: &str,
     is_table: bool,
     question: &str,
-    ranking: &mut Ranking,
+    ranking: &mut SimilarityMeasure,
 ) -> Result<String, ModelError> {
     let parts = chunks("", text, CHUNK);
     let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
@@ -273,7 +273,7 @@ mod tests {
 
     fn check(reply: &Reply, room: usize, question: &str) -> Option<Value> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut ranking = Ranking::Words;
+        let mut ranking = SimilarityMeasure::Words;
         let fitted = fitting(reply, room, question, &mut ranking);
         let shown = runtime.block_on(fitted).unwrap()?;
         assert!(count_tokens(&shown) <= room, "{} > {room}: {shown}", count_tokens(&shown));

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     context::Condensed,
-    message::{Message, Usage},
+    message::{Message, TokenUsage},
     outcome::Outcome,
 };
 
@@ -27,7 +27,7 @@ pub const TRAJECTORY_VERSION: u32 = 1;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Record {
+pub enum TrajectoryRecord {
     /// The first line.
     Start(Start),
     /// A message that joined the conversation.
@@ -86,7 +86,7 @@ pub struct End {
     /// Calls, by tool.
     pub calls: BTreeMap<String, usize>,
     /// Tokens of all answers.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Their price in US dollars; none where that of one answer is not known.
     #[serde(default)]
     pub cost: Option<f64>,
@@ -126,17 +126,17 @@ pub enum TrajectoryError {
 }
 
 /// Sees every record as it is written: how a session shows its progress.
-pub type Watch = Box<dyn FnMut(&Record) + Send>;
+pub type TrajectoryWatch = Box<dyn FnMut(&TrajectoryRecord) + Send>;
 
 /// A record being written.
 pub struct Trajectory {
     path: PathBuf,
     file: File,
-    watch: Watch,
+    watch: TrajectoryWatch,
     began: Instant,
     steps: usize,
     calls: BTreeMap<String, usize>,
-    usage: Usage,
+    usage: TokenUsage,
     cost: Option<f64>,
     ended: bool,
 }
@@ -146,7 +146,11 @@ impl Trajectory {
     ///
     /// # Errors
     /// The file exists already or cannot be written.
-    pub fn create(path: &Path, start: Start, watch: Watch) -> Result<Self, TrajectoryError> {
+    pub fn create(
+        path: &Path,
+        start: Start,
+        watch: TrajectoryWatch,
+    ) -> Result<Self, TrajectoryError> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file =
             file.map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })?;
@@ -157,11 +161,11 @@ impl Trajectory {
             began: Instant::now(),
             steps: 0,
             calls: BTreeMap::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost: Some(0.0),
             ended: false,
         };
-        trajectory.write(&Record::Start(start))?;
+        trajectory.write(&TrajectoryRecord::Start(start))?;
         Ok(trajectory)
     }
 
@@ -179,7 +183,7 @@ impl Trajectory {
             }
         }
         let (step, seconds) = (self.steps, self.seconds());
-        self.write(&Record::Message { step, seconds, message: message.clone() })
+        self.write(&TrajectoryRecord::Message { step, seconds, message: message.clone() })
     }
 
     /// Adds a condensation.
@@ -188,7 +192,7 @@ impl Trajectory {
     /// The file cannot be written.
     pub fn condensed(&mut self, condensed: &Condensed) -> Result<(), TrajectoryError> {
         let (step, seconds, condensed) = (self.steps, self.seconds(), condensed.clone());
-        self.write(&Record::Condensed { step, seconds, condensed })
+        self.write(&TrajectoryRecord::Condensed { step, seconds, condensed })
     }
 
     /// Adds the outcome, after which nothing follows.
@@ -201,7 +205,7 @@ impl Trajectory {
         let cost = self.cost.filter(|_| steps > 0);
         let end = End { outcome, steps, calls, usage, cost, seconds };
         self.ended = true;
-        self.write(&Record::End(end.clone()))?;
+        self.write(&TrajectoryRecord::End(end.clone()))?;
         Ok(end)
     }
 
@@ -211,7 +215,7 @@ impl Trajectory {
     }
 
     /// Tokens so far.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> TokenUsage {
         self.usage
     }
 
@@ -225,7 +229,7 @@ impl Trajectory {
         self.began.elapsed().as_secs_f64()
     }
 
-    fn write(&mut self, record: &Record) -> Result<(), TrajectoryError> {
+    fn write(&mut self, record: &TrajectoryRecord) -> Result<(), TrajectoryError> {
         (self.watch)(record);
         let mut line = serde_json::to_vec(record).map_err(io::Error::other);
         if let Ok(line) = &mut line {
@@ -251,7 +255,7 @@ impl Drop for Trajectory {
 ///
 /// # Errors
 /// The file cannot be read, or a line that is not the last is no record of this version.
-pub fn read_trajectory(path: &Path) -> Result<Vec<Record>, TrajectoryError> {
+pub fn read_trajectory(path: &Path) -> Result<Vec<TrajectoryRecord>, TrajectoryError> {
     let unreadable = |source| TrajectoryError::Read { path: path.to_owned(), source };
     let lines: Vec<Vec<u8>> = BufReader::new(File::open(path).map_err(unreadable)?)
         .split(b'\n')
@@ -261,7 +265,7 @@ pub fn read_trajectory(path: &Path) -> Result<Vec<Record>, TrajectoryError> {
     for (at, line) in lines.iter().enumerate() {
         let wrong = |reason| TrajectoryError::Line { path: path.to_owned(), line: at + 1, reason };
         match serde_json::from_slice(line) {
-            Ok(Record::Start(start)) if start.version != TRAJECTORY_VERSION => {
+            Ok(TrajectoryRecord::Start(start)) if start.version != TRAJECTORY_VERSION => {
                 return Err(wrong(format!(
                     "version {} (this program reads {TRAJECTORY_VERSION})",
                     start.version

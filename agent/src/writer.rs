@@ -25,7 +25,9 @@ use crate::{
     opening::{OpeningError, opening},
     outcome::Outcome,
     prompt::{PromptError, Prompts},
-    trajectory::{End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, Watch, now},
+    trajectory::{
+        End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryWatch, now,
+    },
 };
 
 /// Writes gists, one session at a time; several threads may share it.
@@ -124,7 +126,7 @@ impl Writer {
     pub fn open_model(
         &self,
         record: &Path,
-    ) -> Result<(Box<dyn Model>, crate::ranking::Ranking), SupplyError> {
+    ) -> Result<(Box<dyn Model>, crate::ranking::SimilarityMeasure), SupplyError> {
         self.models.open(record)
     }
 
@@ -152,7 +154,7 @@ impl Writer {
         session: &mut Session,
         record: &Path,
         before: Vec<Answer>,
-        watch: Watch,
+        watch: TrajectoryWatch,
     ) -> Result<End, WriterError> {
         let (mut model, ranking) = self.models.open(record.parent().unwrap_or(Path::new("")))?;
         if !before.is_empty() {
@@ -205,7 +207,7 @@ impl Writer {
     }
 
     /// Returns the abilities that its tools give the writer.
-    pub fn abilities(&self) -> eval::Writer {
+    pub fn abilities(&self) -> eval::WriterAbilities {
         let tools = self.settings.writer.all_tools();
         let trace = tools.iter().any(|tool| tool == "trace");
         let files = self.settings.writer.opening == Opening::Files;
@@ -218,7 +220,7 @@ impl Writer {
         let execute = Toolset::named(&tools).is_ok_and(|set| {
             set.iter().any(|tool| tool.group() == Group::Execute && runs(tool.name()))
         });
-        eval::Writer { trace: trace || files, execute }
+        eval::WriterAbilities { trace: trace || files, execute }
     }
 
     /// Returns the cost of a session.

@@ -2,7 +2,7 @@
 //! of prompts, and that no code contains the name of a suite's package.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -169,6 +169,21 @@ fn doc_comments_begin_with_what_they_describe() {
 }
 
 #[test]
+fn public_types_have_names_of_their_own() {
+    let mut places = BTreeMap::<String, Vec<String>>::new();
+    for (path, text) in sources() {
+        for (at, line) in text.lines().enumerate() {
+            if let Some(name) = public_type(line) {
+                places.entry(name.to_owned()).or_default().push(format!("{path}:{}", at + 1));
+            }
+        }
+    }
+    for (name, places) in places {
+        assert!(places.len() == 1, "{name} is the name of several types: {}", places.join(", "));
+    }
+}
+
+#[test]
 fn commit_subjects_fit_in_a_line() {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(root()).output().unwrap();
@@ -201,6 +216,20 @@ fn suite_names() -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// The name of the type that a line begins to define for other files.
+fn public_type(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub")?;
+    let rest = rest.strip_prefix('(').map_or(Some(rest), |rest| Some(rest.split_once(')')?.1))?;
+    let mut words = words(rest).filter(|word| !word.is_empty());
+    let kind = words.next()?;
+    ["struct", "enum", "trait", "type", "union"].contains(&kind).then(|| words.next())?
+}
+
+/// The Rust files of the crates, without their tests.
+fn sources() -> impl Iterator<Item = (String, String)> {
+    files(".rs").into_iter().filter(|(path, _)| path.contains("/src/") && !path.contains("/tests/"))
 }
 
 /// A file without its own tests.

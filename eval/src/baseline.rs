@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tools::{Candidate, CandidateSpec, Execution, Normalizer, Place, RunSpec, Status};
+use tools::{Candidate, CandidateSpec, Execution, GistPlace, Normalizer, RunSpec, Status};
 
 use crate::{
     error::EvalError,
@@ -38,7 +38,7 @@ impl Baseline {
     pub fn measure(
         spec: &ReferenceSpec<'_>,
         reference: &Reference,
-        place: Place,
+        place: GistPlace,
     ) -> Result<Self, EvalError> {
         let name = format!("{}-baseline-{place:?}.json", key(spec));
         let path = spec.cache.map(|cache| cache.join(name));
@@ -101,7 +101,7 @@ fn original(spec: &ReferenceSpec<'_>, reference: &Reference) -> Result<Fidelity,
 fn empty(
     spec: &ReferenceSpec<'_>,
     reference: &Reference,
-    place: Place,
+    place: GistPlace,
 ) -> Result<Fidelity, EvalError> {
     let pristine = spec.workspace.copy(spec.repository)?;
     let scratch = spec.workspace.directory("scratch")?;

@@ -18,7 +18,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tools::{Command, Environment, Interrupt, Limits, Lock, Place, Repository, Sandbox, Workspace};
+use tools::{
+    Command, Environment, GistPlace, Interrupt, Limits, Lock, Repository, Sandbox, Workspace,
+};
 
 use crate::{
     baseline::Baseline,
@@ -63,7 +65,7 @@ pub struct BenchSpec<'a> {
     /// Environment variables of each run.
     pub variables: &'a BTreeMap<String, String>,
     /// The place of gists.
-    pub place: Place,
+    pub place: GistPlace,
     /// Attempts at a time.
     pub workers: usize,
     /// The directory for results.

@@ -23,7 +23,7 @@ use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-use self::reader::{Place, Reader, Scope};
+use self::reader::{BlockPlace, BlockScope, Reader};
 use crate::{
     key::{self, Key, digest},
     names::assigned,
@@ -42,7 +42,7 @@ pub struct Line {
     /// Qualified name of the block it belongs to; empty for the top level.
     pub block: String,
     /// The line that heads the suite it stands in, and which suite of that.
-    pub parent: Option<(usize, Suite)>,
+    pub parent: Option<(usize, StatementSuite)>,
     /// Identity of its normalised form.
     pub key: Key,
     /// The role of the line.
@@ -70,7 +70,7 @@ pub struct Line {
 
 /// A suite of a statement. That of an `elif` is in the `otherwise` of the clause before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Suite {
+pub enum StatementSuite {
     /// The body after the header.
     Body,
     /// The handlers of a `try`.
@@ -159,8 +159,12 @@ impl Outline {
             tokens: parsed.tokens(),
             outline: Self { errors, physical: physical(text), ..Self::default() },
         };
-        let place =
-            Place { block: "", parent: None, scope: Scope::Module, class: Class::Executable };
+        let place = BlockPlace {
+            block: "",
+            parent: None,
+            scope: BlockScope::Module,
+            class: Class::Executable,
+        };
         reader.body(parsed.suite(), place);
         reader.outline
     }

@@ -13,7 +13,7 @@ use crate::{
     error::EvalError,
     observation::Observation,
     reference::{Reference, ReferenceSpec},
-    scorers::{Difference, fidelity},
+    scorers::{OutcomeDifference, fidelity},
 };
 
 /// Runs the command on its own test module as `concise.py` beside it; returns the first difference,
@@ -24,7 +24,7 @@ use crate::{
 pub fn bound(
     spec: &ReferenceSpec<'_>,
     reference: &Reference,
-) -> Result<Option<Difference>, EvalError> {
+) -> Result<Option<OutcomeDifference>, EvalError> {
     let directory = spec.workspace.copy(spec.repository)?;
     let scratch = spec.workspace.directory("scratch")?;
     let found = differs(spec, reference, &directory, &scratch);
@@ -38,7 +38,7 @@ fn differs(
     reference: &Reference,
     directory: &std::path::Path,
     scratch: &std::path::Path,
-) -> Result<Option<Difference>, EvalError> {
+) -> Result<Option<OutcomeDifference>, EvalError> {
     let internal = reference.internal(directory, spec.command)?;
     let named = spec.command.tests();
     let Some(first) = named.first().filter(|_| spec.command.is_pytest()) else { return Ok(None) };

@@ -33,7 +33,7 @@ pub struct Codebase {
     /// Path to the number of its file.
     numbers: FxHashMap<String, u32>,
     /// Block, then key, to the places where such a line stands.
-    index: FxHashMap<String, FxHashMap<Key, Vec<Place>>>,
+    index: FxHashMap<String, FxHashMap<Key, Vec<CodebaseLine>>>,
     /// Docstrings by block.
     texts: FxHashMap<String, FxHashSet<Key>>,
     /// The imports of all files, computed on demand.
@@ -61,7 +61,7 @@ impl CodeFile {
 
 /// The place of a line: indices of the file and of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct CodebaseLine {
     file: u32,
     line: u32,
 }
@@ -129,7 +129,7 @@ impl Codebase {
     /// The lines of all blocks of a name, by file, each in source order.
     pub fn block(&self, block: &str) -> Vec<(&CodeFile, Vec<&Line>)> {
         let places = self.index.get(block).into_iter().flat_map(FxHashMap::values).flatten();
-        let mut places: Vec<Place> = places.copied().collect();
+        let mut places: Vec<CodebaseLine> = places.copied().collect();
         places.sort_unstable_by_key(|place| (place.file, place.line));
         let by_file = places.chunk_by(|a, b| a.file == b.file);
         by_file
@@ -163,24 +163,24 @@ impl Codebase {
 
     /// The places in which a gist's line stands: in a block of the same name, with the same syntax. An
     /// `elif` may appear as an `if`, because the branch before it may be gone.
-    pub fn places<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = Place> + 'a {
+    pub fn places<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = CodebaseLine> + 'a {
         let places = self.index.get(&line.block).and_then(|keys| keys.get(&line.key));
         let places = places.into_iter().flatten().copied();
         places.filter(|&place| line.role != Role::Elif || self.line(place).role == Role::Elif)
     }
 
     /// The path of a place's file, and the number of its line in the outline.
-    pub fn at(&self, place: Place) -> (&str, usize) {
+    pub fn at(&self, place: CodebaseLine) -> (&str, usize) {
         (&self.files[place.file as usize].path, place.line as usize)
     }
 
     /// The line at a place.
-    pub fn line(&self, place: Place) -> &Line {
+    pub fn line(&self, place: CodebaseLine) -> &Line {
         &self.files[place.file as usize].outline.lines[place.line as usize]
     }
 
     /// The path of a place's file.
-    pub fn path(&self, place: Place) -> &str {
+    pub fn path(&self, place: CodebaseLine) -> &str {
         &self.files[place.file as usize].path
     }
 
@@ -201,7 +201,7 @@ impl Codebase {
                 self.index.insert(line.block.clone(), FxHashMap::default());
             }
             if let Some(keys) = self.index.get_mut(&line.block) {
-                keys.entry(line.key).or_default().push(Place { file: number, line: at });
+                keys.entry(line.key).or_default().push(CodebaseLine { file: number, line: at });
             }
         }
         for text in &file.outline.texts {

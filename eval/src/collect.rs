@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use sha2::{Digest, Sha256};
-use tools::{Command, Place, TestId};
+use tools::{Command, GistPlace, TestId};
 
 use crate::{
     baseline::Baseline,
@@ -49,7 +49,7 @@ pub enum CollectEvent<'a> {
     /// A test is a task.
     Kept {
         /// The task.
-        task: &'a Drawn,
+        task: &'a EligibleTest,
         /// Tasks so far.
         done: usize,
     },
@@ -63,14 +63,14 @@ pub struct Collected {
     /// Test functions that pytest found.
     pub tests: usize,
     /// The tests that can be tasks, in the order of the draw.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<EligibleTest>,
     /// The tests that cannot, in the order of the draw; files that cannot be collected come first.
     pub dropped: Vec<Dropped>,
 }
 
 /// A test that can be a task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
+pub struct EligibleTest {
     /// Its node id without parameters.
     pub test: String,
     /// The command that runs all of its cases.
@@ -129,7 +129,7 @@ pub fn collect(spec: &CollectSpec<'_>) -> Result<Collected, EvalError> {
 
 /// The hardest of some tasks: those with the most calls and those with the most files, so many of each, in
 /// the order of the draw. Where calls were not counted, files alone decide.
-pub fn hardest(drawn: &[Drawn], count: usize) -> Vec<Drawn> {
+pub fn hardest(drawn: &[EligibleTest], count: usize) -> Vec<EligibleTest> {
     let mut hard = std::collections::BTreeSet::new();
     for by in [|hard: &Difficulty| hard.calls, |hard: &Difficulty| hard.files] {
         let mut order: Vec<usize> =
@@ -197,7 +197,7 @@ fn draw(
     spec: &CollectSpec<'_>,
     test: &str,
     codebases: &Codebases,
-) -> Result<Result<Drawn, String>, EvalError> {
+) -> Result<Result<EligibleTest, String>, EvalError> {
     let command = Command::from_words(vec!["pytest".to_owned(), test.to_owned()])?;
     let original = ReferenceSpec { command: &command, ..spec.original };
     let reference = match Reference::measure_in(&original, codebases) {
@@ -226,14 +226,14 @@ fn draw(
         return Ok(Err(reason.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     // What a plugin makes of a file may not even read it. A bench would find that out, and score it for nobody.
-    if let Some(why) = Baseline::measure(&original, &reference, Place::BesideTest)?.unfit() {
+    if let Some(why) = Baseline::measure(&original, &reference, GistPlace::BesideTest)?.unfit() {
         return Ok(Err(format!("unfit: {why}")));
     }
     let mut difficulty = difficulty(&reference);
     if spec.calls {
         (difficulty.calls, difficulty.src_calls) = calls(&original, test)?;
     }
-    Ok(Ok(Drawn {
+    Ok(Ok(EligibleTest {
         test: test.to_owned(),
         command: command.to_string(),
         counts: reference.counts,
@@ -351,14 +351,14 @@ mod tests {
 
     #[test]
     fn the_hardest_are_so_by_calls_or_by_files() {
-        let task = |test: &str, calls, files| Drawn {
+        let task = |test: &str, calls, files| EligibleTest {
             test: test.to_owned(),
             command: String::new(),
             counts: Counts::default(),
             difficulty: Difficulty { calls, files, ..Difficulty::default() },
             seconds: 0.0,
         };
-        let names = |drawn: &[Drawn]| -> String {
+        let names = |drawn: &[EligibleTest]| -> String {
             hardest(drawn, 1).into_iter().map(|task| task.test).collect()
         };
         let counted = [task("a", 1, 5), task("b", 9, 1), task("c", 3, 3)];

@@ -11,11 +11,11 @@ use crate::{
 
 /// A suite to be written.
 #[derive(Debug, Clone, Copy)]
-pub struct Draft<'a> {
+pub struct SuiteDraft<'a> {
     /// Its name: that of its file, without extension.
     pub name: &'a str,
     /// The origin of the tests.
-    pub origin: &'a Origin,
+    pub origin: &'a SuiteOrigin,
     /// The seed of the draw.
     pub seed: u64,
     /// The drawn tests.
@@ -24,7 +24,7 @@ pub struct Draft<'a> {
 
 /// The origin of a suite's tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SuiteOrigin {
     /// A release on a package index, pinned.
     Release {
         /// The project.
@@ -53,7 +53,7 @@ pub enum Origin {
     },
 }
 
-impl Draft<'_> {
+impl SuiteDraft<'_> {
     /// The suite's file.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Draft<'_> {
         pair(out, "list", "collected");
         let _ = writeln!(out, "seed = {}", self.seed);
         match self.origin {
-            Origin::Release { repo, version, artifact, root, python, pythonpath, lock } => {
+            SuiteOrigin::Release { repo, version, artifact, root, python, pythonpath, lock } => {
                 let entries: Vec<&str> = pythonpath
                     .iter()
                     .map(|entry| if entry.is_empty() { "." } else { entry.as_str() })
@@ -132,7 +132,7 @@ impl Draft<'_> {
                 }
                 format!("{repo}-{version}")
             }
-            Origin::Source { source, label, python } => {
+            SuiteOrigin::Source { source, label, python } => {
                 pair(out, "source", source);
                 if !python.is_empty() {
                     pair(out, "python", python);
@@ -175,7 +175,7 @@ fn pair(out: &mut String, key: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::{Drawn, Dropped};
+    use crate::collect::{Dropped, EligibleTest};
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -183,7 +183,7 @@ mod tests {
         let command = tools::Command::from_words(vec!["pytest".to_owned(), test.to_owned()]);
         let collected = Collected {
             tests: 2,
-            drawn: vec![Drawn {
+            drawn: vec![EligibleTest {
                 test: test.to_owned(),
                 command: command.unwrap().to_string(),
                 counts: crate::Counts { passed: 3, ..Default::default() },
@@ -192,7 +192,7 @@ mod tests {
             }],
             dropped: vec![Dropped { test: "b".to_owned(), reason: "a\nline \\".to_owned() }],
         };
-        let release = Origin::Release {
+        let release = SuiteOrigin::Release {
             repo: "r".to_owned(),
             version: "1.0".to_owned(),
             artifact: tools::Artifact { file: "r-1.0.tar.gz".to_owned(), sha256: "0".repeat(64) },
@@ -201,13 +201,13 @@ mod tests {
             pythonpath: vec![String::new(), "src".to_owned()],
             lock: "locks/requirements-r.txt".to_owned(),
         };
-        let source = Origin::Source {
+        let source = SuiteOrigin::Source {
             source: "/somewhere/r".to_owned(),
             label: "r".to_owned(),
             python: String::new(),
         };
         for (origin, id) in [(release, "r-1.0::"), (source, "r::")] {
-            let draft = Draft { name: "s", origin: &origin, seed: 7, collected: &collected };
+            let draft = SuiteDraft { name: "s", origin: &origin, seed: 7, collected: &collected };
             let suite = Suite::parse("s", &draft.text().unwrap()).unwrap();
             let [task] = &suite.tasks[..] else { panic!("{suite:?}") };
             assert_eq!(task.id, format!("{id}{test}"));
@@ -215,8 +215,8 @@ mod tests {
             let command = tools::Command::parse(&task.command).unwrap();
             assert_eq!(command.tests()[0].to_string(), test);
             match origin {
-                Origin::Release { pythonpath, .. } => assert_eq!(task.pythonpath, pythonpath),
-                Origin::Source { source, .. } => assert_eq!(task.source, Some(source)),
+                SuiteOrigin::Release { pythonpath, .. } => assert_eq!(task.pythonpath, pythonpath),
+                SuiteOrigin::Source { source, .. } => assert_eq!(task.source, Some(source)),
             }
         }
     }

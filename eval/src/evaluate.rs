@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, path::Path, time::Instant};
 
 use self::runs::Runs;
 use serde::{Deserialize, Serialize};
-use tools::{Alone, Candidate, Command, Execution, Internal, Normalizer, Place};
+use tools::{Alone, Candidate, Command, Execution, GistPlace, Internal, Normalizer};
 
 use crate::{
     blocks::Outline,
@@ -40,13 +40,13 @@ pub struct EvaluateSpec<'a> {
     /// Name of the task in records.
     pub task: &'a str,
     /// The place of the gist.
-    pub place: Place,
+    pub place: GistPlace,
     /// The gist.
     pub submission: &'a Submission,
     /// The origins of its lines, as its writer claims.
     pub source_map: Option<&'a SourceMap>,
     /// The abilities of the writer.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
     /// The cost of writing it.
     pub effort: Option<&'a Effort>,
     /// Mutants that the original is run with, and a faithful gist with those that are noticed; 0 for none.
@@ -57,7 +57,7 @@ pub struct EvaluateSpec<'a> {
 
 /// The abilities of a gist's writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
+pub struct WriterAbilities {
     /// A trace of the command.
     pub trace: bool,
     /// Running code.
@@ -74,7 +74,7 @@ pub struct Evaluation {
     /// The command.
     pub command: String,
     /// The place of the gist.
-    pub place: Place,
+    pub place: GistPlace,
     /// Version of the interpreter.
     pub python: String,
     /// The sandbox of all runs.
@@ -93,7 +93,7 @@ pub struct Evaluation {
     /// The cost of writing it.
     pub effort: Option<Effort>,
     /// The abilities of the writer.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
     /// The reference that it was compared with.
     pub reference: ReferenceSummary,
     /// Wall-clock seconds of scoring, the reference excluded.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status};
 
-use crate::observation::{Failure, Observation, Phase};
+use crate::observation::{NormalizedException, Observation, Phase};
 
 /// The behaviour of a faithful run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,13 +177,13 @@ fn merge_case(runs: &[&Vec<Phase>]) -> Result<Vec<ExpectedPhase>, String> {
 /// One exception of several runs, with what varies in its message masked; an error where even its type
 /// varies.
 fn merge_failures<'a>(
-    runs: impl Iterator<Item = Option<&'a Failure>>,
+    runs: impl Iterator<Item = Option<&'a NormalizedException>>,
 ) -> Result<Option<ExpectedFailure>, ()> {
-    let runs: Vec<Option<&Failure>> = runs.collect();
+    let runs: Vec<Option<&NormalizedException>> = runs.collect();
     let Some(first) = runs[0] else {
         return if runs.iter().all(Option::is_none) { Ok(None) } else { Err(()) };
     };
-    let same = |run: &Option<&Failure>| {
+    let same = |run: &Option<&NormalizedException>| {
         run.is_some_and(|run| run.kind == first.kind && run.module == first.module)
     };
     if !runs.iter().all(same) {
@@ -193,7 +193,7 @@ fn merge_failures<'a>(
     Ok(Some(ExpectedFailure { message: Pattern::of(messages), ..exact(first) }))
 }
 
-fn exact(failure: &Failure) -> ExpectedFailure {
+fn exact(failure: &NormalizedException) -> ExpectedFailure {
     ExpectedFailure {
         kind: failure.kind.clone(),
         module: failure.module.clone(),

@@ -41,7 +41,7 @@ pub struct Injected {
 
 /// An import that a test may not make from a gist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Import<'a> {
+pub enum ForbiddenImport<'a> {
     /// An absolute module name.
     Absolute(&'a str),
     /// A relative one.
@@ -55,7 +55,7 @@ pub fn find_test(
     files: &[(&str, &str)],
     names: &[String],
     failed: &[FailedImport],
-    is_internal: &(dyn Fn(Import<'_>) -> bool + Sync),
+    is_internal: &(dyn Fn(ForbiddenImport<'_>) -> bool + Sync),
 ) -> Option<TestFunction> {
     graph::with_deep_stack(|| {
         let syntax: Vec<graph::Syntax> =
@@ -220,7 +220,7 @@ fn bases(def: &StmtClassDef) -> Vec<String> {
 
 struct Imports<'a> {
     found: Vec<(TextRange, String)>,
-    is_internal: &'a (dyn Fn(Import<'_>) -> bool + Sync),
+    is_internal: &'a (dyn Fn(ForbiddenImport<'_>) -> bool + Sync),
 }
 
 impl Visitor<'_> for Imports<'_> {
@@ -230,7 +230,7 @@ impl Visitor<'_> for Imports<'_> {
                 let external: Vec<String> = node
                     .names
                     .iter()
-                    .filter(|alias| !(self.is_internal)(Import::Absolute(&alias.name)))
+                    .filter(|alias| !(self.is_internal)(ForbiddenImport::Absolute(&alias.name)))
                     .map(|alias| match &alias.asname {
                         Some(name) => format!("{} as {name}", alias.name),
                         None => alias.name.to_string(),
@@ -244,8 +244,8 @@ impl Visitor<'_> for Imports<'_> {
             }
             Stmt::ImportFrom(node) => {
                 let import = match &node.module {
-                    _ if node.level > 0 => Import::Relative,
-                    Some(module) => Import::Absolute(module),
+                    _ if node.level > 0 => ForbiddenImport::Relative,
+                    Some(module) => ForbiddenImport::Absolute(module),
                     None => return,
                 };
                 if (self.is_internal)(import) {
@@ -301,10 +301,10 @@ fn line_start(text: &str, offset: TextSize) -> usize {
 mod tests {
     use super::*;
 
-    fn internal(import: Import<'_>) -> bool {
+    fn internal(import: ForbiddenImport<'_>) -> bool {
         match import {
-            Import::Relative => true,
-            Import::Absolute(name) => name == "pkg" || name.starts_with("pkg."),
+            ForbiddenImport::Relative => true,
+            ForbiddenImport::Absolute(name) => name == "pkg" || name.starts_with("pkg."),
         }
     }
 

@@ -58,44 +58,45 @@ pub use bench::{
 };
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
-pub use collect::{CollectEvent, CollectSpec, Collected, Drawn, Dropped, collect, hardest};
-pub use draft::{Draft, Origin};
+pub use collect::{CollectEvent, CollectSpec, Collected, Dropped, EligibleTest, collect, hardest};
+pub use draft::{SuiteDraft, SuiteOrigin};
 pub use error::EvalError;
-pub use evaluate::{EvaluateSpec, Evaluation, Note, ReferenceSummary, Writer, evaluate};
+pub use evaluate::{EvaluateSpec, Evaluation, Note, ReferenceSummary, WriterAbilities, evaluate};
 pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
 pub use gist::{GistError, Submission, read_gist};
 pub use index::{Index, IndexError};
 pub use key::Key;
 pub use mutants::Operator;
-pub use observation::{Failure, Observation, Phase};
+pub use observation::{NormalizedException, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use repoexec::{
-    CodeBleu, CompletionBed, CompletionFigure, CompletionRun, CompletionScores, CutFunction,
-    FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, MalformedRow, ModelFacts,
-    PROBLEM_VERSION, Problem, ProblemSource, ProblemTests, SAMPLE_VERSION, STABLE_RUNS,
-    SampleClass, SampleVerdict, ScoringSpec, Similarity, SpliceError, TestChoice, TestCounts,
-    TestFile, TestedProblems, TuningCounts, TuningForm, TuningMix, TuningPick, TuningSplit,
-    Untested, bleu, body_of, code_bleu, completion_scores, completion_tables, control_tests,
-    cut_function, edit_similarity, figures, first_assertions, identifiers, is_empty_function,
-    mean_pass_at_k, mended, pass_at_k, problem_table, read_generations, read_problems,
-    read_verdicts, run_completion, score_generations, splice, test_functions, tuning_set,
-    with_existing_tests, with_generated_tests,
+    CodeBleu, CompletionBed, CompletionFigure, CompletionProblem, CompletionRun, CompletionScores,
+    CutFunction, FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, MalformedRow, ModelFacts,
+    PROBLEM_VERSION, ProblemSource, ProblemTests, SAMPLE_VERSION, STABLE_RUNS, SampleClass,
+    SampleVerdict, ScoringSpec, Similarity, SpliceError, TestChoice, TestCounts, TestFile,
+    TestedProblems, TuningCounts, TuningForm, TuningMix, TuningPick, TuningSplit, Untested, bleu,
+    body_of, code_bleu, completion_scores, completion_tables, control_tests, cut_function,
+    edit_similarity, figures, first_assertions, identifiers, is_empty_function, mean_pass_at_k,
+    mended, pass_at_k, problem_table, read_generations, read_problems, read_verdicts,
+    run_completion, score_generations, splice, test_functions, tuning_set, with_existing_tests,
+    with_generated_tests,
 };
 pub use report::{
     Align, Comparison, Correlation, Figure, Format, LengthRow, SuiteRow, Summary, Table, TableName,
     TaskRow, compare, summarize, write_tables,
 };
-pub use resume::{Hold, Plan, ResumeError, Retry, remaining};
-pub use row::{Row, Standing};
+pub use resume::{BenchPlan, Hold, ResumeError, Retry, remaining};
+pub use row::{AttemptStanding, Row};
 pub use scorers::{
-    Category, Cause, ChangedLines, Difference, Effort, Executed, ExecutionRate, Existence,
-    ExistenceWithoutGlue, Facts, Fidelity, GistFacts, GistLines, GistTokens, GlueLines,
-    GluelessLines, GuardAdded, Idle, IdleLine, LineExecution, LineExistence, LinesOfExecuted,
-    MEASURES, MarkedLines, Measure, MissingLine, MockPackage, OriginalExecution, PaperCategory,
-    PaperExecution, PaperExistence, PaperFidelity, PaperTest, PaperVerdict, PassRate,
-    PytestPassRate, Reason, Score, Scorer, Scores, Sensitivity, Shown, Size, Source,
-    StrictFidelity, TestLines, TestMoved, TestScore, Unit, Verified, VouchedExistence, What,
-    WholeTest, WholeTestScore, execution, existence, measures_table,
+    Category, Cause, ChangedLines, Effort, Executed, ExecutionRate, Existence,
+    ExistenceWithoutGlue, Facts, Fidelity, FormulaSource, GistFacts, GistLines, GistTokens,
+    GlueLines, GluelessLines, GuardAdded, Idle, IdleLine, LineExecution, LineExistence,
+    LinesOfExecuted, MEASURES, MarkedLines, Measure, MeasureTable, MeasureUnit, MissingLine,
+    MissingReason, MockPackage, OriginalExecution, OutcomeDifference, OutcomeDifferenceKind,
+    PaperCategory, PaperExecution, PaperExistence, PaperFidelity, PaperTest, PaperVerdict,
+    PassRate, PytestPassRate, Score, Scorer, Scores, Sensitivity, Size, StrictFidelity, TestLines,
+    TestMoved, TestScore, Verified, VouchedExistence, WholeTest, WholeTestScore, execution,
+    existence, measures_table,
 };
 pub use sensitivity::{MissedMutant, Mutant, Mutants, SensitivityRuns};
 pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};

@@ -17,13 +17,13 @@ pub struct Observation {
     /// Collected node ids, sorted.
     pub collected: Vec<String>,
     /// Errors of collection by node.
-    pub collection: Vec<(String, Failure)>,
+    pub collection: Vec<(String, NormalizedException)>,
     /// Phases of each case by node id; reruns append.
     pub cases: BTreeMap<String, Vec<Phase>>,
     /// The process's own streams, for commands other than pytest's.
     pub streams: Option<(String, String)>,
     /// The exception that a command other than pytest's raised at its top level.
-    pub raised: Option<Failure>,
+    pub raised: Option<NormalizedException>,
 }
 
 /// One phase of a case.
@@ -36,7 +36,7 @@ pub struct Phase {
     /// Reason of an expected failure.
     pub wasxfail: Option<String>,
     /// The exception.
-    pub raised: Option<Failure>,
+    pub raised: Option<NormalizedException>,
     /// Captured standard output.
     pub stdout: String,
     /// Captured standard error.
@@ -47,7 +47,7 @@ pub struct Phase {
 
 /// An exception, normalised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct NormalizedException {
     /// Qualified name of its type.
     pub kind: String,
     /// Module of its type; all internal modules are one.
@@ -78,7 +78,7 @@ impl Observation {
         let failure = |raised: &Raised| {
             let innermost = raised.frames.iter().rev().map(|(file, _, _)| file);
             let inside = innermost.into_iter().find(|file| normalizer.is_internal_file(file));
-            Failure {
+            NormalizedException {
                 kind: raised.kind.clone(),
                 module: normalizer.module(&raised.module),
                 message: normalizer.text(&raised.message),

@@ -14,8 +14,8 @@ use std::{
 use graph::{FailedImport, Trace};
 use serde::{Deserialize, Serialize};
 use tools::{
-    Command, Environment, Execution, Internal, Limits, Normalizer, Program, Repository, RunSpec,
-    Sandbox, Status, TestId, Workspace,
+    Command, CommandProgram, Environment, Execution, Internal, Limits, Normalizer, Repository,
+    RunSpec, Sandbox, Status, TestId, Workspace,
 };
 
 use crate::{
@@ -234,10 +234,10 @@ fn check(
         _ => tools::usable(run, spec.command, spec.limits.wall)?,
     }
     let missing = match spec.command.program() {
-        Program::Script(path) => {
+        CommandProgram::Script(path) => {
             (!directory.join(path).exists()).then(|| format!("the repository has no {path}"))
         }
-        Program::Module(name) => {
+        CommandProgram::Module(name) => {
             let message = format!("No module named {}", name.split('.').next().unwrap_or(name));
             let last = run.stderr.lines().last().unwrap_or("");
             let unstarted = !run.stderr.contains("Traceback") && last.contains(&message);

@@ -15,7 +15,7 @@ use tools::Lock;
 
 use crate::{
     bench::Job,
-    row::{Row, Standing},
+    row::{AttemptStanding, Row},
     scorers::Category,
     store::{Record, StoreError, read, write},
     task::Task,
@@ -23,7 +23,7 @@ use crate::{
 
 /// The plan of a bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct BenchPlan {
     /// The writers of the gists.
     pub solvers: Vec<String>,
     /// Attempts of each at each task.
@@ -34,7 +34,7 @@ pub struct Plan {
     pub tasks: Vec<(String, String, String)>,
 }
 
-impl Record for Plan {
+impl Record for BenchPlan {
     const VERSION: u32 = 2;
 }
 
@@ -89,7 +89,7 @@ const FREE: [&str; 6] = [
 /// Differences that are told.
 const TOLD: usize = 8;
 
-impl Plan {
+impl BenchPlan {
     /// The plan for tasks.
     pub fn new(solvers: &[&str], repetitions: u32, settings: Value, tasks: &[Task]) -> Self {
         let digest = |task: &Task| {
@@ -165,7 +165,7 @@ impl Plan {
     /// The directory has no plan or another one, or another process is using it.
     pub fn resume(&self, directory: &Path) -> Result<Hold, ResumeError> {
         // The plan comes first: nothing is made in a directory that is none of ours.
-        let begun = Plan::read(directory)?;
+        let begun = BenchPlan::read(directory)?;
         let hold = hold(directory, LOCK)?;
         let differences = begun.differences(self);
         match differences.is_empty() {
@@ -174,7 +174,7 @@ impl Plan {
         }
     }
 
-    pub(crate) fn differences(&self, now: &Plan) -> Vec<String> {
+    pub(crate) fn differences(&self, now: &BenchPlan) -> Vec<String> {
         let mut found = Vec::new();
         if self.solvers != now.solvers {
             let (was, is) = (self.solvers.join(", "), now.solvers.join(", "));
@@ -223,9 +223,9 @@ impl Retry {
     /// Returns true if a result belongs to this class.
     pub fn takes(self, row: &Row) -> bool {
         match self {
-            Retry::Infrastructure => row.standing == Standing::Infrastructure,
-            Retry::Unfit => row.standing == Standing::Unfit,
-            Retry::Quarantined => row.standing == Standing::Quarantined,
+            Retry::Infrastructure => row.standing == AttemptStanding::Infrastructure,
+            Retry::Unfit => row.standing == AttemptStanding::Unfit,
+            Retry::Quarantined => row.standing == AttemptStanding::Quarantined,
             Retry::Limit => row.effort.as_ref().is_some_and(|effort| effort.limit.is_some()),
             Retry::Category(category) => row.category == Some(category),
         }
@@ -301,9 +301,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn plan(settings: Value, tasks: &[&str]) -> Plan {
+    fn plan(settings: Value, tasks: &[&str]) -> BenchPlan {
         let task = |command: &&str| Task::of_command("r", command);
-        Plan::new(&["offline"], 1, settings, &tasks.iter().map(task).collect::<Vec<_>>())
+        BenchPlan::new(&["offline"], 1, settings, &tasks.iter().map(task).collect::<Vec<_>>())
     }
 
     #[test]

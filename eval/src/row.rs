@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bench::{TaskOutcome, TaskResult},
-    evaluate::Writer,
+    evaluate::WriterAbilities,
     scorers::{Category, Effort, Scorer, StrictFidelity, Verified},
 };
 
@@ -29,7 +29,7 @@ pub struct Row {
     /// The directory of the attempt, relative to the run's directory.
     pub place: PathBuf,
     /// The standing: it counts, or the reason why it does not.
-    pub standing: Standing,
+    pub standing: AttemptStanding,
     /// The evidence of a failure, on one line.
     pub evidence: String,
     /// Why it is not faithful.
@@ -37,7 +37,7 @@ pub struct Row {
     /// The author's outcomes, if they differ.
     pub unexpected: Option<String>,
     /// The abilities of the writer.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
     /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
     pub scores: BTreeMap<String, f64>,
     /// The cost of writing.
@@ -59,7 +59,7 @@ pub struct Row {
 /// The standing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum AttemptStanding {
     /// It was scored.
     Scored,
     /// Its task is set aside by the reference runs.
@@ -70,14 +70,14 @@ pub enum Standing {
     Infrastructure,
 }
 
-impl Standing {
+impl AttemptStanding {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Scored => "scored",
-            Standing::Quarantined => "quarantined",
-            Standing::Unfit => "unfit",
-            Standing::Infrastructure => "infrastructure",
+            AttemptStanding::Scored => "scored",
+            AttemptStanding::Quarantined => "quarantined",
+            AttemptStanding::Unfit => "unfit",
+            AttemptStanding::Infrastructure => "infrastructure",
         }
     }
 }
@@ -92,7 +92,7 @@ impl Row {
             solver: result.solver.clone(),
             repetition: result.repetition,
             place: place.to_path_buf(),
-            standing: Standing::Infrastructure,
+            standing: AttemptStanding::Infrastructure,
             evidence: String::new(),
             category: None,
             unexpected: None,
@@ -110,18 +110,18 @@ impl Row {
             TaskOutcome::Judged(judged) => judged,
             TaskOutcome::Unfit(why) | TaskOutcome::Infrastructure(why) => {
                 if matches!(result.outcome, TaskOutcome::Unfit(_)) {
-                    row.standing = Standing::Unfit;
+                    row.standing = AttemptStanding::Unfit;
                 }
                 row.evidence = crate::blocks::folded(why);
                 return row;
             }
         };
-        row.standing = Standing::Scored;
+        row.standing = AttemptStanding::Scored;
         row.reference_cached = judged.reference.cached;
         row.unexpected =
             result.expected.map(|other| format!("{}, not {other}", judged.reference.counts));
         if let Some(quarantine) = &judged.quarantine {
-            row.standing = Standing::Quarantined;
+            row.standing = AttemptStanding::Quarantined;
             row.evidence = crate::blocks::folded(&format!("{quarantine:?}"));
             return row;
         }
@@ -144,21 +144,21 @@ impl Row {
 
     /// Returns true if the gist was scored and is faithful.
     pub fn is_faithful(&self) -> bool {
-        self.standing == Standing::Scored && self.value::<StrictFidelity>() == Some(1.0)
+        self.standing == AttemptStanding::Scored && self.value::<StrictFidelity>() == Some(1.0)
     }
 
     /// Returns true if the gist was scored and is verified.
     pub fn is_verified(&self) -> bool {
-        self.standing == Standing::Scored && self.value::<Verified>() == Some(1.0)
+        self.standing == AttemptStanding::Scored && self.value::<Verified>() == Some(1.0)
     }
 
     /// Returns the failure in two or three words; `None` for a success.
     pub fn what(&self) -> Option<String> {
         match (self.standing, self.category) {
-            (Standing::Scored, None) => {
+            (AttemptStanding::Scored, None) => {
                 (self.value::<Verified>() == Some(0.0)).then(|| "not verified".to_owned())
             }
-            (Standing::Scored, Some(category)) => Some(category.to_string()),
+            (AttemptStanding::Scored, Some(category)) => Some(category.to_string()),
             (standing, _) => Some(standing.name().to_owned()),
         }
     }

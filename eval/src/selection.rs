@@ -7,7 +7,7 @@ use tools::{Command, Internal, TestId};
 
 use crate::{
     codebase::Codebase,
-    inject::{Import, TestFunction, find_test},
+    inject::{ForbiddenImport, TestFunction, find_test},
     reference::Reference,
 };
 
@@ -29,8 +29,7 @@ pub fn tests(
                     && parts.len() == 2
                     && parts[1].starts_with("test")
             });
-            let unittest =
-                matches!(command.program(), tools::Program::Module(name) if name == "unittest");
+            let unittest = matches!(command.program(), tools::CommandProgram::Module(name) if name == "unittest");
             if unittest {
                 wanted.extend(functions.map(|function| {
                     (path.clone(), function.split('.').map(str::to_owned).collect())
@@ -38,9 +37,9 @@ pub fn tests(
             }
         }
     }
-    let is_internal = |import: Import<'_>| match import {
-        Import::Relative => true,
-        Import::Absolute(name) => internal.is_internal(name),
+    let is_internal = |import: ForbiddenImport<'_>| match import {
+        ForbiddenImport::Relative => true,
+        ForbiddenImport::Absolute(name) => internal.is_internal(name),
     };
     let mut tests: Vec<TestFunction> = Vec::new();
     let mut unknown = Vec::new();

@@ -15,8 +15,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tools::{
-    Candidate, CandidateSpec, CodeChange, Command, Ends, Execution, Internal, Limits, Normalizer,
-    Place, RunSpec, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec,
+    Candidate, CandidateSpec, CodeChange, Command, Ends, Execution, GistPlace, Internal, Limits,
+    Normalizer, RunSpec, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec,
 };
 
 use crate::{
@@ -116,7 +116,7 @@ pub(crate) struct MutatedGist<'a> {
     /// A copy of the repository that nothing ran in.
     pub pristine: &'a Path,
     pub internal: &'a Internal,
-    pub place: Place,
+    pub place: GistPlace,
     pub codebase: &'a Codebase,
 }
 

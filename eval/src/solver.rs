@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tools::{Command, Environment, Interrupt, Limits, Place, Repository};
+use tools::{Command, Environment, GistPlace, Interrupt, Limits, Repository};
 
-use crate::{evaluate::Writer, scorers::Effort, source_map::SourceMap, task::Task};
+use crate::{evaluate::WriterAbilities, scorers::Effort, source_map::SourceMap, task::Task};
 
 /// Writes gists; several threads may share it.
 pub trait Solver: Sync {
@@ -31,7 +31,7 @@ pub struct TaskContext<'a> {
     /// The command.
     pub command: &'a Command,
     /// The place of the gist.
-    pub place: Place,
+    pub place: GistPlace,
     /// Bounds on each run of the command.
     pub limits: Limits,
     /// An existing directory for what is left of the attempt, such as its trajectory.
@@ -58,7 +58,7 @@ pub struct Attempt {
     /// The cost of the attempt.
     pub effort: Effort,
     /// The abilities of the solver.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
 }
 
 /// The record of an attempt beside its gist.
@@ -71,5 +71,5 @@ pub struct AttemptRecord {
     /// The cost of the attempt.
     pub effort: Effort,
     /// The abilities of the solver.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     blocks::Outline,
-    codebase::{Codebase, Place},
+    codebase::{Codebase, CodebaseLine},
     source_map::SourceMap,
     store::{self, Record, StoreError},
 };
@@ -80,10 +80,10 @@ fn said(gist: &str, map: &SourceMap) -> Vec<Option<(String, u32)>> {
 /// where that has one.
 fn found(gist: &str, codebase: &Codebase) -> Vec<Option<(String, u32)>> {
     let mut lines = vec![None; gist.lines().count()];
-    let mut used: HashSet<Place> = HashSet::new();
+    let mut used: HashSet<CodebaseLine> = HashSet::new();
     let mut near: Option<String> = None;
     for line in &Outline::of(gist).lines {
-        let mut places: Vec<Place> =
+        let mut places: Vec<CodebaseLine> =
             codebase.places(line).filter(|place| !used.contains(place)).collect();
         places.sort_by_key(|place| Some(codebase.path(*place)) != near.as_deref());
         let Some(place) = places.first() else { continue };

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bench::{Job, place},
     index::{RESULT, places},
-    resume::Plan,
+    resume::BenchPlan,
     store::{self, Record, StoreError},
     task::Task,
 };
@@ -115,7 +115,7 @@ const RUNS: f64 = 12.0;
 /// A file cannot be written.
 pub fn write_units(
     directory: &Path,
-    plan: &Plan,
+    plan: &BenchPlan,
     tasks: &[Task],
 ) -> Result<Vec<BenchUnit>, UnitError> {
     store::write(&directory.join(TASKS), &PlannedTasks { tasks: tasks.to_vec() })?;
@@ -133,7 +133,7 @@ pub fn write_units(
 ///
 /// # Errors
 /// They cannot be read, or are not those of the plan.
-pub fn planned_tasks(directory: &Path, plan: &Plan) -> Result<Vec<Task>, UnitError> {
+pub fn planned_tasks(directory: &Path, plan: &BenchPlan) -> Result<Vec<Task>, UnitError> {
     let PlannedTasks { tasks } = match store::read(&directory.join(TASKS)) {
         Err(StoreError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Err(StoreError::NoBench { path: directory.to_path_buf(), name: TASKS })
@@ -141,7 +141,7 @@ pub fn planned_tasks(directory: &Path, plan: &Plan) -> Result<Vec<Task>, UnitErr
         read => read,
     }?;
     let solvers: Vec<&str> = plan.solvers.iter().map(String::as_str).collect();
-    let same = Plan::new(&solvers, plan.repetitions, plan.settings.clone(), &tasks) == *plan;
+    let same = BenchPlan::new(&solvers, plan.repetitions, plan.settings.clone(), &tasks) == *plan;
     match same {
         true => Ok(tasks),
         false => Err(UnitError::OtherTasks { path: directory.to_path_buf() }),
@@ -149,7 +149,7 @@ pub fn planned_tasks(directory: &Path, plan: &Plan) -> Result<Vec<Task>, UnitErr
 }
 
 /// Returns the units of a plan, in the order in which they should run: by task, then repetition, then solver.
-pub fn units(plan: &Plan, tasks: &[Task]) -> Vec<BenchUnit> {
+pub fn units(plan: &BenchPlan, tasks: &[Task]) -> Vec<BenchUnit> {
     let mut units = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
         for repetition in 1..=plan.repetitions {
@@ -235,8 +235,8 @@ fn directories(place: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// It has another plan, or a file cannot be copied.
-pub fn join_results(directory: &Path, plan: &Plan, other: &Path) -> Result<usize, UnitError> {
-    let differences = Plan::read(other)?.differences(plan);
+pub fn join_results(directory: &Path, plan: &BenchPlan, other: &Path) -> Result<usize, UnitError> {
+    let differences = BenchPlan::read(other)?.differences(plan);
     if !differences.is_empty() {
         return Err(UnitError::OtherPlan { path: other.to_path_buf(), differences });
     }
@@ -305,12 +305,12 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn planned() -> (Plan, Vec<Task>) {
+    fn planned() -> (BenchPlan, Vec<Task>) {
         let tasks: Vec<Task> = ["pytest a", "pytest b", "pytest c"]
             .iter()
             .map(|command| Task::of_command("r", command))
             .collect();
-        (Plan::new(&["one", "two"], 2, Value::Null, &tasks), tasks)
+        (BenchPlan::new(&["one", "two"], 2, Value::Null, &tasks), tasks)
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(join_results(one.path(), &plan, two.path()).unwrap(), 1);
         assert_eq!(join_results(one.path(), &plan, two.path()).unwrap(), 0);
         assert_eq!(missing(one.path(), &all).len(), 11);
-        let other = Plan::new(&["one"], 2, Value::Null, &tasks);
+        let other = BenchPlan::new(&["one"], 2, Value::Null, &tasks);
         let three = tempfile::tempdir().unwrap();
         drop(other.begin(three.path()).unwrap());
         let error = join_results(one.path(), &plan, three.path()).unwrap_err().to_string();

@@ -30,13 +30,13 @@ use self::{
 pub struct Command {
     variables: Vec<(String, String)>,
     options: Vec<String>,
-    program: Program,
+    program: CommandProgram,
     args: Vec<String>,
 }
 
 /// The program that a command starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Program {
+pub enum CommandProgram {
     /// `pytest ...`, which leaves the current directory off `sys.path`.
     Pytest,
     /// `python -m pytest ...`, which puts it there.
@@ -115,11 +115,11 @@ impl Command {
         let program = if is_interpreter(name) {
             interpreted(&mut words, &mut options, &line)?
         } else if matches!(name, "pytest" | "py.test") {
-            Program::Pytest
+            CommandProgram::Pytest
         } else if name.ends_with(".py") {
-            Program::Script(first)
+            CommandProgram::Script(first)
         } else {
-            Program::Console(name.to_string())
+            CommandProgram::Console(name.to_string())
         };
         let args: Vec<String> = words.collect();
         let command = Command { variables, options, program, args };
@@ -135,9 +135,9 @@ impl Command {
     /// [`CommandError::Apart`] where only two runs could do that.
     pub fn and(&self, other: &Command) -> Result<Command, CommandError> {
         let several = match &self.program {
-            Program::Pytest | Program::PytestModule => true,
-            Program::Module(name) => name == "unittest" || name == "doctest",
-            Program::Script(_) | Program::Console(_) => false,
+            CommandProgram::Pytest | CommandProgram::PytestModule => true,
+            CommandProgram::Module(name) => name == "unittest" || name == "doctest",
+            CommandProgram::Script(_) | CommandProgram::Console(_) => false,
         };
         let alike = several
             && self.program == other.program
@@ -160,18 +160,18 @@ impl Command {
     }
 
     /// Returns the program.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &CommandProgram {
         &self.program
     }
 
     /// Returns true if pytest runs the command, and so reports each test.
     pub fn is_pytest(&self) -> bool {
-        matches!(self.program, Program::Pytest | Program::PytestModule)
+        matches!(self.program, CommandProgram::Pytest | CommandProgram::PytestModule)
     }
 
     /// Returns true if doctest runs the command, and so the examples of docstrings.
     pub fn is_doctest(&self) -> bool {
-        matches!(&self.program, Program::Module(name) if name == "doctest")
+        matches!(&self.program, CommandProgram::Module(name) if name == "doctest")
     }
 
     /// Options of the interpreter itself, such as `-W error`.
@@ -192,19 +192,19 @@ impl Command {
     /// The tests or files that it names, in order; none for a console script.
     pub fn tests(&self) -> Vec<TestId> {
         match &self.program {
-            Program::Pytest | Program::PytestModule => {
+            CommandProgram::Pytest | CommandProgram::PytestModule => {
                 let dotted = self.args.iter().any(|arg| arg == "--pyargs");
                 self.positions().into_iter().map(|at| node_id(&self.args[at], dotted)).collect()
             }
-            Program::Module(name) if name == "unittest" => {
+            CommandProgram::Module(name) if name == "unittest" => {
                 self.positions().into_iter().map(|at| unittest_id(&self.args[at])).collect()
             }
-            Program::Module(name) if name == "doctest" => {
+            CommandProgram::Module(name) if name == "doctest" => {
                 self.positions().into_iter().map(|at| whole(&self.args[at])).collect()
             }
-            Program::Module(name) => vec![whole(&format!("{}.py", name.replace('.', "/")))],
-            Program::Script(path) => vec![whole(path)],
-            Program::Console(_) => Vec::new(),
+            CommandProgram::Module(name) => vec![whole(&format!("{}.py", name.replace('.', "/")))],
+            CommandProgram::Script(path) => vec![whole(path)],
+            CommandProgram::Console(_) => Vec::new(),
         }
     }
 
@@ -215,7 +215,7 @@ impl Command {
     pub fn for_gist(&self, gist: &str) -> Command {
         let mut command = self.clone();
         match &self.program {
-            Program::Pytest | Program::PytestModule => {
+            CommandProgram::Pytest | CommandProgram::PytestModule => {
                 let dotted = self.args.iter().any(|arg| arg == "--pyargs");
                 let named = |arg: &str| {
                     let mut id = node_id(arg, dotted);
@@ -227,7 +227,7 @@ impl Command {
                 command.args = self.replaced(gist, |arg| named(arg).to_string());
                 command.args.retain(|arg| arg != "--pyargs");
             }
-            Program::Module(name) if name == "unittest" => {
+            CommandProgram::Module(name) if name == "unittest" => {
                 command.args = self.replaced(gist, |arg| {
                     let id = unittest_id(arg);
                     if id.names.is_empty() {
@@ -237,11 +237,11 @@ impl Command {
                     format!("{module}.{}", id.names.join("."))
                 });
             }
-            Program::Module(name) if name == "doctest" => {
+            CommandProgram::Module(name) if name == "doctest" => {
                 command.args = self.replaced(gist, |_| gist.to_string());
             }
-            Program::Module(_) | Program::Script(_) | Program::Console(_) => {
-                command.program = Program::Script(gist.to_string());
+            CommandProgram::Module(_) | CommandProgram::Script(_) | CommandProgram::Console(_) => {
+                command.program = CommandProgram::Script(gist.to_string());
             }
         }
         command
@@ -288,20 +288,20 @@ impl Command {
             words.extend(self.options.iter().cloned());
         };
         match &self.program {
-            Program::Pytest => words.push("pytest".into()),
-            Program::PytestModule => {
+            CommandProgram::Pytest => words.push("pytest".into()),
+            CommandProgram::PytestModule => {
                 interpreter(&mut words);
                 words.extend(["-m".into(), "pytest".into()]);
             }
-            Program::Module(name) => {
+            CommandProgram::Module(name) => {
                 interpreter(&mut words);
                 words.extend(["-m".into(), name.clone()]);
             }
-            Program::Script(path) => {
+            CommandProgram::Script(path) => {
                 interpreter(&mut words);
                 words.push(path.clone());
             }
-            Program::Console(name) => words.push(name.clone()),
+            CommandProgram::Console(name) => words.push(name.clone()),
         }
         words.extend(self.args.iter().cloned());
         words
@@ -331,9 +331,9 @@ impl Command {
     /// Indices of the arguments that are neither options nor their values.
     fn positions(&self) -> Vec<usize> {
         let valued: &[&str] = match &self.program {
-            Program::Pytest | Program::PytestModule => PYTEST_VALUED,
-            Program::Module(name) if name == "unittest" => UNITTEST_VALUED,
-            Program::Module(name) if name == "doctest" => DOCTEST_VALUED,
+            CommandProgram::Pytest | CommandProgram::PytestModule => PYTEST_VALUED,
+            CommandProgram::Module(name) if name == "unittest" => UNITTEST_VALUED,
+            CommandProgram::Module(name) if name == "doctest" => DOCTEST_VALUED,
             _ => &[],
         };
         let mut found = Vec::new();
@@ -346,7 +346,7 @@ impl Command {
             if only_positions || !arg.starts_with('-') || arg == "-" {
                 let discover = at == 0 && arg == "discover";
                 if !(discover
-                    && matches!(&self.program, Program::Module(name) if name == "unittest"))
+                    && matches!(&self.program, CommandProgram::Module(name) if name == "unittest"))
                 {
                     found.push(at);
                 }
@@ -427,7 +427,7 @@ fn interpreted(
     words: &mut impl Iterator<Item = String>,
     options: &mut Vec<String>,
     line: &str,
-) -> Result<Program, CommandError> {
+) -> Result<CommandProgram, CommandError> {
     let missing = || CommandError::NoProgram(line.to_string());
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -444,17 +444,17 @@ fn interpreted(
             _ if word.starts_with("-m") && word.len() > 2 => return Ok(module(word[2..].into())),
             _ if word.starts_with("-c") => return Err(CommandError::Inline),
             _ if word.starts_with('-') => options.push(word),
-            _ => return Ok(Program::Script(word)),
+            _ => return Ok(CommandProgram::Script(word)),
         }
     }
     Err(missing())
 }
 
-fn module(name: String) -> Program {
+fn module(name: String) -> CommandProgram {
     if matches!(name.as_str(), "pytest" | "py.test") {
-        Program::PytestModule
+        CommandProgram::PytestModule
     } else {
-        Program::Module(name)
+        CommandProgram::Module(name)
     }
 }
 

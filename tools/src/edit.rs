@@ -51,7 +51,7 @@ enum Action {
 
 /// The reply to the model.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct EditReport {
     /// Lines of the gist now.
     lines: usize,
     /// The place of the change as it is now; nothing of a gist that was just written whole.
@@ -87,7 +87,7 @@ impl Tool for EditTool {
 ///
 /// # Errors
 /// A refusal with the reason.
-pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<Report, ToolError> {
+pub(crate) fn edit_gist(given: Value, session: &mut Session) -> Result<EditReport, ToolError> {
     let asked: Arguments = arguments(given)?;
     let Findings { gist, parsed, .. } = &mut session.findings;
     let old = gist.as_ref().map(|gist| gist.text.as_str());
@@ -113,7 +113,11 @@ pub(crate) fn by_hand(text: String) -> Gist {
     Gist { text, lines: Vec::new() }
 }
 
-fn edit(old: Option<&str>, parsed: &mut Parsed, asked: &Arguments) -> Result<Report, ToolError> {
+fn edit(
+    old: Option<&str>,
+    parsed: &mut Parsed,
+    asked: &Arguments,
+) -> Result<EditReport, ToolError> {
     let failed = |error: OutlineError| Problem::Failed.because(error);
     let refuse = |message: String| Err(Problem::BadArguments.because(message));
     let too_large = |bytes: usize| {
@@ -140,7 +144,7 @@ fn edit(old: Option<&str>, parsed: &mut Parsed, asked: &Arguments) -> Result<Rep
     };
     let changed = asked.text.lines().count().max(1);
     let syntax_error = syntax_error(&document);
-    let report = Report {
+    let report = EditReport {
         lines: document.text().lines().count(),
         shown: match asked.action {
             Action::Create => String::new(),

@@ -38,18 +38,18 @@ mod workspace;
 pub use archive::{ArchiveError, UnpackLimits, unpack};
 pub use cache::{Cache, CacheEntry, CacheError, CacheKind, Prune, Pruned};
 pub use candidate::{
-    Candidate, CandidateError, CandidateSpec, GIST_NAME, Internal, Link, LinkedModule, LinkedSpec,
-    Place, lay_out, lay_out_in, lay_out_linked,
+    Candidate, CandidateError, CandidateSpec, GIST_NAME, GistPlace, Internal, Link, LinkedModule,
+    LinkedSpec, lay_out, lay_out_in, lay_out_linked,
 };
 pub use chain::{Chain, Snippet, Stage};
-pub use command::{Command, CommandError, Program, TestId};
+pub use command::{Command, CommandError, CommandProgram, TestId};
 pub use edit::Parsed;
 pub use environment::{
     Distribution, Environment, EnvironmentError, Inventory, ProvisionRequest, declared_version,
     default_interpreter, find_interpreter, find_interpreters, project,
 };
 pub use execute::{
-    Around, CaseReport, Ended, ExecuteError, Execution, Opened, PhaseReport, Raised, RunSpec,
+    Around, CaseReport, Ended, ExecuteError, Execution, OpenedFile, PhaseReport, Raised, RunSpec,
     Shell, Unusable, execute, usable,
 };
 pub use host::Host;
@@ -61,7 +61,7 @@ pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
 pub use repro::{
-    Alone, ForeignLine, Head, Repro, ReproRequest, Same, alone, reproduce, standalone,
+    Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, alone, reproduce, standalone,
 };
 pub use sandbox::{
     Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,
@@ -70,8 +70,8 @@ pub use sandbox::{
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Best, Findings, Forks, GistRun, Session, Signs};
 pub use slice::{
-    Attempt, Difference, FailureMatch, Learned, PROBE_VARIABLE, Probed, SliceRequest, Slicer,
-    SlicerError, Standing, What, advise, difference, ends_alike, own_words,
+    AdviceInput, Difference, DifferenceKind, FailureMatch, Learned, PROBE_VARIABLE, Probed,
+    SliceRequest, Slicer, SlicerError, Standing, advise, difference, ends_alike, own_words,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

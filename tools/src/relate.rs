@@ -415,7 +415,7 @@ struct Arguments {
 
 /// Lines of a file.
 #[derive(Debug, Serialize)]
-struct Lines {
+struct FileLines {
     path: String,
     text: String,
 }
@@ -425,7 +425,7 @@ struct Lines {
 struct Sources {
     /// Definitions and statements that there are.
     found: usize,
-    sources: Vec<Lines>,
+    sources: Vec<FileLines>,
     /// The first of them that is not shown whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
@@ -446,7 +446,7 @@ struct Report {
     fixtures: Vec<Related>,
     /// The imports that its names come through.
     #[serde(skip_serializing_if = "Option::is_none")]
-    imports: Option<Lines>,
+    imports: Option<FileLines>,
 }
 
 impl Tool for RelateTool {
@@ -551,7 +551,7 @@ fn sources(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<Sources, R
     let (path, names, _) = place_of(graph, &asked.of)?;
     let all = needs(graph, texts, &[(path, names)]);
     let part = Need::part(&all, texts, asked.first.unwrap_or(0), SOURCE);
-    let sources = part.files.into_iter().map(|(path, text)| Lines { path, text }).collect();
+    let sources = part.files.into_iter().map(|(path, text)| FileLines { path, text }).collect();
     Ok(Sources { found: all.len(), sources, next: part.next })
 }
 
@@ -574,7 +574,7 @@ fn with_surroundings(report: &mut Report, graph: &Graph, texts: &Texts, of: &str
     let found = Passage::of(&text, &[(entity.line, entity.end_line)], usize::MAX);
     if !found.imports.is_empty() {
         let text = NumberedFile::of(&text).numbered(&found.imports, &BTreeMap::new());
-        report.imports = Some(Lines { path, text });
+        report.imports = Some(FileLines { path, text });
     }
 }
 

@@ -19,7 +19,7 @@ use graph::{
 };
 
 use crate::{
-    candidate::{CandidateError, CandidateSpec, GIST_NAME, Internal, Place, lay_out},
+    candidate::{CandidateError, CandidateSpec, GIST_NAME, GistPlace, Internal, lay_out},
     chain::Chain,
     command::Command,
     edit::Parsed,
@@ -53,7 +53,7 @@ pub struct Session {
     /// The command.
     pub command: Command,
     /// The place of the gist.
-    pub place: Place,
+    pub place: GistPlace,
     /// The door through which everything runs.
     pub sandbox: Arc<dyn Sandbox>,
     /// The session's own directories.
@@ -491,7 +491,7 @@ impl Session {
     ) -> Result<String, ToolError> {
         let command = Command::parse(&format!("python {GIST_NAME}"))
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
-        let (place, gist) = (Place::Root, program);
+        let (place, gist) = (GistPlace::Root, program);
         let spec = CandidateSpec { original, internal, gist, place, command: &command };
         let candidate = lay_out(&spec, into)?;
         let log = scratch.join(PROBE_LOG);

@@ -69,20 +69,20 @@ impl fmt::Display for SkipReason {
 /// The entries of a directory that a run sees: sorted, each directory before its contents.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<SnapshotEntry>,
     pub(crate) skipped: Vec<Skipped>,
 }
 
 /// One directory, file or link.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct SnapshotEntry {
     /// Relative to the root.
     pub(crate) path: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Directory,
     File { executable: bool },
     Link { target: PathBuf },
@@ -114,7 +114,9 @@ impl Snapshot {
                 }
             };
             if !directory.as_os_str().is_empty() {
-                snapshot.entries.push(Entry { path: directory.clone(), kind: Kind::Directory });
+                snapshot
+                    .entries
+                    .push(SnapshotEntry { path: directory.clone(), kind: EntryKind::Directory });
             }
             for name in children {
                 let path = directory.join(name);
@@ -122,15 +124,15 @@ impl Snapshot {
                     continue;
                 }
                 match classify(root, &path) {
-                    Ok(Kind::Directory) => pending.push(path),
-                    Ok(kind) => snapshot.entries.push(Entry { path, kind }),
+                    Ok(EntryKind::Directory) => pending.push(path),
+                    Ok(kind) => snapshot.entries.push(SnapshotEntry { path, kind }),
                     Err(reason) => snapshot.skip(path, reason),
                 }
             }
         }
         // Their own directories may have been made for them.
         for directory in apart.iter().flat_map(|path| path.ancestors().skip(1)) {
-            let is_beneath = |entry: &Entry| entry.path.starts_with(directory);
+            let is_beneath = |entry: &SnapshotEntry| entry.path.starts_with(directory);
             if snapshot.entries.iter().filter(|entry| is_beneath(entry)).count() == 1 {
                 snapshot.entries.retain(|entry| entry.path != directory);
             }
@@ -149,10 +151,10 @@ impl Snapshot {
             hasher.update(&(path.len() as u64).to_le_bytes());
             hasher.update(path);
             hasher.update(&[match entry.kind {
-                Kind::Directory => 0,
-                Kind::File { executable: false } => 1,
-                Kind::File { executable: true } => 2,
-                Kind::Link { .. } => 3,
+                EntryKind::Directory => 0,
+                EntryKind::File { executable: false } => 1,
+                EntryKind::File { executable: true } => 2,
+                EntryKind::Link { .. } => 3,
             }]);
             hasher.update(hash.as_bytes());
         }
@@ -166,12 +168,12 @@ impl Snapshot {
 
     fn contents(&self, root: &Path) -> Result<Vec<blake3::Hash>, PathError> {
         in_parallel(&self.entries, |entry| match &entry.kind {
-            Kind::File { .. } => {
+            EntryKind::File { .. } => {
                 let path = root.join(&entry.path);
                 hash_file(&path).map_err(|error| (path, error))
             }
-            Kind::Link { target } => Ok(blake3::hash(target.as_os_str().as_encoded_bytes())),
-            Kind::Directory => Ok(blake3::hash(b"")),
+            EntryKind::Link { target } => Ok(blake3::hash(target.as_os_str().as_encoded_bytes())),
+            EntryKind::Directory => Ok(blake3::hash(b"")),
         })
     }
 
@@ -243,7 +245,7 @@ fn children(directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-fn classify(root: &Path, path: &Path) -> Result<Kind, SkipReason> {
+fn classify(root: &Path, path: &Path) -> Result<EntryKind, SkipReason> {
     let unreadable = |error: io::Error| SkipReason::Unreadable(error.to_string());
     let full = root.join(path);
     let metadata = full.symlink_metadata().map_err(unreadable)?;
@@ -259,14 +261,14 @@ fn classify(root: &Path, path: &Path) -> Result<Kind, SkipReason> {
         if is_cache(&name) {
             return Err(SkipReason::Cache);
         }
-        return Ok(Kind::Directory);
+        return Ok(EntryKind::Directory);
     }
     if kind.is_symlink() {
         let target = fs::read_link(&full).map_err(unreadable)?;
         if !leads_inside(path, &target) {
             return Err(SkipReason::LinkOutside);
         }
-        return Ok(Kind::Link { target });
+        return Ok(EntryKind::Link { target });
     }
     let special =
         kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device();
@@ -276,7 +278,7 @@ fn classify(root: &Path, path: &Path) -> Result<Kind, SkipReason> {
     if !may_read(&full, &metadata) {
         return Err(SkipReason::Unreadable("permission denied".to_owned()));
     }
-    Ok(Kind::File { executable: metadata.permissions().mode() & 0o111 != 0 })
+    Ok(EntryKind::File { executable: metadata.permissions().mode() & 0o111 != 0 })
 }
 
 fn is_version_control(name: &str) -> bool {

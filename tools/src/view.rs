@@ -66,7 +66,7 @@ impl Default for Arguments {
 
 /// A passage as a model reads it.
 #[derive(Default, Serialize)]
-pub(crate) struct View {
+pub(crate) struct PassageView {
     pub(crate) path: String,
     /// Imports at the top of the file that bind names of the text.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -93,7 +93,7 @@ pub(crate) struct Through {
 struct SeenTarget {
     target: String,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    view: Option<View>,
+    view: Option<PassageView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
 }
@@ -160,7 +160,7 @@ fn whole(texts: &Texts, path: &str, asked: &Arguments) -> Option<String> {
 }
 
 /// Takes the import lines out of a view that other views of the same reply have shown.
-fn tell_once(view: &mut View, told: &mut BTreeMap<String, Vec<String>>) {
+fn tell_once(view: &mut PassageView, told: &mut BTreeMap<String, Vec<String>>) {
     let known = told.entry(view.path.clone()).or_default();
     let fresh = view.imports.lines().filter(|line| !known.iter().any(|other| other == line));
     let fresh: Vec<String> = fresh.map(str::to_owned).collect();
@@ -168,7 +168,7 @@ fn tell_once(view: &mut View, told: &mut BTreeMap<String, Vec<String>>) {
     known.extend(fresh);
 }
 
-fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolError> {
+fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, ToolError> {
     let root = texts.root();
     let target = asked.target.trim_end_matches('/').trim_start_matches("./");
     if let Some(file) = inside(root, target).filter(|_| !texts.is_apart(target)) {
@@ -214,7 +214,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<View, ToolErr
 }
 
 /// The numbered lines of a file, or some of them.
-fn lines(path: &str, text: &str, asked: &Arguments) -> Result<View, ToolError> {
+fn lines(path: &str, text: &str, asked: &Arguments) -> Result<PassageView, ToolError> {
     let first = asked.first.unwrap_or(1).max(1);
     let last = asked.last.unwrap_or(u32::MAX);
     let lines = numbered(text).count();
@@ -230,7 +230,7 @@ fn lines(path: &str, text: &str, asked: &Arguments) -> Result<View, ToolError> {
 
 /// Definitions or statements of a file, with the blocks around them and their imports. With `first` or
 /// `last` it is those lines of them.
-fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> View {
+fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> PassageView {
     let is_cut = asked.first.is_some() || asked.last.is_some();
     let longest = if is_cut { usize::MAX } else { CLASS };
     let found = Passage::of(text, spans, longest);
@@ -240,17 +240,17 @@ fn passage(path: &str, text: &str, spans: &[(u32, u32)], asked: &Arguments) -> V
     let spans: Vec<(u32, u32)> = found.around.iter().chain(&found.spans).map(within).collect();
     let shown = code.numbered(&spans, &found.cuts);
     let imports = code.numbered(&found.imports, &BTreeMap::new());
-    View { imports, ..bounded(path, shown.lines().map(str::to_owned)) }
+    PassageView { imports, ..bounded(path, shown.lines().map(str::to_owned)) }
 }
 
 /// Shows a name that no definition has: a statement, or an import of something outside.
-fn of_statement(texts: &Texts, found: &Statement, asked: &Arguments) -> View {
+fn of_statement(texts: &Texts, found: &Statement, asked: &Arguments) -> PassageView {
     let view = passage(&found.path, &texts.of(&found.path), &found.spans, asked);
     let through = found.through.iter().map(|(path, first, last)| {
         let text = NumberedFile::of(&texts.of(path)).numbered(&[(*first, *last)], &BTreeMap::new());
         Through { path: path.clone(), text }
     });
-    View { through: through.collect(), ..view }
+    PassageView { through: through.collect(), ..view }
 }
 
 /// Says that nothing has a name: for a path, with the files that are like it.
@@ -313,7 +313,7 @@ fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<St
 }
 
 /// Lines of a file with their numbers, as many as one answer may have.
-pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> View {
+pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> PassageView {
     let lines: Vec<(u32, &str)> = numbered(text).filter(|&(line, _)| shown(line)).collect();
     let mut view = bounded(path, lines.iter().map(|(line, text)| format!("{line:5} {text}")));
     if view.left_out > 0 {
@@ -322,8 +322,8 @@ pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> Vi
     view
 }
 
-fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> View {
-    let mut view = View { path: path.to_owned(), ..View::default() };
+fn bounded(path: &str, lines: impl IntoIterator<Item = String>) -> PassageView {
+    let mut view = PassageView { path: path.to_owned(), ..PassageView::default() };
     for (at, line) in lines.into_iter().enumerate() {
         let line = cut(line);
         if at >= LINES || view.left_out > 0 || view.text.len() + line.len() >= BYTES {

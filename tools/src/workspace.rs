@@ -21,7 +21,7 @@ use crate::{
     ledger::Ledger,
     lock::Lock,
     repository::Repository,
-    snapshot::{Entry, Kind, PathError, Snapshot, in_parallel, open_regular},
+    snapshot::{EntryKind, PathError, Snapshot, SnapshotEntry, in_parallel, open_regular},
 };
 
 /// A run's own directories.
@@ -153,11 +153,11 @@ impl Workspace {
                 let read = |error| (from.clone(), error);
                 let kind = match fs::symlink_metadata(&from).map_err(read)? {
                     there if there.is_symlink() => {
-                        Kind::Link { target: fs::read_link(&from).map_err(read)? }
+                        EntryKind::Link { target: fs::read_link(&from).map_err(read)? }
                     }
-                    _ => Kind::File { executable: mode & 0o111 != 0 },
+                    _ => EntryKind::File { executable: mode & 0o111 != 0 },
                 };
-                let entry = Entry { path: path.to_path_buf(), kind };
+                let entry = SnapshotEntry { path: path.to_path_buf(), kind };
                 copy_entry(root, into, &entry).map_err(read)
             })
         });
@@ -283,7 +283,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), PathError> {
 
 fn copy_snapshot(snapshot: &Snapshot, from: &Path, to: &Path) -> Result<(), PathError> {
     for entry in &snapshot.entries {
-        if matches!(entry.kind, Kind::Directory) {
+        if matches!(entry.kind, EntryKind::Directory) {
             let path = to.join(&entry.path);
             fs::create_dir(&path).map_err(|error| (path, error))?;
         }
@@ -303,12 +303,12 @@ pub(crate) fn remove_tree(directory: &Path) {
     }
 }
 
-fn copy_entry(from: &Path, to: &Path, entry: &Entry) -> io::Result<()> {
+fn copy_entry(from: &Path, to: &Path, entry: &SnapshotEntry) -> io::Result<()> {
     let into = to.join(&entry.path);
     match &entry.kind {
-        Kind::Directory => Ok(()),
-        Kind::Link { target } => symlink(target, into),
-        Kind::File { executable } => {
+        EntryKind::Directory => Ok(()),
+        EntryKind::Link { target } => symlink(target, into),
+        EntryKind::File { executable } => {
             let (mut source, metadata) = open_regular(&from.join(&entry.path))?;
             let mode = if *executable { 0o755 } else { 0o644 };
             let mut copy = File::options().write(true).create_new(true).mode(mode).open(into)?;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use gistify_tools::{CandidateSpec, Command, Internal, Place, lay_out};
+use gistify_tools::{CandidateSpec, Command, GistPlace, Internal, lay_out};
 use graph::{FileTrace, Trace};
 
 /// A repository, what a run of a command touched, and the files that a candidate has.
@@ -18,7 +18,7 @@ struct Case<'a> {
     compiled: &'a [(&'a str, &'a str)],
     /// Files that were read.
     data: &'a [&'a str],
-    place: Place,
+    place: GistPlace,
     expected: &'a [&'a str],
     /// The files of the tests, if the case is about them.
     support: Option<&'a [&'a str]>,
@@ -33,7 +33,7 @@ impl Default for Case<'_> {
             ran: &[],
             compiled: &[],
             data: &[],
-            place: Place::BesideTest,
+            place: GistPlace::BesideTest,
             expected: &[],
             support: None,
         }
@@ -293,7 +293,7 @@ fn the_root_is_a_place_as_well() {
         files: &["pkg/__init__.py", "tests/test_a.py", "tests/data.txt"],
         roots: &["", "tests"],
         ran: &[("pkg/__init__.py", "pkg"), ("tests/test_a.py", "test_a")],
-        place: Place::Root,
+        place: GistPlace::Root,
         expected: &["concise.py", "tests/data.txt"],
         ..Case::default()
     });
@@ -342,7 +342,7 @@ fn links_that_lead_out_do_not_come_along() {
         original: &original,
         internal: &internal,
         gist: "",
-        place: Place::BesideTest,
+        place: GistPlace::BesideTest,
         command: &command,
     };
     lay_out(&spec, &into).unwrap();

@@ -7,16 +7,16 @@ use tools::{Relation, SearchKind, relation, search};
 
 use super::{
     Exit, Failure, OrExit,
-    graphs::{Source, walking},
-    progress::{Progress, printable},
+    graphs::{RepositoryFlags, walking},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
 };
 
 /// A definition of a repository.
 #[derive(Debug, Args)]
-pub struct Related {
+pub struct RelatedCommand {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// A dotted name or a unique ending of one, `path::Class::method`, or the path of a module.
     name: String,
     /// Number of steps to follow.
@@ -27,10 +27,15 @@ pub struct Related {
     certain: bool,
 }
 
-impl Related {
+impl RelatedCommand {
     pub fn act(self, around: &Surroundings, kind: Relation) -> Result<Exit, Failure> {
-        let asked =
-            Asked { kind, of: &self.name, to: None, depth: self.depth, certain: self.certain };
+        let asked = RelationQuery {
+            kind,
+            of: &self.name,
+            to: None,
+            depth: self.depth,
+            certain: self.certain,
+        };
         asked.act(around, &self.source)
     }
 }
@@ -38,7 +43,7 @@ impl Related {
 #[derive(Debug, Args)]
 pub struct PathBetween {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// The definition at which the chain of calls starts.
     from: String,
     /// The definition at which it ends.
@@ -48,7 +53,8 @@ pub struct PathBetween {
 impl PathBetween {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let to = Some(self.to.as_str());
-        let asked = Asked { kind: Relation::Path, of: &self.from, to, depth: 0, certain: false };
+        let asked =
+            RelationQuery { kind: Relation::Path, of: &self.from, to, depth: 0, certain: false };
         asked.act(around, &self.source)
     }
 }
@@ -56,7 +62,7 @@ impl PathBetween {
 #[derive(Debug, Args)]
 pub struct Deps {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// A definition, or a module by its path or name.
     name: String,
     /// Number of steps to follow.
@@ -70,7 +76,8 @@ pub struct Deps {
 impl Deps {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let kind = if self.reverse { Relation::Dependents } else { Relation::Dependencies };
-        let asked = Asked { kind, of: &self.name, to: None, depth: self.depth, certain: true };
+        let asked =
+            RelationQuery { kind, of: &self.name, to: None, depth: self.depth, certain: true };
         asked.act(around, &self.source)
     }
 }
@@ -78,7 +85,7 @@ impl Deps {
 #[derive(Debug, Args)]
 pub struct Refs {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// A definition.
     name: String,
     /// All lines around its own that are this many steps away, along definitions and uses.
@@ -97,12 +104,12 @@ impl Refs {
             (_, true) => Relation::Chains,
         };
         let depth = self.hops.unwrap_or(1);
-        let asked = Asked { kind, of: &self.name, to: None, depth, certain: true };
+        let asked = RelationQuery { kind, of: &self.name, to: None, depth, certain: true };
         asked.act(around, &self.source)
     }
 }
 
-struct Asked<'a> {
+struct RelationQuery<'a> {
     kind: Relation,
     of: &'a str,
     to: Option<&'a str>,
@@ -110,8 +117,8 @@ struct Asked<'a> {
     certain: bool,
 }
 
-impl Asked<'_> {
-    fn act(&self, around: &Surroundings, source: &Source) -> Result<Exit, Failure> {
+impl RelationQuery<'_> {
+    fn act(&self, around: &Surroundings, source: &RepositoryFlags) -> Result<Exit, Failure> {
         let (_, graph) = source.open(around)?;
         let answers =
             relation(&graph, self.kind, self.of, self.to, self.depth).or_exit(Exit::Input)?;
@@ -131,28 +138,28 @@ impl Asked<'_> {
                 "call sites that were not followed: {} (what they name fits too many definitions)",
                 answers.not_followed
             );
-            Progress::new(around.talk).line(&said);
+            ProgressLine::new(around.talk).line(&said);
         }
         if found.is_empty() {
             let said = match self.to {
                 Some(to) => format!("no chain of calls leads from {} to {to}", self.of),
                 None => format!("nothing was found for {}", self.of),
             };
-            Progress::new(around.talk).line(&printable(&said));
+            ProgressLine::new(around.talk).line(&printable(&said));
         }
         Ok(Exit::Success)
     }
 }
 
 #[derive(Debug, Args)]
-pub struct Outline {
+pub struct OutlineCommand {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// A file, relative to the repository.
     file: String,
 }
 
-impl Outline {
+impl OutlineCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
         let Some(module) = graph.modules.iter().find(|module| module.path == self.file) else {
@@ -190,7 +197,7 @@ impl Outline {
 #[derive(Debug, Args)]
 pub struct Search {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// The pattern to search for: a text, in any case, unless another kind is given.
     pattern: String,
     /// The pattern is a regular expression.

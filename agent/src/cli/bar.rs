@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ::eval::{Evaluation, Row, Standing, Task};
+use ::eval::{AttemptStanding, Evaluation, Row, Task};
 use clap::{Args, ValueEnum};
 
 use super::{Exit, Failure};
@@ -54,10 +54,10 @@ const WHOLE: u32 = 100_000;
 /// The worst that became of any task, where some solver is below what was asked of a suite.
 pub fn exit(results: &[Row], bars: &[Bar], required: Requirement) -> Exit {
     let of = |row: &Row| match row.standing {
-        Standing::Scored if is_success(row, required) => Exit::Success,
-        Standing::Scored => Exit::NotFaithful,
-        Standing::Quarantined | Standing::Unfit => Exit::Success,
-        Standing::Infrastructure => Exit::Infrastructure,
+        AttemptStanding::Scored if is_success(row, required) => Exit::Success,
+        AttemptStanding::Scored => Exit::NotFaithful,
+        AttemptStanding::Quarantined | AttemptStanding::Unfit => Exit::Success,
+        AttemptStanding::Infrastructure => Exit::Infrastructure,
     };
     let worst = results.iter().map(of).max().unwrap_or(Exit::Success);
     match worst {
@@ -101,7 +101,7 @@ fn reached(results: &[Row], bars: &[Bar], required: Requirement) -> bool {
         own.or(of_all).map_or(WHOLE, |bar| bar.thousandths)
     };
     let mut scores: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    for row in results.iter().filter(|row| row.standing == Standing::Scored) {
+    for row in results.iter().filter(|row| row.standing == AttemptStanding::Scored) {
         let own = scores.entry((&row.suite, &row.solver)).or_default();
         own.push(f64::from(u8::from(is_success(row, required))));
     }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use ::eval::{
-    BenchSpec, CachedSupply, Category, Format, Index, Job, Known, Plan, Retry, Solver, Supplied,
-    Task, bench, remaining, remove_unfinished, summarize,
+    BenchPlan, BenchSpec, CachedSupply, Category, Format, Index, Job, Known, Retry, Solver,
+    Supplied, Task, bench, remaining, remove_unfinished, summarize,
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use super::{
     board::Board,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     run::record,
     suites::Suites,
     surroundings::Surroundings,
@@ -77,7 +77,7 @@ pub struct Prepared {
     /// Tasks and locks.
     pub suites: Suites,
     /// The plan.
-    pub plan: Plan,
+    pub plan: BenchPlan,
     sandbox: Arc<dyn Sandbox>,
     writers: Vec<Writer>,
     externals: Vec<External>,
@@ -286,7 +286,7 @@ impl Bench {
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
         let mut settings = resolved(&writers, &externals)?;
         settings["inputs"] = inputs(&writers, &suites.tasks, around)?;
-        let plan = Plan::new(&names, self.repeat, settings, &suites.tasks);
+        let plan = BenchPlan::new(&names, self.repeat, settings, &suites.tasks);
         Ok(Prepared { suites, plan, sandbox, writers, externals })
     }
 
@@ -423,7 +423,7 @@ pub fn run_jobs(
         interrupt: &around.interrupt,
         progress: &|event| {
             // Without its plan a bench cannot go on: what has begun ends, and nothing more begins.
-            if !Plan::is_in(jobs.directory) {
+            if !BenchPlan::is_in(jobs.directory) {
                 around.drain.trigger();
             }
             board.tell(event);
@@ -431,7 +431,7 @@ pub fn run_jobs(
     });
     board.clear();
     // Whatever went on in memory, there is nothing left to look at.
-    if !Plan::is_in(jobs.directory) {
+    if !BenchPlan::is_in(jobs.directory) {
         let message =
             format!("{}: the run directory was removed or emptied", jobs.directory.display());
         return Err(Failure::new(Exit::Infrastructure, message));
@@ -522,7 +522,7 @@ fn elsewhere(
     locks: &dyn Fn(&str) -> Option<PathBuf>,
     around: &Surroundings,
     sandbox: &dyn Sandbox,
-    progress: &Progress,
+    progress: &ProgressLine,
 ) -> Result<Supplied, String> {
     let source = task.source.as_deref().unwrap_or_default();
     let own = around.settings.environment.python.as_str();

@@ -21,7 +21,7 @@ use tools::{
 
 use super::{
     Exit, Failure, OrExit,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
     target::{of_environment, version},
 };
@@ -76,7 +76,7 @@ impl BisectCommand {
         let text = fs::read_to_string(&self.gist).map_err(|error| wrong(error.to_string()))?;
         let needs = Needs::of(&text);
         let sandbox = around.sandbox()?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         progress.say(&format!("look for releases of {}", self.package));
         let releases =
             around.releases(&self.package, [&self.good, &self.bad], &*sandbox, &progress)?;
@@ -238,7 +238,7 @@ fn normal(name: &str) -> String {
 struct Runs<'a> {
     around: &'a Surroundings,
     sandbox: &'a dyn Sandbox,
-    progress: &'a Progress,
+    progress: &'a ProgressLine,
     package: &'a str,
     text: &'a str,
     needs: &'a Needs,

@@ -7,18 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::eval::{BenchEvent, MEASURES, Row, Shown, Standing, Unit};
+use ::eval::{AttemptStanding, BenchEvent, MEASURES, MeasureTable, MeasureUnit, Row};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Talk,
 };
 
 /// The lines of a bench.
 pub struct Board {
     talk: Talk,
-    progress: Progress,
+    progress: ProgressLine,
     workers: Vec<ProgressBar>,
     total: ProgressBar,
     began: Instant,
@@ -30,7 +30,7 @@ impl Board {
     /// Lines for so many workers and attempts.
     pub fn new(talk: Talk, workers: usize, attempts: usize) -> Self {
         let lines = MultiProgress::new();
-        let progress = Progress::among(talk, &lines);
+        let progress = ProgressLine::among(talk, &lines);
         let bar = |template: &str| {
             let bar = match talk {
                 Talk::Bar => lines.add(ProgressBar::new(attempts as u64)),
@@ -48,7 +48,7 @@ impl Board {
     }
 
     /// Returns the progress messages of long steps of all workers.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &ProgressLine {
         &self.progress
     }
 
@@ -92,7 +92,7 @@ impl Board {
     /// score.
     fn rest(&self, row: &Row, done: usize, total: usize) -> String {
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        if row.standing != Standing::Scored {
+        if row.standing != AttemptStanding::Scored {
             *so_far.0.entry(row.standing.name()).or_default() += 1;
         }
         so_far.1 += row.effort.as_ref().and_then(|effort| effort.price).unwrap_or(0.0);
@@ -113,12 +113,12 @@ impl Board {
 
 /// The scores of an attempt on one line.
 fn scores(row: &Row) -> String {
-    if row.standing != Standing::Scored {
+    if row.standing != AttemptStanding::Scored {
         return format!("{}: {}", row.standing.name(), row.evidence);
     }
     let mut text = row.what().unwrap_or_else(|| "faithful".to_owned());
     for measure in MEASURES {
-        let is_share = measure.shown == Shown::Main && measure.unit == Unit::Share;
+        let is_share = measure.shown == MeasureTable::Main && measure.unit == MeasureUnit::Share;
         if let Some(value) = row.scores.get(measure.name).filter(|_| is_share) {
             text.push_str(&format!(", {} {:.1}", measure.label, value * 100.0));
         }

@@ -13,7 +13,7 @@ use super::{
 };
 
 #[derive(Debug, Args)]
-pub struct Cache {
+pub struct CacheCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -36,7 +36,7 @@ struct Rules {
     mib: Option<u64>,
 }
 
-impl Cache {
+impl CacheCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let store = around.store()?;
         match self.action {

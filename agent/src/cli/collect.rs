@@ -6,7 +6,8 @@ use std::{
 };
 
 use ::eval::{
-    CollectEvent, CollectSpec, Collected, Draft, EvalError, Origin, ReferenceSpec, collect, hardest,
+    CollectEvent, CollectSpec, Collected, EvalError, ReferenceSpec, SuiteDraft, SuiteOrigin,
+    collect, hardest,
 };
 use clap::Args;
 use serde_json::json;
@@ -15,7 +16,7 @@ use tools::{Command, Environment, Repository, Workspace};
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
     target::{Wanted, environment, of_environment},
 };
@@ -64,7 +65,7 @@ impl Collect {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let sandbox = around.sandbox()?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let label = label(&self.repository);
         let output = self.output.clone().unwrap_or_else(|| format!("{label}.toml").into());
         if output.extension().is_none_or(|extension| extension != "toml") {
@@ -124,9 +125,12 @@ impl Collect {
                 let lock = format!("locks/requirements-{name}.txt");
                 self.release(around, &*sandbox, &repository, &environment, lock)?
             }
-            false => Origin::Source { source: self.source()?, label, python: python.to_owned() },
+            false => {
+                SuiteOrigin::Source { source: self.source()?, label, python: python.to_owned() }
+            }
         };
-        let draft = Draft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
+        let draft =
+            SuiteDraft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
         let text = draft.text().or_exit(Exit::Infrastructure)?;
         write(&output, &origin, &text, &environment)?;
         let dev = self.split.map(|share| {
@@ -141,7 +145,7 @@ impl Collect {
             let path = beside(&output, part);
             let collected = Collected { tests: collected.tests, drawn, dropped: Vec::new() };
             let draft =
-                Draft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
+                SuiteDraft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
             let text = draft.text().or_exit(Exit::Infrastructure)?;
             replace(&path, text.as_bytes()).or_exit(Exit::Input)?;
         }
@@ -172,7 +176,7 @@ impl Collect {
         repository: &Repository,
         environment: &Environment,
         lock: String,
-    ) -> Result<Origin, Failure> {
+    ) -> Result<SuiteOrigin, Failure> {
         let artifact = around.artifact(&self.repository, sandbox)?;
         let named = self.repository.trim_start_matches("pypi:");
         let (repo, version) = named.split_once("==").unwrap_or((named, ""));
@@ -183,7 +187,7 @@ impl Collect {
         let told = told.unwrap_or_default();
         let root = repository.root.file_name().unwrap_or_default().to_string_lossy();
         let (major, minor, _) = environment.version;
-        Ok(Origin::Release {
+        Ok(SuiteOrigin::Release {
             repo: repo.to_owned(),
             version: if version.is_empty() { told.to_owned() } else { version.to_owned() },
             root: if wheel { ".".to_owned() } else { root.into_owned() },
@@ -236,14 +240,14 @@ fn share(text: &str) -> Result<f64, String> {
 /// Writes the lock first: a suite without its lock is of no use.
 fn write(
     output: &Path,
-    origin: &Origin,
+    origin: &SuiteOrigin,
     text: &str,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    if let Origin::Release { repo, lock, .. } = origin {
+    if let SuiteOrigin::Release { repo, lock, .. } = origin {
         let path = output.parent().unwrap_or(Path::new("")).join(lock);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).or_exit(Exit::Input)?;
-        replace(&path, Draft::lock(repo, environment).as_bytes()).or_exit(Exit::Input)?;
+        replace(&path, SuiteDraft::lock(repo, environment).as_bytes()).or_exit(Exit::Input)?;
     }
     replace(output, text.as_bytes()).or_exit(Exit::Input)
 }
@@ -262,7 +266,7 @@ fn label(repository: &str) -> String {
     }
 }
 
-fn tell(progress: &Progress, event: CollectEvent<'_>) {
+fn tell(progress: &ProgressLine, event: CollectEvent<'_>) {
     match event {
         CollectEvent::Found { tests, cases } => {
             progress.line(&format!("{tests} tests of {cases} cases"));

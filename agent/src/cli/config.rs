@@ -6,13 +6,13 @@ use serde_json::json;
 use super::{Exit, Failure, surroundings::Surroundings};
 
 #[derive(Debug, Args)]
-pub struct Config {
+pub struct ConfigCommand {
     /// Print the defaults with their comments, as a file to begin with.
     #[arg(long)]
     defaults: bool,
 }
 
-impl Config {
+impl ConfigCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let entries = around.config.entries();
         if self.defaults {

@@ -18,7 +18,7 @@ pub struct Doctor {}
 struct Report {
     /// The kind of the settings.
     wanted: SandboxKind,
-    sandboxes: Vec<Found>,
+    sandboxes: Vec<SandboxCheck>,
     /// `None` where no sandbox can start them.
     interpreters: Option<Vec<Interpreter>>,
     git: Option<std::path::PathBuf>,
@@ -27,7 +27,7 @@ struct Report {
 
 /// One kind of sandbox.
 #[derive(Debug, Serialize)]
-struct Found {
+struct SandboxCheck {
     kind: SandboxKind,
     /// The name of the sandbox on this machine, as in records.
     name: Option<&'static str>,
@@ -65,15 +65,18 @@ impl Report {
                 continue;
             }
             sandboxes.push(match around.sandbox_of(kind) {
-                Ok(sandbox) => Found {
+                Ok(sandbox) => SandboxCheck {
                     kind,
                     name: Some(sandbox.name()),
                     promises: sandbox.promises(),
                     error: None,
                 },
-                Err(error) => {
-                    Found { kind, name: None, promises: vec![], error: Some(error.to_string()) }
-                }
+                Err(error) => SandboxCheck {
+                    kind,
+                    name: None,
+                    promises: vec![],
+                    error: Some(error.to_string()),
+                },
             });
             if kind.serves(wanted) && usable.is_none() {
                 usable = around.sandbox_of(kind).ok();
@@ -95,7 +98,7 @@ impl Report {
     }
 
     /// The sandbox that would be used.
-    fn chosen(&self) -> Option<&Found> {
+    fn chosen(&self) -> Option<&SandboxCheck> {
         let mut can = self.sandboxes.iter().filter(|found| found.error.is_none());
         can.find(|found| found.kind.serves(self.wanted))
     }

@@ -26,10 +26,10 @@ use tools::{CaseReport, Forks, Session, TestId, ToolError, Workspace};
 use super::{
     Exit, Failure, OrExit,
     formats::Printed,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     run::write_reasons,
     surroundings::Surroundings,
-    target::{Opened, Target},
+    target::{OpenedTarget, TargetFlags},
 };
 use crate::{
     outcome::Outcome,
@@ -58,7 +58,7 @@ pub enum EachSelection {
 /// A command of whose tests each gets a gist.
 pub struct Each<'a> {
     /// The repository and the command.
-    pub target: &'a Target,
+    pub target: &'a TargetFlags,
     /// The tests.
     pub selection: EachSelection,
     /// The directory for gists, index and records.
@@ -137,7 +137,7 @@ struct Handed {
 /// The parts that all workers share.
 struct Work<'a> {
     around: &'a Surroundings,
-    opened: &'a Opened,
+    opened: &'a OpenedTarget,
     writer: &'a Writer,
     directory: &'a Path,
 }
@@ -153,7 +153,7 @@ impl Each<'_> {
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let opened = self.target.open(around, sandbox, &progress, &[&self.directory])?;
         if !opened.command.is_pytest() {
             let message = format!("--each needs a command of pytest, not {}", opened.command);
@@ -279,7 +279,11 @@ impl Each<'_> {
 
 impl Work<'_> {
     /// Runs the whole command once, as it is, and lists its tests in their order.
-    fn list(&self, selection: EachSelection, progress: &Progress) -> Result<Vec<Listed>, Failure> {
+    fn list(
+        &self,
+        selection: EachSelection,
+        progress: &ProgressLine,
+    ) -> Result<Vec<Listed>, Failure> {
         let context = self.opened.context(self.around, &self.opened.scratch);
         let mut session = self.writer.session(&context).or_exit(Exit::Infrastructure)?;
         let whole = session.plain().map_err(|error| self.failed(&mut session, error))?;
@@ -316,7 +320,7 @@ impl Work<'_> {
         tests: &[Listed],
         rows: Vec<EachRow>,
         index: &mut File,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<Vec<EachRow>, Failure> {
         let (next, began, before) = (AtomicUsize::new(0), Instant::now(), rows.len());
         let shared = Mutex::new((rows, index, None::<Failure>));
@@ -369,7 +373,7 @@ impl Work<'_> {
         &self,
         test: &Listed,
         handed: &mut Handed,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<EachRow, Failure> {
         let began = Instant::now();
         let command = self.opened.command.for_test(&test.id);
@@ -406,7 +410,7 @@ impl Work<'_> {
         test: &Listed,
         record: &Path,
         session: &mut Session,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<EachRow, Failure> {
         let mut notes = Vec::new();
         let mut set_aside = None;

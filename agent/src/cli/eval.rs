@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{Submission, Writer, read_gist};
+use ::eval::{Submission, WriterAbilities, read_gist};
 use clap::Args;
 use serde_json::json;
 use tools::Workspace;
@@ -12,16 +12,16 @@ use super::{
     bar::Requirement,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
-    progress::Progress,
+    progress::ProgressLine,
     surroundings::Surroundings,
-    target::{Judged, Target},
+    target::{Judged, TargetFlags},
     verdict::{self, scores, verdict},
 };
 
 #[derive(Debug, Args)]
 pub struct Eval {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     /// The gist.
     #[arg(long, value_name = "FILE")]
     gist: PathBuf,
@@ -47,7 +47,7 @@ impl Eval {
         let gist = read_gist(&self.gist).or_exit(Exit::Input)?;
         let source_map =
             self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let own = [Some(&self.gist), self.output.as_ref(), self.source_map.as_ref()];
         let own: Vec<&Path> = own.into_iter().flatten().map(PathBuf::as_path).collect();
         let opened = self.target.open(around, around.sandbox()?, &progress, &own)?;
@@ -56,7 +56,7 @@ impl Eval {
         let judged = Judged {
             submission: Submission::Written(gist),
             source_map: source_map.as_ref(),
-            writer: Writer::default(),
+            writer: WriterAbilities::default(),
             effort: None,
         };
         let judged = opened.judge(around, &workspace, &judged);

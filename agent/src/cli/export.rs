@@ -15,12 +15,12 @@ use crate::{
     atif::atif,
     inspect::inspect_log,
     record::replace,
-    trajectory::{Record, read_trajectory},
+    trajectory::{TrajectoryRecord, read_trajectory},
     writer::TRAJECTORY,
 };
 
 #[derive(Debug, Args)]
-pub struct Export {
+pub struct ExportCommand {
     /// A run's record, or its trajectory.
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -40,7 +40,7 @@ enum ExportFormat {
     Inspect,
 }
 
-impl Export {
+impl ExportCommand {
     pub fn act(self) -> Result<Exit, Failure> {
         let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
@@ -61,7 +61,10 @@ impl Export {
 }
 
 /// Returns a log of Inspect, with the scores that lie beside a trajectory.
-fn inspect_archive(records: &[Record], trajectory: &Path) -> Result<Option<Vec<u8>>, Failure> {
+fn inspect_archive(
+    records: &[TrajectoryRecord],
+    trajectory: &Path,
+) -> Result<Option<Vec<u8>>, Failure> {
     let path = trajectory.with_file_name("scores.json");
     let scores: Option<Value> = match fs::read(&path) {
         Ok(bytes) => Some(serde_json::from_slice(&bytes).or_exit(Exit::Input)?),

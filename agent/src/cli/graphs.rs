@@ -19,7 +19,7 @@ use tools::{Environment, HistoryRequest, Repository, Sandbox, declared_version};
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
     target::{interpreter, of_environment, version},
 };
@@ -27,7 +27,7 @@ use crate::record::replace;
 
 /// A repository to look at.
 #[derive(Debug, Args)]
-pub struct Source {
+pub struct RepositoryFlags {
     /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
     repository: String,
     /// The interpreter that it runs on, or its version: it decides what `sys.version_info` is and which modules are the
@@ -38,7 +38,7 @@ pub struct Source {
 
 /// The starting points of a ranking.
 #[derive(Debug, Args)]
-pub struct Looking {
+pub struct FocusFlags {
     /// Rank by nearness to files, dotted names, tests (PATH::TEST, with what it calls), traces (a file of
     /// `gistify trace -o`) or words; can be given more than once.
     #[arg(long, value_name = "WHAT")]
@@ -50,7 +50,7 @@ const CALLS: u32 = 16;
 /// Newest commits that say how a file changes.
 const COMMITS: u32 = 20_000;
 
-impl Source {
+impl RepositoryFlags {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
@@ -87,7 +87,7 @@ impl Source {
     /// # Errors
     /// The repository cannot be had.
     pub fn open(&self, around: &Surroundings) -> Result<(Repository, Graph), Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let sandbox = around.sandbox()?;
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
         let pythons = Self::pythons(around, &repository.root, &*sandbox)?;
@@ -123,7 +123,7 @@ pub fn walking(around: &Surroundings) -> WalkOptions {
     WalkOptions { largest, ..WalkOptions::default() }
 }
 
-impl Looking {
+impl FocusFlags {
     /// Returns the ranking, and the focuses that match nothing.
     fn rank(
         &self,
@@ -137,7 +137,7 @@ impl Looking {
             let part = focus_on(named, repository, graph)?;
             if !part.fits(graph) {
                 let note = format!("nothing fits the focus on {named}");
-                Progress::new(around.talk).line(&printable(&note));
+                ProgressLine::new(around.talk).line(&printable(&note));
                 unmatched.push(named.clone());
             }
             focus.files.extend(part.files);
@@ -222,7 +222,7 @@ fn history(around: &Surroundings, repository: &Repository) -> Result<History, Fa
     tools::history(&request).or_else(|error| match around.interrupt.is_triggered() {
         true => Err(around.stopped(error)),
         false => {
-            Progress::new(around.talk).line(&format!("ranking without commits: {error}"));
+            ProgressLine::new(around.talk).line(&format!("ranking without commits: {error}"));
             Ok(History::default())
         }
     })
@@ -246,7 +246,7 @@ enum Form {
 #[derive(Debug, Args)]
 pub struct GraphCommand {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     /// Format of the output.
     #[arg(short, long, value_enum, default_value = "json")]
     format: Form,
@@ -270,7 +270,7 @@ impl GraphCommand {
             Form::Dot => graph::dot(&graph, DrawnGraph::Modules),
             Form::DotCalls => graph::dot(&graph, DrawnGraph::Calls),
             Form::Html => {
-                let looking = Looking { focus: Vec::new() };
+                let looking = FocusFlags { focus: Vec::new() };
                 let (ranking, _) = looking.rank(around, &repository, &graph)?;
                 graph::page(&graph, &ranking)
             }
@@ -311,9 +311,9 @@ fn json(value: &impl Serialize) -> Result<String, Failure> {
 #[derive(Debug, Args)]
 pub struct Rank {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     #[command(flatten)]
-    looking: Looking,
+    looking: FocusFlags,
     /// Number of modules and classes to list.
     #[arg(short, long, default_value_t = 20)]
     limit: usize,
@@ -356,9 +356,9 @@ impl Rank {
 #[derive(Debug, Args)]
 pub struct ContextCommand {
     #[command(flatten)]
-    pub source: Source,
+    pub source: RepositoryFlags,
     #[command(flatten)]
-    looking: Looking,
+    looking: FocusFlags,
     /// Tokens at most (o200k).
     #[arg(long, default_value_t = 8_000, value_name = "N")]
     token_budget: usize,

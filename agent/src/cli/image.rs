@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings, target,
+    Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings, target,
 };
 
 /// The image is in the engine that `--set sandbox.docker_host` or `DOCKER_HOST` names, and is chosen with
@@ -34,7 +34,7 @@ impl Image {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let engine = around.docker("").or_exit(Exit::Infrastructure)?;
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &engine, &progress)?;

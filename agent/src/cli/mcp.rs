@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ::eval::{Submission, Writer as Abilities};
+use ::eval::{Submission, WriterAbilities as Abilities};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -16,13 +16,13 @@ use tools::{Session, ToolError, Toolset};
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
-    progress::Progress,
+    progress::ProgressLine,
     surroundings::Surroundings,
-    target::{Judged, Opened, Target},
+    target::{Judged, OpenedTarget, TargetFlags},
 };
 use crate::{
     hidden::escaped,
-    mcp::{Job, Speaker},
+    mcp::{QueuedCall, Speaker},
     prompt::Prompts,
     writer::{TRAJECTORY, Writer, session, source_map},
 };
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Mcp {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     /// Serve HTTP at this port, below /mcp, in the place of standard input and output; 0 for any.
     #[arg(long, value_name = "PORT")]
     http: Option<u16>,
@@ -59,7 +59,7 @@ impl Mcp {
         let scratch = around.scratch()?;
         let opened = match self.target.has_command() {
             true => {
-                let progress = Progress::new(around.talk);
+                let progress = ProgressLine::new(around.talk);
                 let opened = self.target.open(around, sandbox.clone(), &progress, &[]);
                 progress.clear();
                 Some(opened?)
@@ -86,7 +86,7 @@ impl Mcp {
                 let schema = json!({ "type": "object", "properties": properties });
                 tools.push(prompts.specify(name, schema).or_exit(Exit::Usage)?);
             }
-            work.task = Some(Own { opened, toolset, session });
+            work.task = Some(GivenTask { opened, toolset, session });
         }
         let test = json!({ "test": { "type": "string" } });
         let schema = json!({ "type": "object", "properties": test, "required": ["test"] });
@@ -126,28 +126,28 @@ impl Mcp {
 /// The place that calls are carried out on.
 struct Work<'a> {
     around: &'a Surroundings,
-    target: &'a Target,
+    target: &'a TargetFlags,
     prompts: &'a Prompts,
-    task: Option<Own<'a>>,
+    task: Option<GivenTask<'a>>,
 }
 
 /// The task whose command was given.
-struct Own<'a> {
-    opened: &'a Opened,
+struct GivenTask<'a> {
+    opened: &'a OpenedTarget,
     toolset: Toolset,
     session: Session,
 }
 
 impl Work<'_> {
     /// Carries calls out, in order, until nobody can call any more or the user wants an end.
-    fn until_the_end(&mut self, arrived: &Receiver<Job>) {
+    fn until_the_end(&mut self, arrived: &Receiver<QueuedCall>) {
         while !self.around.interrupt.is_triggered() {
             let job = match arrived.recv_timeout(TICK) {
                 Ok(job) => job,
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => continue,
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
             };
-            let Job { tool, arguments, reply } = job;
+            let QueuedCall { tool, arguments, reply } = job;
             let result = match (tool.as_str(), &mut self.task) {
                 ("gist", _) => gist(self.around, self.target, &arguments),
                 (tool, None) => Err(format!("no tool {tool:?} without a command")),
@@ -168,16 +168,16 @@ impl Work<'_> {
 }
 
 /// The gist of a test, written without a model, with its scores.
-fn gist(around: &Surroundings, target: &Target, arguments: &Value) -> Result<String, String> {
+fn gist(around: &Surroundings, target: &TargetFlags, arguments: &Value) -> Result<String, String> {
     let test = arguments["test"].as_str().ok_or("the argument test is missing")?;
     write_gist(around, &target.with_test(test)).map_err(|failure| failure.told())
 }
 
-fn write_gist(around: &Surroundings, target: &Target) -> Result<String, Failure> {
+fn write_gist(around: &Surroundings, target: &TargetFlags) -> Result<String, Failure> {
     let sandbox = around.sandbox()?;
     let settings = around.settings_with("offline", "offline")?;
     let writer = Writer::new(settings, sandbox.clone(), &around.access()).or_exit(Exit::Usage)?;
-    let opened = target.open(around, sandbox, &Progress::new(around.talk), &[])?;
+    let opened = target.open(around, sandbox, &ProgressLine::new(around.talk), &[])?;
     let record = tempfile::tempdir_in(around.scratch()?).or_exit(Exit::Infrastructure)?;
     let context = opened.context(around, record.path());
     let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
@@ -230,7 +230,7 @@ fn map(session: &mut Session) -> String {
 
 fn evaluate(
     around: &Surroundings,
-    opened: &Opened,
+    opened: &OpenedTarget,
     session: &Session,
     arguments: &Value,
 ) -> Result<String, String> {

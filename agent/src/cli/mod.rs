@@ -116,7 +116,7 @@ enum Action {
     /// Show why a line of the repository is in a gist, or why it went.
     Why(why::Why),
     /// Show what a command touches in a repository.
-    Trace(trace::Trace),
+    Trace(trace::TraceCommand),
     /// Show the repository as graphs: JSON, dot, or a page of HTML.
     Graph(graphs::GraphCommand),
     /// Rank modules and classes by importance.
@@ -124,9 +124,9 @@ enum Action {
     /// Describe the repository within a number of tokens.
     Context(graphs::ContextCommand),
     /// List what calls a definition.
-    Callers(ask::Related),
+    Callers(ask::RelatedCommand),
     /// List what a definition calls.
-    Callees(ask::Related),
+    Callees(ask::RelatedCommand),
     /// Show a shortest chain of calls between two definitions.
     Path(ask::PathBetween),
     /// List what a definition or module needs.
@@ -134,7 +134,7 @@ enum Action {
     /// List the lines that use a definition.
     Refs(ask::Refs),
     /// Show the definitions of a file, whatever its state.
-    Outline(ask::Outline),
+    Outline(ask::OutlineCommand),
     /// Find texts, definitions or syntax.
     Search(ask::Search),
     /// Run suites of tasks and print the tables.
@@ -142,15 +142,15 @@ enum Action {
     /// Print the tables of a bench.
     Tables(tables::Tables),
     /// Write the pages of a bench, which open without a network.
-    Report(report::Report),
+    Report(report::ReportCommand),
     /// Serve the pages of a bench on loopback, also while it goes on.
-    View(report::View),
+    View(report::ViewCommand),
     /// Compare two benches, or two solvers of one, on the tasks that they share.
     Compare(compare::Compare),
     /// Print the gists of a bench as predictions in SWE-bench's form.
     Predictions(predictions::Predictions),
     /// Print a run's trajectory in the Agent Trajectory Interchange Format.
-    Export(export::Export),
+    Export(export::ExportCommand),
     /// Serve the tools to a client of the Model Context Protocol.
     Mcp(mcp::Mcp),
     /// List the scaffolds: the ways in which a model can work.
@@ -165,13 +165,13 @@ enum Action {
     #[command(name = "repoexec")]
     RepoExec(repoexec::RepoExec),
     /// Print all settings, and where each comes from.
-    Config(config::Config),
+    Config(config::ConfigCommand),
     /// Show what this machine can do, and what the sandbox promises here.
     Doctor(doctor::Doctor),
     /// Make an image for the Docker sandbox of a repository's environment.
     Image(image::Image),
     /// List what is kept on disk, or delete it.
-    Cache(cache::Cache),
+    Cache(cache::CacheCommand),
     /// Print a completion script for a shell.
     Completion(completion::Completion),
     /// Print the manual page.

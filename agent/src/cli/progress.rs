@@ -14,12 +14,12 @@ use super::surroundings::Talk;
 use crate::{
     hidden::escaped,
     message::Message,
-    trajectory::{Record, Watch},
+    trajectory::{TrajectoryRecord, TrajectoryWatch},
 };
 
 /// Reports the current step; clones share the same line.
 #[derive(Clone)]
-pub struct Progress {
+pub struct ProgressLine {
     talk: Talk,
     bar: Arc<ProgressBar>,
     last: Arc<Mutex<Option<Instant>>>,
@@ -28,8 +28,8 @@ pub struct Progress {
 /// Time between two lines of a search, where lines stay.
 const BETWEEN: Duration = Duration::from_secs(5);
 
-impl Progress {
-    /// Silent until the first [`Progress::say`].
+impl ProgressLine {
+    /// Silent until the first [`ProgressLine::say`].
     pub fn new(talk: Talk) -> Self {
         let bar = match talk {
             Talk::Bar => ProgressBar::new_spinner(),
@@ -115,10 +115,10 @@ impl Progress {
     }
 
     /// A watch over a session that says each call and how long it took.
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> TrajectoryWatch {
         let progress = self.clone();
         Box::new(move |record| match record {
-            Record::Message { step, message: Message::Assistant(answer), .. } => {
+            TrajectoryRecord::Message { step, message: Message::Assistant(answer), .. } => {
                 for call in &answer.calls {
                     progress.say(&format!("step {step}: {}", call.tool));
                     if !call.arguments.as_object().is_some_and(serde_json::Map::is_empty) {
@@ -126,20 +126,22 @@ impl Progress {
                     }
                 }
             }
-            Record::Message { message: Message::Tool(reply), .. } => {
+            TrajectoryRecord::Message { message: Message::Tool(reply), .. } => {
                 let text = &reply.content;
                 let short: String = text.chars().take(300).collect();
                 let cut = text.len() - short.len();
                 let rest = if cut > 0 { format!(" ... {cut} bytes more") } else { String::new() };
                 progress.detail(&format!("{:.2} s: {short}{rest}", reply.seconds));
             }
-            Record::Condensed { condensed, .. } => {
+            TrajectoryRecord::Condensed { condensed, .. } => {
                 progress.detail(&format!(
                     "condensed from {} to {} tokens",
                     condensed.before, condensed.after
                 ));
             }
-            Record::Start(_) | Record::Message { .. } | Record::End(_) => {}
+            TrajectoryRecord::Start(_)
+            | TrajectoryRecord::Message { .. }
+            | TrajectoryRecord::End(_) => {}
         })
     }
 

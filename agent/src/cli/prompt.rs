@@ -6,9 +6,9 @@ use serde_json::json;
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
-    target::Target,
+    target::TargetFlags,
     writing::Writing,
 };
 use crate::{message::Message, model::tokens, writer::Writer};
@@ -16,7 +16,7 @@ use crate::{message::Message, model::tokens, writer::Writer};
 #[derive(Debug, Args)]
 pub struct Prompt {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     #[command(flatten)]
     writing: Writing,
 }
@@ -33,7 +33,7 @@ impl Prompt {
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let opened = self.target.open(around, sandbox, &progress, &[])?;
         let scratch = around.scratch()?;
         let context = opened.context(around, &scratch);

@@ -19,7 +19,7 @@ use super::{Exit, Failure, OrExit, surroundings::Surroundings};
 use crate::pages::{ASSETS, Pages, PagesError};
 
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportCommand {
     /// The bench's directory.
     directory: PathBuf,
     /// Directory for the pages [default: `report` in the bench's directory].
@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 #[derive(Debug, Args)]
-pub struct View {
+pub struct ViewCommand {
     /// The bench's directory.
     directory: PathBuf,
     /// The port on loopback; 0 for one that is free.
@@ -42,7 +42,7 @@ pub struct View {
     open: bool,
 }
 
-impl Report {
+impl ReportCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let pages = Pages::open(&self.directory).map_err(unusable)?;
         let into = self.output.unwrap_or_else(|| self.directory.join("report"));
@@ -56,7 +56,7 @@ impl Report {
     }
 }
 
-impl View {
+impl ViewCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         Pages::open(&self.directory).map_err(unusable)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

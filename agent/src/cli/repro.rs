@@ -8,17 +8,17 @@ use std::{
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tools::{Head, Repro, ReproRequest, Same, Session, ToolError, project, reproduce};
+use tools::{Repro, ReproHead, ReproRequest, Same, Session, ToolError, project, reproduce};
 
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     run::{record, without_gist, writable, write_reasons},
     sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
     surroundings::Surroundings,
-    target::Target,
+    target::TargetFlags,
 };
 use crate::{
     outcome::Outcome,
@@ -32,7 +32,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Args)]
 pub struct ReproCommand {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     /// File for the repro [default: repro.py].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -40,8 +40,8 @@ pub struct ReproCommand {
     #[arg(long)]
     force: bool,
     /// Part of the failure that has to stay the same.
-    #[arg(long, value_enum, default_value_t = Kept::Message, conflicts_with = "oracle")]
-    same: Kept,
+    #[arg(long, value_enum, default_value_t = PreservedFailure::Message, conflicts_with = "oracle")]
+    same: PreservedFailure,
     /// A program that is given the file and exits with 0 where that is of interest; it runs in the sandbox.
     #[arg(long, value_name = "SCRIPT")]
     oracle: Option<PathBuf>,
@@ -64,7 +64,7 @@ pub struct ReproCommand {
 
 /// The part of a failure that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kept {
+enum PreservedFailure {
     /// The type of the exception and the line that raises it.
     Type,
     /// Its message as well.
@@ -75,13 +75,13 @@ enum Kept {
     Output,
 }
 
-impl From<Kept> for Same {
-    fn from(kept: Kept) -> Self {
+impl From<PreservedFailure> for Same {
+    fn from(kept: PreservedFailure) -> Self {
         match kept {
-            Kept::Type => Self::Type,
-            Kept::Message => Self::Message,
-            Kept::Exit => Self::Exit,
-            Kept::Output => Self::Output,
+            PreservedFailure::Type => Self::Type,
+            PreservedFailure::Message => Self::Message,
+            PreservedFailure::Exit => Self::Exit,
+            PreservedFailure::Output => Self::Output,
         }
     }
 }
@@ -101,7 +101,7 @@ impl ReproCommand {
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let own: Vec<&Path> = [Some(&output), self.run_dir.as_ref()]
             .into_iter()
             .flatten()
@@ -183,7 +183,7 @@ fn runnable(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Returns the origin for the head of a repro.
-pub fn head(session: &Session, output: &Path) -> Head {
+pub fn head(session: &Session, output: &Path) -> ReproHead {
     let repository = &session.repository;
     let (name, version) = project(&repository.root);
     let folder = || repository.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -196,7 +196,7 @@ pub fn head(session: &Session, output: &Path) -> Head {
         (false, Some(revision)) => format!("revision {revision}"),
         (false, None) => format!("content {}", &repository.fingerprint[..12]),
     };
-    Head {
+    ReproHead {
         expected: String::new(),
         project,
         source,
@@ -264,7 +264,7 @@ fn python_lines(session: &Session) -> usize {
 fn shared<'a>(
     session: &Session,
     repro: &'a Repro,
-    head: &'a Head,
+    head: &'a ReproHead,
     licences: &'a [String],
 ) -> SharedRepro<'a> {
     SharedRepro {

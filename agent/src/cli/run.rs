@@ -14,10 +14,10 @@ use super::{
     explain::explain,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
-    progress::Progress,
+    progress::ProgressLine,
     repro::head,
     surroundings::Surroundings,
-    target::{Judged, Target},
+    target::{Judged, TargetFlags},
     verdict::{self, scores, verdict},
     writing::Writing,
 };
@@ -25,14 +25,14 @@ use crate::{
     message::{Answer, Message},
     outcome::Outcome,
     record::{RunDirectory, replace},
-    trajectory::{End, Record, read_trajectory},
+    trajectory::{End, TrajectoryRecord, read_trajectory},
     writer::{TRAJECTORY, Writer, matched_map, source_map},
 };
 
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     #[command(flatten)]
     writing: Writing,
     /// File for the gist [default: concise.py]; the directory for those of --each.
@@ -90,7 +90,7 @@ impl Run {
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         // What lies in the repository of this making is no part of it.
         let own: Vec<&Path> = [Some(output), self.run_dir.as_ref(), self.resume.as_ref()]
             .into_iter()
@@ -240,7 +240,7 @@ fn told(reuse: &Reuse) -> Option<String> {
 /// The answers of an earlier run of the same task.
 fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> {
     let records = read_trajectory(&directory.join(TRAJECTORY)).or_exit(Exit::Input)?;
-    let Some(Record::Start(start)) = records.first() else {
+    let Some(TrajectoryRecord::Start(start)) = records.first() else {
         let message = format!("resume {}: its record has no beginning", directory.display());
         return Err(Failure::new(Exit::Input, message));
     };
@@ -254,8 +254,10 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
         );
         return Err(Failure::new(Exit::Input, message));
     }
-    let answer = |record: &Record| match record {
-        Record::Message { message: Message::Assistant(answer), .. } => Some(answer.clone()),
+    let answer = |record: &TrajectoryRecord| match record {
+        TrajectoryRecord::Message { message: Message::Assistant(answer), .. } => {
+            Some(answer.clone())
+        }
         _ => None,
     };
     Ok(records.iter().filter_map(answer).collect())

@@ -22,7 +22,7 @@ use super::{
     Exit, Failure, Global, OrExit,
     companions::bubblewrap_beside,
     flags::Flags,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     target,
 };
 use crate::{
@@ -176,7 +176,7 @@ impl Surroundings {
         package: &str,
         ends: [&str; 2],
         sandbox: &dyn Sandbox,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<Vec<String>, Failure> {
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);
         let options = self.opening(sandbox, &sign)?;
@@ -222,7 +222,7 @@ impl Surroundings {
         &self,
         named: &str,
         sandbox: &dyn Sandbox,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<Repository, Failure> {
         self.repository_without(named, sandbox, progress, &[])
     }
@@ -235,7 +235,7 @@ impl Surroundings {
         &self,
         named: &str,
         sandbox: &dyn Sandbox,
-        progress: &Progress,
+        progress: &ProgressLine,
         apart: &[&Path],
     ) -> Result<Repository, Failure> {
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);

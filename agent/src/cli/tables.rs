@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{Format, Index, Plan, Row, TableName, summarize};
+use ::eval::{BenchPlan, Format, Index, Row, TableName, summarize};
 use clap::{Args, ValueEnum};
 
 use super::{Exit, Failure, OrExit, progress::printable, surroundings::Surroundings};
@@ -67,7 +67,7 @@ impl Tables {
 /// # Errors
 /// The directory holds no bench.
 pub fn rows(directory: &Path) -> Result<(Vec<Row>, Vec<String>), Failure> {
-    let plan = Plan::read(directory).or_exit(Exit::Input)?;
+    let plan = BenchPlan::read(directory).or_exit(Exit::Input)?;
     let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;
     for error in unread {
         eprintln!("gistify: {} (it is left out)", printable(&error.to_string()));

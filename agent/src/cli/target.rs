@@ -16,11 +16,13 @@ use tools::{
     default_interpreter, find_interpreter,
 };
 
-use super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings};
+use super::{
+    Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+};
 
 /// A repository and a command to run in it.
 #[derive(Debug, Clone, Args)]
-pub struct Target {
+pub struct TargetFlags {
     /// A directory, a git URL or path at a revision (PATH@REV, git+URL@REV), or pypi:NAME==VERSION.
     #[arg(default_value = ".")]
     repository: String,
@@ -49,7 +51,7 @@ pub struct Target {
 }
 
 /// A target, opened.
-pub struct Opened {
+pub struct OpenedTarget {
     /// As the records name it.
     pub task: Task,
     /// The repository.
@@ -71,12 +73,12 @@ pub struct Judged<'a> {
     /// The origins of its lines.
     pub source_map: Option<&'a SourceMap>,
     /// The abilities of its writer.
-    pub writer: ::eval::Writer,
+    pub writer: ::eval::WriterAbilities,
     /// The cost of writing it.
     pub effort: Option<Effort>,
 }
 
-impl Target {
+impl TargetFlags {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
@@ -110,9 +112,9 @@ impl Target {
         &self,
         around: &Surroundings,
         sandbox: Arc<dyn Sandbox>,
-        progress: &Progress,
+        progress: &ProgressLine,
         apart: &[&Path],
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedTarget, Failure> {
         if self.command.is_empty() {
             let message = "no command (it comes after --: -- pytest tests/test_x.py::test_y)";
             return Err(Failure::new(Exit::Usage, message.to_owned()));
@@ -136,11 +138,11 @@ impl Target {
             environment.require_pytest().map_err(of_environment)?;
         }
         let task = Task::of_command(&self.repository, &command.to_string());
-        Ok(Opened { task, repository, environment, command, sandbox, scratch })
+        Ok(OpenedTarget { task, repository, environment, command, sandbox, scratch })
     }
 }
 
-impl Opened {
+impl OpenedTarget {
     /// Returns the task for a writer.
     pub fn context<'a>(&'a self, around: &'a Surroundings, record: &'a Path) -> TaskContext<'a> {
         TaskContext {
@@ -232,7 +234,7 @@ pub fn environment(
     wanted: Wanted<'_>,
     around: &Surroundings,
     sandbox: &dyn Sandbox,
-    progress: &Progress,
+    progress: &ProgressLine,
 ) -> Result<Environment, Failure> {
     let version = version(wanted.python);
     let is_path = !wanted.python.is_empty() && version.is_none();

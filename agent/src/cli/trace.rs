@@ -8,16 +8,16 @@ use graph::{FileTrace, Trace as Traced};
 use super::{
     Exit, Failure, OrExit,
     flags::Flags,
-    progress::{Progress, printable},
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
-    target::Target,
+    target::TargetFlags,
 };
 use crate::{record::replace, writer::session};
 
 #[derive(Debug, Args)]
-pub struct Trace {
+pub struct TraceCommand {
     #[command(flatten)]
-    target: Target,
+    target: TargetFlags,
     /// Write the whole trace there, as JSON.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -26,14 +26,14 @@ pub struct Trace {
     functions: bool,
 }
 
-impl Trace {
+impl TraceCommand {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         self.target.flags()
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         let apart: Vec<&Path> = self.output.as_deref().into_iter().collect();
         let opened = self.target.open(around, around.sandbox()?, &progress, &apart)?;
         let context = opened.context(around, &opened.scratch);

@@ -11,8 +11,8 @@ use std::{
 };
 
 use ::eval::{
-    BenchUnit, Format, Index, Plan, Share, Solver, UnitError, join_results, missing, planned_tasks,
-    remove_unfinished, share_of, summarize, units, write_units,
+    BenchPlan, BenchUnit, Format, Index, Share, Solver, UnitError, join_results, missing,
+    planned_tasks, remove_unfinished, share_of, summarize, units, write_units,
 };
 use clap::{ArgGroup, Args};
 use serde::Deserialize;
@@ -122,10 +122,10 @@ impl Work {
         let directory = fs::canonicalize(&self.directory)
             .map_err(|error| format!("read {}: {error}", self.directory.display()));
         let directory = directory.map_err(|message| Failure::new(Exit::Input, message))?;
-        let plan = Plan::read(&directory).or_exit(Exit::Input)?;
+        let plan = BenchPlan::read(&directory).or_exit(Exit::Input)?;
         let tasks = planned_tasks(&directory, &plan).or_exit(Exit::Input)?;
         let chosen = share_of(units(&plan, &tasks), &share, &directory).or_exit(Exit::Usage)?;
-        let _attending = Plan::attend(&directory).or_exit(Exit::Input)?;
+        let _attending = BenchPlan::attend(&directory).or_exit(Exit::Input)?;
         let open = missing(&directory, &chosen);
         let mut planned = planned_solvers(&plan)?;
         if let Share::Shard { of, .. } = share {
@@ -205,10 +205,10 @@ impl Work {
 impl Finish {
     /// Takes up all results, writes index and summary, and prints the tables.
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let plan = Plan::read(&self.directory).or_exit(Exit::Input)?;
+        let plan = BenchPlan::read(&self.directory).or_exit(Exit::Input)?;
         let tasks = planned_tasks(&self.directory, &plan).or_exit(Exit::Input)?;
         bar::known(&self.at_least, &tasks)?;
-        let _hold = Plan::finish(&self.directory).or_exit(Exit::Input)?;
+        let _hold = BenchPlan::finish(&self.directory).or_exit(Exit::Input)?;
         for other in &self.others {
             join_results(&self.directory, &plan, other).map_err(|error| {
                 let exit = match &error {
@@ -310,7 +310,7 @@ impl PlannedSolver {
 }
 
 /// Reads the solvers of a plan.
-fn planned_solvers(plan: &Plan) -> Result<Vec<PlannedSolver>, Failure> {
+fn planned_solvers(plan: &BenchPlan) -> Result<Vec<PlannedSolver>, Failure> {
     let mut settings = plan.settings.clone();
     let wrong = |error: serde_json::Error| {
         Failure::new(Exit::Input, format!("read the settings of the plan: {error}"))

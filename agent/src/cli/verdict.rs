@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use ::eval::{
-    Difference, Evaluation, ForeignLine, LinesOfExecuted, Measure, Quarantine, Record, Score, Unit,
-    What,
+    Evaluation, ForeignLine, LinesOfExecuted, Measure, MeasureUnit, OutcomeDifference,
+    OutcomeDifferenceKind, Quarantine, Record, Score,
 };
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ pub fn headline(evaluation: &Evaluation) -> (&'static str, String) {
 }
 
 /// A difference in one line.
-pub fn difference(difference: &Difference) -> String {
+pub fn difference(difference: &OutcomeDifference) -> String {
     let place = [&*difference.case, &*difference.phase].join(" ");
     let (expected, found) = (&difference.expected, &difference.found);
     let told =
@@ -143,10 +143,12 @@ fn shown(measure: &Measure, score: &Score) -> Option<String> {
         words => format!("  ({words})"),
     };
     match measure.unit {
-        Unit::Success | Unit::Share => Some(format!("{}{remark}", measure.shown(value))),
-        Unit::Fault => (value > 0.0).then(|| format!("yes{remark}")),
+        MeasureUnit::Success | MeasureUnit::Share => {
+            Some(format!("{}{remark}", measure.shown(value)))
+        }
+        MeasureUnit::Fault => (value > 0.0).then(|| format!("yes{remark}")),
         // The row on size has them.
-        Unit::Count | Unit::Ratio => None,
+        MeasureUnit::Count | MeasureUnit::Ratio => None,
     }
 }
 
@@ -154,20 +156,20 @@ fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
-fn what(what: What) -> &'static str {
+fn what(what: OutcomeDifferenceKind) -> &'static str {
     match what {
-        What::End => "end of the run",
-        What::ExitCode => "exit code",
-        What::Collected => "collected tests",
-        What::Collection => "error of collection",
-        What::Missing => "missing",
-        What::Outcome => "outcome",
-        What::ExceptionType => "type of the exception",
-        What::ExceptionMessage => "message of the exception",
-        What::Reason => "reason",
-        What::Stdout => "standard output",
-        What::Stderr => "standard error",
-        What::Log => "log",
+        OutcomeDifferenceKind::End => "end of the run",
+        OutcomeDifferenceKind::ExitCode => "exit code",
+        OutcomeDifferenceKind::Collected => "collected tests",
+        OutcomeDifferenceKind::Collection => "error of collection",
+        OutcomeDifferenceKind::Missing => "missing",
+        OutcomeDifferenceKind::Outcome => "outcome",
+        OutcomeDifferenceKind::ExceptionType => "type of the exception",
+        OutcomeDifferenceKind::ExceptionMessage => "message of the exception",
+        OutcomeDifferenceKind::Reason => "reason",
+        OutcomeDifferenceKind::Stdout => "standard output",
+        OutcomeDifferenceKind::Stderr => "standard error",
+        OutcomeDifferenceKind::Log => "log",
     }
 }
 

@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use graph::Weights;
 use serde::{Deserialize, Serialize};
-use tools::{Limits, Place};
+use tools::{GistPlace, Limits};
 
 /// All settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -287,7 +287,7 @@ pub struct ReferenceSettings {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct GistSettings {
     pub output: PathBuf,
-    pub place: Place,
+    pub place: GistPlace,
     pub mutants: u32,
 }
 

@@ -5,13 +5,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    message::{Answer, Call, Message, ToolReply},
+    message::{Answer, Message, ToolCall, ToolReply},
     model::ToolSpec,
 };
 
 /// The request of a client.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ChatRequest {
     /// The conversation.
     pub messages: Vec<Message>,
     /// The tools that may be called.
@@ -24,7 +24,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn asked(body: &[u8]) -> Result<Asked, String> {
+pub fn asked(body: &[u8]) -> Result<ChatRequest, String> {
     let body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let given = body["messages"].as_array().ok_or("there are no messages")?;
     let mut messages = Vec::with_capacity(given.len());
@@ -39,7 +39,7 @@ pub fn asked(body: &[u8]) -> Result<Asked, String> {
             parameters: function["parameters"].clone(),
         }
     });
-    Ok(Asked { tools: tools.collect(), stream: body["stream"] == true, messages })
+    Ok(ChatRequest { tools: tools.collect(), stream: body["stream"] == true, messages })
 }
 
 fn read(message: &Value, before: &[Message]) -> Result<Message, String> {
@@ -51,7 +51,11 @@ fn read(message: &Value, before: &[Message]) -> Result<Message, String> {
             let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
                 let written = words(&call["function"]["arguments"]);
                 let arguments = serde_json::from_str(&written).unwrap_or(Value::String(written));
-                Call { id: words(&call["id"]), tool: words(&call["function"]["name"]), arguments }
+                ToolCall {
+                    id: words(&call["id"]),
+                    tool: words(&call["function"]["name"]),
+                    arguments,
+                }
             });
             Ok(Message::Assistant(Answer { content, calls: calls.collect(), ..Answer::default() }))
         }
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn what_is_answered_is_read_back() {
         let call =
-            Call { id: "c1".to_owned(), tool: "bash".to_owned(), arguments: json!({ "a": 1 }) };
+            ToolCall { id: "c1".to_owned(), tool: "bash".to_owned(), arguments: json!({ "a": 1 }) };
         let answer = Answer { content: "so".to_owned(), calls: vec![call], ..Answer::default() };
         let said = answered(&answer, "m", 1)["choices"][0]["message"].clone();
         let reply = json!({ "role": "tool", "tool_call_id": "c1", "content": [{ "text": "ok" }] });

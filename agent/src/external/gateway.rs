@@ -20,7 +20,7 @@ use super::chat::{answered, asked, streamed};
 use crate::{
     config::SessionLimits,
     message::Message,
-    model::{Model, ModelError, Request, Spent},
+    model::{Model, ModelError, ModelRequest, Spent},
     outcome::Outcome,
     trajectory::Trajectory,
 };
@@ -123,7 +123,7 @@ impl Gateway<'_> {
         if let Err(error) = self.note(&asked.messages) {
             return refuse(StatusCode::INTERNAL_SERVER_ERROR, &error);
         }
-        let request = Request { messages: &asked.messages, tools: &asked.tools };
+        let request = ModelRequest { messages: &asked.messages, tools: &asked.tools };
         match self.model.answer(request).await {
             Ok(answer) => {
                 if let Err(error) = self.trajectory.append(&Message::Assistant(answer.clone())) {

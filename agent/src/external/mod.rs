@@ -170,7 +170,7 @@ impl External {
             outcome: told,
             trajectory: Some(record),
             effort,
-            writer: eval::Writer { trace: false, execute: true },
+            writer: eval::WriterAbilities { trace: false, execute: true },
         })
     }
 }
@@ -198,7 +198,7 @@ impl Solver for External {
             infrastructure: true,
             trajectory: None,
             effort: Effort::default(),
-            writer: eval::Writer { trace: false, execute: true },
+            writer: eval::WriterAbilities { trace: false, execute: true },
         })
     }
 }

@@ -7,13 +7,13 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::{
-    Model, Pending, Request,
-    assemble::{Draft, settle},
+    Model, ModelRequest, Pending,
+    assemble::{PartialAnswer, settle},
     connection::Connection,
-    retry::{Failure, persist},
+    retry::{ExchangeFailure, persist},
     wire::{Received, said},
 };
-use crate::message::{Answer, Message, Usage};
+use crate::message::{Answer, Message, TokenUsage};
 
 /// A model behind the messages interface.
 pub struct Anthropic {
@@ -34,7 +34,7 @@ impl Anthropic {
     }
 
     /// Asks once; the answer, and whether the provider paused it.
-    async fn ask(&self, body: &Value) -> Result<(Answer, bool), Failure> {
+    async fn ask(&self, body: &Value) -> Result<(Answer, bool), ExchangeFailure> {
         let client = self.connection.wire.client();
         let mut request =
             client.post(format!("{}/messages", self.connection.provider.base_url)).json(body);
@@ -52,13 +52,13 @@ impl Anthropic {
             };
         }
         let request = request.build().map_err(|error| {
-            Failure::Refused(format!("build the request: {}", error.without_url()))
+            ExchangeFailure::Refused(format!("build the request: {}", error.without_url()))
         })?;
         let received = self.connection.wire.exchange(request).await?;
         read(&received)
     }
 
-    fn body(&self, request: Request<'_>) -> Value {
+    fn body(&self, request: ModelRequest<'_>) -> Value {
         let mut system = Vec::new();
         let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
         for message in request.messages {
@@ -127,7 +127,7 @@ impl Model for Anthropic {
         &self.connection.name
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             let mut body = self.body(request);
             let mut whole = Answer::default();
@@ -181,13 +181,13 @@ fn blocks(answer: &Answer) -> Vec<Value> {
     blocks
 }
 
-fn read(received: &Received) -> Result<(Answer, bool), Failure> {
-    let paused = |draft: &Draft| draft.finished.as_deref() == Some("pause_turn");
+fn read(received: &Received) -> Result<(Answer, bool), ExchangeFailure> {
+    let paused = |draft: &PartialAnswer| draft.finished.as_deref() == Some("pause_turn");
     let body = String::from_utf8_lossy(&received.body);
-    let mut draft = Draft::default();
+    let mut draft = PartialAnswer::default();
     if received.kind == "application/json" {
         let answer: Value = serde_json::from_str(&body)
-            .map_err(|error| Failure::again(format!("the answer is no JSON: {error}")))?;
+            .map_err(|error| ExchangeFailure::again(format!("the answer is no JSON: {error}")))?;
         whole(&mut draft, &answer)?;
         let is_paused = paused(&draft);
         return Ok((draft.finish()?, is_paused));
@@ -203,8 +203,9 @@ fn read(received: &Received) -> Result<(Answer, bool), Failure> {
         if data.is_empty() {
             continue;
         }
-        let event: Value = serde_json::from_str(&data.join("\n"))
-            .map_err(|error| Failure::again(format!("a part of the answer is no JSON: {error}")))?;
+        let event: Value = serde_json::from_str(&data.join("\n")).map_err(|error| {
+            ExchangeFailure::again(format!("a part of the answer is no JSON: {error}"))
+        })?;
         add(&mut draft, &mut thoughts, &event)?;
     }
     draft.details = thoughts.blocks;
@@ -219,7 +220,11 @@ struct Thoughts {
     open: Option<u64>,
 }
 
-fn add(draft: &mut Draft, thoughts: &mut Thoughts, event: &Value) -> Result<(), Failure> {
+fn add(
+    draft: &mut PartialAnswer,
+    thoughts: &mut Thoughts,
+    event: &Value,
+) -> Result<(), ExchangeFailure> {
     let index = event["index"].as_u64().unwrap_or(0);
     match event["type"].as_str().unwrap_or_default() {
         "message_start" => draft.usage = Some(used(&event["message"]["usage"], None)),
@@ -273,7 +278,7 @@ fn add(draft: &mut Draft, thoughts: &mut Thoughts, event: &Value) -> Result<(), 
 }
 
 /// An answer that did not come as events.
-fn whole(draft: &mut Draft, answer: &Value) -> Result<(), Failure> {
+fn whole(draft: &mut PartialAnswer, answer: &Value) -> Result<(), ExchangeFailure> {
     if answer["type"] == "error" {
         return Err(failure(answer));
     }
@@ -297,25 +302,25 @@ fn whole(draft: &mut Draft, answer: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(event: &Value) -> Failure {
+fn failure(event: &Value) -> ExchangeFailure {
     let message = said(&event.to_string());
     match event["error"]["type"].as_str().unwrap_or_default() {
         "overloaded_error" | "api_error" | "rate_limit_error" | "timeout_error" => {
-            Failure::again(message)
+            ExchangeFailure::again(message)
         }
-        "billing_error" => Failure::Quota(message),
-        _ => Failure::Refused(message),
+        "billing_error" => ExchangeFailure::Quota(message),
+        _ => ExchangeFailure::Refused(message),
     }
 }
 
 /// Tokens, those of the cache included in what was read. The last report of written tokens counts.
-fn used(usage: &Value, before: Option<Usage>) -> Usage {
+fn used(usage: &Value, before: Option<TokenUsage>) -> TokenUsage {
     let before = before.unwrap_or_default();
     let number = |key: &str| usage[key].as_u64();
     let cached = number("cache_read_input_tokens").unwrap_or(before.cached);
     let stored = number("cache_creation_input_tokens").unwrap_or(before.stored);
     let plain = number("input_tokens").unwrap_or(before.input - before.cached - before.stored);
-    Usage {
+    TokenUsage {
         input: plain + cached + stored,
         output: number("output_tokens").unwrap_or(before.output),
         cached,

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use graph::count_tokens;
 use serde_json::{Value, json};
 
-use super::{Request, retry::Failure};
-use crate::message::{Answer, Call, Message, Usage};
+use super::{ModelRequest, retry::ExchangeFailure};
+use crate::message::{Answer, Message, TokenUsage, ToolCall};
 
 /// An answer on its way.
 #[derive(Debug, Default)]
-pub struct Draft {
+pub struct PartialAnswer {
     /// Text.
     pub content: String,
     /// Thoughts.
@@ -21,15 +21,15 @@ pub struct Draft {
     /// Thoughts in the provider's own form, to be sent back.
     pub details: Vec<Value>,
     /// Tokens, where the provider told.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Why it ended, once it did.
     pub finished: Option<String>,
-    calls: BTreeMap<usize, Part>,
+    calls: BTreeMap<usize, PartialCall>,
 }
 
 /// A call on its way.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct PartialCall {
     /// The id that the provider gave.
     pub id: String,
     /// The tool.
@@ -38,10 +38,10 @@ pub struct Part {
     pub arguments: String,
 }
 
-impl Draft {
+impl PartialAnswer {
     /// The call at an index. Some servers give every call the same index and tell them apart by id.
-    pub fn call(&mut self, index: usize, id: &str) -> &mut Part {
-        let other = |part: &Part| !id.is_empty() && !part.id.is_empty() && part.id != id;
+    pub fn call(&mut self, index: usize, id: &str) -> &mut PartialCall {
+        let other = |part: &PartialCall| !id.is_empty() && !part.id.is_empty() && part.id != id;
         let at = match self.calls.get(&index) {
             Some(part) if other(part) => {
                 let same = self.calls.iter().find(|(_, part)| part.id == id);
@@ -60,20 +60,20 @@ impl Draft {
     ///
     /// # Errors
     /// The provider never said that it is.
-    pub fn finish(self) -> Result<Answer, Failure> {
+    pub fn finish(self) -> Result<Answer, ExchangeFailure> {
         let Some(reason) = self.finished else {
-            return Err(Failure::again("the answer was cut before its end".to_owned()));
+            return Err(ExchangeFailure::again("the answer was cut before its end".to_owned()));
         };
         let fault = match reason.as_str() {
             "length" | "max_tokens" => Some("it was cut at the limit of written tokens".to_owned()),
             "content_filter" | "refusal" => Some(format!("the provider withheld it ({reason})")),
-            "model_context_window_exceeded" => return Err(Failure::TooLong(reason)),
+            "model_context_window_exceeded" => return Err(ExchangeFailure::TooLong(reason)),
             _ => None,
         };
         let calls = match fault {
             // What was cut may be a part of a call.
             Some(_) => Vec::new(),
-            None => self.calls.into_values().map(Part::call).collect(),
+            None => self.calls.into_values().map(PartialCall::call).collect(),
         };
         Ok(Answer {
             content: self.content,
@@ -90,20 +90,20 @@ impl Draft {
     }
 }
 
-impl Part {
-    fn call(self) -> Call {
+impl PartialCall {
+    fn call(self) -> ToolCall {
         let text = self.arguments.trim();
         let arguments = match text {
             "" => json!({}),
             text => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
         };
-        Call { id: self.id, tool: self.tool, arguments }
+        ToolCall { id: self.id, tool: self.tool, arguments }
     }
 }
 
 /// Gives each call an id that no other call of the conversation has, and counts tokens that the
 /// provider did not.
-pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
+pub fn settle(mut answer: Answer, request: ModelRequest<'_>) -> Answer {
     let mut known: BTreeSet<String> = request
         .messages
         .iter()
@@ -144,8 +144,8 @@ pub fn settle(mut answer: Answer, request: Request<'_>) -> Answer {
 ///
 /// The server reports too few tokens for the bytes sent. `most` is the largest number of tokens
 /// that it ever reported.
-pub fn truncated(answer: &Answer, request: Request<'_>, most: u64) -> Option<String> {
-    let Usage { input, cached, estimated, .. } = answer.usage;
+pub fn truncated(answer: &Answer, request: ModelRequest<'_>, most: u64) -> Option<String> {
+    let TokenUsage { input, cached, estimated, .. } = answer.usage;
     // Some count what came from their cache beside the tokens read; those that do not tell of it read
     // less than before, which a window that is full never does.
     let read = input.saturating_add(cached);

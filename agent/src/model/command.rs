@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::{
-    Model, Pending, Request,
+    Model, ModelRequest, Pending,
     assemble::settle,
-    retry::{Failure, persist},
+    retry::{ExchangeFailure, persist},
 };
 use crate::{
     config::ModelSettings,
-    message::{Answer, Call, Usage},
+    message::{Answer, TokenUsage, ToolCall},
 };
 
 /// A program that answers.
@@ -62,10 +62,10 @@ impl CommandModel {
         Self { name, words, settings }
     }
 
-    async fn ask(&self, request: &[u8]) -> Result<Answer, Failure> {
+    async fn ask(&self, request: &[u8]) -> Result<Answer, ExchangeFailure> {
         let program = &self.words[0];
         let failed = |what: &str, error: std::io::Error| {
-            Failure::Refused(format!("{what} {program}: {error}"))
+            ExchangeFailure::Refused(format!("{what} {program}: {error}"))
         };
         let mut child = Command::new(program)
             .args(&self.words[1..])
@@ -88,10 +88,12 @@ impl CommandModel {
         let both = async { tokio::join!(feeding, child.wait_with_output()).1 };
         let output = tokio::time::timeout(longest, both).await;
         let output = output
-            .map_err(|_| Failure::again(format!("{program} gave no answer within {longest:?}")))?
+            .map_err(|_| {
+                ExchangeFailure::again(format!("{program} gave no answer within {longest:?}"))
+            })?
             .map_err(|error| failed("read from", error))?;
         if !output.status.success() {
-            return Err(Failure::again(format!("{program} ended with {}", output.status)));
+            return Err(ExchangeFailure::again(format!("{program} ended with {}", output.status)));
         }
         Ok(read(&output.stdout))
     }
@@ -102,7 +104,7 @@ impl Model for CommandModel {
         &self.name
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             let body = json!({ "messages": request.messages, "tools": request.tools }).to_string();
             let answer = persist(&self.settings, || self.ask(body.as_bytes())).await?;
@@ -123,11 +125,11 @@ fn read(bytes: &[u8]) -> Answer {
         Ok(written) => Answer {
             content: written.content,
             calls: written.calls.into_iter().map(WrittenCall::call).collect(),
-            usage: Usage {
+            usage: TokenUsage {
                 input: written.usage.input,
                 output: written.usage.output,
                 cached: written.usage.cached,
-                ..Usage::default()
+                ..TokenUsage::default()
             },
             ..Answer::default()
         },
@@ -140,7 +142,7 @@ fn read(bytes: &[u8]) -> Answer {
 }
 
 impl WrittenCall {
-    fn call(self) -> Call {
-        Call { id: self.id, tool: self.tool, arguments: self.arguments }
+    fn call(self) -> ToolCall {
+        ToolCall { id: self.id, tool: self.tool, arguments: self.arguments }
     }
 }

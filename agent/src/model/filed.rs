@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Model, Pending, Request, textual::plain};
+use super::{Model, ModelRequest, Pending, textual::plain};
 use crate::{
-    message::{Answer, Call, Message},
+    message::{Answer, Message, ToolCall},
     prompt::Prompts,
 };
 
@@ -30,7 +30,7 @@ impl Model for Filed {
         self.model.name()
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             // It made no call that it knows of.
             let mut messages = request.messages.to_vec();
@@ -40,7 +40,7 @@ impl Model for Filed {
                 }
             }
             let messages = plain(&messages, &self.prompts)?;
-            let asked = Request { messages: &messages, tools: &[] };
+            let asked = ModelRequest { messages: &messages, tools: &[] };
             let answer = self.model.answer(asked).await?;
             Ok(super::assemble::settle(filed(answer), request))
         })
@@ -55,7 +55,8 @@ fn filed(mut answer: Answer) -> Answer {
         answer.fault = Some("it has no whole block of python".to_owned());
         return answer;
     };
-    let call = |tool: &str, arguments| Call { id: String::new(), tool: tool.to_owned(), arguments };
+    let call =
+        |tool: &str, arguments| ToolCall { id: String::new(), tool: tool.to_owned(), arguments };
     let create = json!({ "action": "create", "text": text });
     answer.calls = vec![call("edit", create), call("submit", json!({}))];
     answer

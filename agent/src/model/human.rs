@@ -7,8 +7,8 @@ use std::{io, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Model, ModelError, Pending, Request, ToolSpec, assemble::settle};
-use crate::message::{Answer, Call, Message};
+use super::{Model, ModelError, ModelRequest, Pending, ToolSpec, assemble::settle};
+use crate::message::{Answer, Message, ToolCall};
 
 /// Shows a text and waits for lines, up to an empty one; nothing at the end of the input.
 pub type Ask = Arc<dyn Fn(&str) -> io::Result<Option<String>> + Send + Sync>;
@@ -31,7 +31,7 @@ impl Model for Human {
         "human"
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         let new = request.messages.get(self.shown..).unwrap_or(request.messages);
         let texts: Vec<&str> = new.iter().filter_map(text).collect();
         // Their own answer is the next message, and they know it.
@@ -69,7 +69,11 @@ fn read(text: &str, tools: &[ToolSpec]) -> Answer {
                     "" => json!({}),
                     rest => serde_json::from_str(rest).unwrap_or_else(|_| Value::from(rest)),
                 };
-                answer.calls.push(Call { id: String::new(), tool: tool.name.clone(), arguments });
+                answer.calls.push(ToolCall {
+                    id: String::new(),
+                    tool: tool.name.clone(),
+                    arguments,
+                });
             }
             None => said.push(line),
         }

@@ -50,7 +50,7 @@ pub trait Model: Send {
     }
 
     /// Continues a conversation.
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a>;
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a>;
 }
 
 /// An answer under way.
@@ -58,7 +58,7 @@ pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> +
 
 /// All that a model sees.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ModelRequest<'a> {
     /// The conversation so far.
     pub messages: &'a [Message],
     /// The tools that the model may call.

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tools::Standing;
 
-use super::{Model, ModelError, Pending, Request};
-use crate::message::{Answer, Call, Message, ToolReply};
+use super::{Model, ModelError, ModelRequest, Pending};
+use crate::message::{Answer, Message, ToolCall, ToolReply};
 
 /// Most runs after the first gist that does what the original does, whatever they come to: all are for smaller ones.
 const MOST_VERIFYING: usize = 3;
@@ -32,7 +32,7 @@ impl Model for Offline {
         "offline"
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         let minimizes = request.tools.iter().any(|tool| tool.name == "minimize");
         let next = next(&events(request.messages), minimizes);
         Box::pin(async { next })
@@ -41,7 +41,7 @@ impl Model for Offline {
 
 /// A call and its reply.
 struct Event<'a> {
-    call: &'a Call,
+    call: &'a ToolCall,
     reply: &'a ToolReply,
 }
 
@@ -160,7 +160,7 @@ fn tried(events: &[Event<'_>], request: &Value) -> bool {
 
 fn call(events: &[Event<'_>], tool: &str, arguments: Value) -> Result<Answer, ModelError> {
     let id = format!("call-{}", events.len() + 1);
-    let call = Call { id, tool: tool.to_owned(), arguments };
+    let call = ToolCall { id, tool: tool.to_owned(), arguments };
     Ok(Answer { calls: vec![call], ..Answer::default() })
 }
 

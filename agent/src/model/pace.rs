@@ -165,11 +165,11 @@ impl Spent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Usage;
+    use crate::message::TokenUsage;
 
     #[test]
     fn caps_hold_over_all_sessions() {
-        let usage = Usage { input: 60, ..Usage::default() };
+        let usage = TokenUsage { input: 60, ..TokenUsage::default() };
         let answer = Answer { usage, cost: Some(0.25), ..Answer::default() };
         let check = |caps: Caps, expected: &[Result<(), Outcome>]| {
             let spent = Spent::new(caps);

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::message::Usage;
+use crate::message::TokenUsage;
 
 /// The embedded table.
 const PRICES: &str = include_str!("../../../configs/models/prices.toml");
@@ -49,7 +49,7 @@ impl Price {
     }
 
     /// The price of an answer.
-    pub fn cost(&self, usage: Usage) -> f64 {
+    pub fn cost(&self, usage: TokenUsage) -> f64 {
         let plain = usage.input.saturating_sub(usage.cached).saturating_sub(usage.stored);
         let stored = self.stored.unwrap_or(self.input);
         let sum = plain as f64 * self.input
@@ -83,15 +83,15 @@ mod tests {
     fn each_kind_of_token_has_its_price() {
         let price =
             Price { input: 2.0, output: 8.0, cached: 0.5, stored: Some(2.5), stored_hour: None };
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 3_000_000,
             output: 1_000_000,
             cached: 1_000_000,
             stored: 1_000_000,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         assert!((price.cost(usage) - 13.0).abs() < 1e-9);
-        let usage = Usage { stored_hour: 500_000, ..usage };
+        let usage = TokenUsage { stored_hour: 500_000, ..usage };
         assert!((price.cost(usage) - 13.75).abs() < 1e-9);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Model, ModelError, Pending, Request};
+use super::{Model, ModelError, ModelRequest, Pending};
 use crate::message::Answer;
 
 /// Answers from a record, then from a model.
@@ -28,7 +28,7 @@ impl Model for Resumed {
         &self.name
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         match (self.answers.pop_front(), &mut self.then) {
             (Some(answer), _) => Box::pin(std::future::ready(Ok(answer))),
             (None, Some(model)) => model.answer(request),

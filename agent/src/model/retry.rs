@@ -13,7 +13,7 @@ use crate::config::ModelSettings;
 
 /// Why an exchange gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum ExchangeFailure {
     /// Another attempt may help.
     #[error("{message}")]
     Again {
@@ -33,19 +33,21 @@ pub enum Failure {
     Refused(String),
 }
 
-impl Failure {
+impl ExchangeFailure {
     /// Worth another attempt, when does not matter.
     pub fn again(message: String) -> Self {
         Self::Again { message, after: None }
     }
 }
 
-impl From<Failure> for ModelError {
-    fn from(failure: Failure) -> Self {
+impl From<ExchangeFailure> for ModelError {
+    fn from(failure: ExchangeFailure) -> Self {
         match failure {
-            Failure::Again { message, .. } | Failure::Refused(message) => Self::Failed(message),
-            Failure::Quota(message) => Self::Paused(message),
-            Failure::TooLong(message) => Self::TooLong(message),
+            ExchangeFailure::Again { message, .. } | ExchangeFailure::Refused(message) => {
+                Self::Failed(message)
+            }
+            ExchangeFailure::Quota(message) => Self::Paused(message),
+            ExchangeFailure::TooLong(message) => Self::TooLong(message),
         }
     }
 }
@@ -54,10 +56,13 @@ impl From<Failure> for ModelError {
 ///
 /// # Errors
 /// The last failure.
-pub async fn persist<T, F, Attempt>(settings: &ModelSettings, attempt: F) -> Result<T, Failure>
+pub async fn persist<T, F, Attempt>(
+    settings: &ModelSettings,
+    attempt: F,
+) -> Result<T, ExchangeFailure>
 where
     F: FnMut() -> Attempt,
-    Attempt: Future<Output = Result<T, Failure>>,
+    Attempt: Future<Output = Result<T, ExchangeFailure>>,
 {
     let longest = Duration::from_secs_f64(settings.wait_seconds);
     let policy = ExponentialBuilder::new()
@@ -67,10 +72,12 @@ where
         .with_jitter();
     attempt
         .retry(policy)
-        .when(|failure| matches!(failure, Failure::Again { .. }))
+        .when(|failure| matches!(failure, ExchangeFailure::Again { .. }))
         .adjust(|failure, pause| match (failure, pause) {
             // No pause means that the attempts are used up.
-            (Failure::Again { after: Some(after), .. }, Some(_)) => Some((*after).min(longest)),
+            (ExchangeFailure::Again { after: Some(after), .. }, Some(_)) => {
+                Some((*after).min(longest))
+            }
             (_, pause) => pause.map(|pause| pause.min(longest)),
         })
         .await

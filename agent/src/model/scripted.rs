@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Model, ModelError, Pending, Request};
-use crate::message::{Answer, Call};
+use super::{Model, ModelError, ModelRequest, Pending};
+use crate::message::{Answer, ToolCall};
 
 /// Plays answers in order; after the last one it fails.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Scripted {
     /// Adds an answer that is one call.
     pub fn call(self, tool: &str, arguments: Value) -> Self {
         let id = format!("call-{}", self.calls + 1);
-        let call = Call { id, tool: tool.to_owned(), arguments };
+        let call = ToolCall { id, tool: tool.to_owned(), arguments };
         self.then(Ok(Answer { calls: vec![call], ..Answer::default() }))
     }
 
@@ -47,7 +47,7 @@ impl Model for Scripted {
         "scripted"
     }
 
-    fn answer<'a>(&'a mut self, _: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, _: ModelRequest<'a>) -> Pending<'a> {
         let end = || Err(ModelError::Failed("the script is at its end".to_owned()));
         let answer = self.answers.pop_front().unwrap_or_else(end);
         Box::pin(async { answer })

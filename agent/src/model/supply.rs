@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
-    Model, ModelError, Offline, Pending, Request,
+    Model, ModelError, ModelRequest, Offline, Pending,
     anthropic::Anthropic,
     assemble::truncated,
     command::CommandModel,
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     config::{AnswerForm, ModelSettings, ProtocolChoice, RankedBy, Settings, ToolCalls},
     prompt::Prompts,
-    ranking::Ranking,
+    ranking::SimilarityMeasure,
 };
 
 /// The name of a session's exchanges in the directory of its record.
@@ -224,17 +224,17 @@ impl ModelSupply {
     ///
     /// # Errors
     /// Its exchanges cannot be recorded or played, or the system refuses a client.
-    pub fn open(&self, record: &Path) -> Result<(Box<dyn Model>, Ranking), SupplyError> {
+    pub fn open(&self, record: &Path) -> Result<(Box<dyn Model>, SimilarityMeasure), SupplyError> {
         let asks = matches!(self.kind, Kind::Provided(_)) || self.embeddings.is_some();
         let tape = if asks { self.tape(record).map_err(SupplyError::Settings)? } else { Tape::Off };
         // One record for all that a session asks, in the order in which it does.
         let tape = Arc::new(tape);
         let ranking = match &self.embeddings {
-            None => Ranking::Words,
+            None => SimilarityMeasure::Words,
             Some(provided) => {
                 let connection = self.connection(provided, &tape)?;
                 let spent = Arc::clone(&self.spent);
-                Ranking::Meaning(Box::new(Embeddings::new(connection, spent)))
+                SimilarityMeasure::Meaning(Box::new(Embeddings::new(connection, spent)))
             }
         };
         Ok((self.model(&tape)?, ranking))
@@ -320,7 +320,7 @@ impl Model for Counted {
         self.model.name()
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             let answer = self.model.answer(request).await;
             if let Err(ModelError::Paused(message)) = &answer {

@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{retry::Failure, wire::Received};
+use super::{retry::ExchangeFailure, wire::Received};
 
 /// Version of the persisted form; a reader refuses any other.
 const TAPE_VERSION: u32 = 1;
@@ -79,16 +79,18 @@ impl Tape {
     }
 
     /// The recorded answer to a request; `None` where it has to be asked for.
-    pub fn next(&self, request: &[u8]) -> Option<Result<Received, Failure>> {
+    pub fn next(&self, request: &[u8]) -> Option<Result<Received, ExchangeFailure>> {
         let Self::Play(exchanges) = self else { return None };
         let mut exchanges = exchanges.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let Some(exchange) = exchanges.pop_front() else {
-            return Some(Err(Failure::Refused("the record of exchanges is at its end".to_owned())));
+            return Some(Err(ExchangeFailure::Refused(
+                "the record of exchanges is at its end".to_owned(),
+            )));
         };
         if exchange.request.as_bytes() != request {
             let same = exchange.request.bytes().zip(request).take_while(|(a, b)| a == *b).count();
             let message = format!("the request differs from the recorded one at byte {same}");
-            return Some(Err(Failure::Refused(message)));
+            return Some(Err(ExchangeFailure::Refused(message)));
         }
         let body = exchange.response.map(String::into_bytes).or(exchange.bytes);
         Some(Ok(Received { kind: exchange.kind, body: body.unwrap_or_default() }))
@@ -134,10 +136,10 @@ mod tests {
         let tape = Tape::play(&path).unwrap();
         assert_eq!(tape.next(b"one"), Some(Ok(kept(b"text"))));
         assert_eq!(tape.next(b"two"), Some(Ok(kept(b"\xff\n"))));
-        let end = Failure::Refused("the record of exchanges is at its end".to_owned());
+        let end = ExchangeFailure::Refused("the record of exchanges is at its end".to_owned());
         assert_eq!(tape.next(b"three"), Some(Err(end)));
         let tape = Tape::play(&path).unwrap();
         let differs = "the request differs from the recorded one at byte 1";
-        assert_eq!(tape.next(b"our"), Some(Err(Failure::Refused(differs.to_owned()))));
+        assert_eq!(tape.next(b"our"), Some(Err(ExchangeFailure::Refused(differs.to_owned()))));
     }
 }

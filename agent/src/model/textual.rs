@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Model, ModelError, Pending, Request, ToolSpec};
+use super::{Model, ModelError, ModelRequest, Pending, ToolSpec};
 use crate::{
-    message::{Answer, Call, Message},
+    message::{Answer, Message, ToolCall},
     prompt::Prompts,
 };
 
@@ -47,7 +47,7 @@ impl Textual {
         Self { model, calling, prompts }
     }
 
-    async fn by_text(&mut self, request: Request<'_>) -> Result<Answer, ModelError> {
+    async fn by_text(&mut self, request: ModelRequest<'_>) -> Result<Answer, ModelError> {
         if request.tools.is_empty() {
             return self.model.answer(request).await;
         }
@@ -64,7 +64,7 @@ impl Textual {
         if let Some(Message::System { content }) = messages.first_mut() {
             *content = format!("{content}\n\n{rules}");
         }
-        let asked = Request { messages: &messages, tools: &[] };
+        let asked = ModelRequest { messages: &messages, tools: &[] };
         let answer = self.model.answer(asked).await?;
         Ok(super::assemble::settle(read(answer), request))
     }
@@ -79,7 +79,7 @@ impl Model for Textual {
         self.calling == Calling::Text
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             if self.calling == Calling::Text {
                 return self.by_text(request).await;
@@ -164,7 +164,7 @@ fn written(answer: &Answer) -> String {
 /// An answer with the calls that its text has.
 fn read(mut answer: Answer) -> Answer {
     let mut said = Vec::new();
-    let mut calls: Vec<Call> = Vec::new();
+    let mut calls: Vec<ToolCall> = Vec::new();
     let mut fault = answer.fault.take();
     let mut lines = answer.content.lines();
     // A block of code right behind a call is its text.
@@ -216,11 +216,11 @@ fn block(lines: &mut std::str::Lines<'_>, end: &str) -> (String, bool) {
 }
 
 /// Returns true if a call that writes has no text yet.
-fn takes_text(call: &Call) -> bool {
+fn takes_text(call: &ToolCall) -> bool {
     call.tool.starts_with("edit") && call.arguments.get("text").is_none()
 }
 
-fn parse(text: &str) -> Result<Call, String> {
+fn parse(text: &str) -> Result<ToolCall, String> {
     let value: Value = serde_json::from_str(text)
         .or_else(|error| serde_json::from_str(&with_escapes(text)).map_err(|_| error))
         .map_err(|error| format!("a call is no JSON: {error}"))?;
@@ -229,7 +229,7 @@ fn parse(text: &str) -> Result<Call, String> {
         Value::Null => json!({}),
         arguments => arguments.clone(),
     };
-    Ok(Call { id: String::new(), tool: tool.to_owned(), arguments })
+    Ok(ToolCall { id: String::new(), tool: tool.to_owned(), arguments })
 }
 
 /// A JSON text with its raw line breaks and tabs inside strings escaped.

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     pace::Pace,
-    retry::{Failure, retry_after},
+    retry::{ExchangeFailure, retry_after},
     tape::Tape,
 };
 use crate::config::ModelSettings;
@@ -99,7 +99,7 @@ impl Wire {
     ///
     /// # Errors
     /// A failure that says whether another attempt may help.
-    pub async fn exchange(&self, request: Request) -> Result<Received, Failure> {
+    pub async fn exchange(&self, request: Request) -> Result<Received, ExchangeFailure> {
         let sent = request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec();
         if let Some(recorded) = self.tape.next(&sent) {
             return recorded;
@@ -107,23 +107,23 @@ impl Wire {
         self.pace.turn().await;
         let answered = tokio::time::timeout(self.bounds.whole, self.attempt(request)).await;
         let received = answered.unwrap_or_else(|_| {
-            Err(Failure::again(format!("no whole answer within {:?}", self.bounds.whole)))
+            Err(ExchangeFailure::again(format!("no whole answer within {:?}", self.bounds.whole)))
         });
-        if let Err(Failure::Again { after: Some(after), .. }) = &received {
+        if let Err(ExchangeFailure::Again { after: Some(after), .. }) = &received {
             self.pace.hold((*after).min(self.bounds.wait));
         }
         if let Ok(received) = &received {
-            self.tape.keep(&sent, received).map_err(Failure::Refused)?;
+            self.tape.keep(&sent, received).map_err(ExchangeFailure::Refused)?;
         }
         received
     }
 
-    async fn attempt(&self, request: Request) -> Result<Received, Failure> {
+    async fn attempt(&self, request: Request) -> Result<Received, ExchangeFailure> {
         let sending = tokio::time::timeout(self.bounds.silence, self.client.execute(request));
         let response = match sending.await {
             Err(_) => return Err(self.silent()),
             // The address may hold what must not be shown.
-            Ok(Err(error)) => return Err(Failure::again(chain(&error.without_url()))),
+            Ok(Err(error)) => return Err(ExchangeFailure::again(chain(&error.without_url()))),
             Ok(Ok(response)) => response,
         };
         let (status, headers) = (response.status(), response.headers().clone());
@@ -137,31 +137,35 @@ impl Wire {
         let start: Vec<u8> =
             body.iter().copied().skip_while(u8::is_ascii_whitespace).take(1).collect();
         if kind == "text/html" || start == b"<" {
-            return Err(Failure::again("a page of HTML came in the place of an answer".to_owned()));
+            return Err(ExchangeFailure::again(
+                "a page of HTML came in the place of an answer".to_owned(),
+            ));
         }
         Ok(Received { kind: kind.to_owned(), body })
     }
 
     /// Reads a body to its end, and the key out of it.
-    async fn read(&self, response: Response, most: usize) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, response: Response, most: usize) -> Result<Vec<u8>, ExchangeFailure> {
         let mut chunks = response.bytes_stream();
         let mut body = Vec::new();
         loop {
             match tokio::time::timeout(self.bounds.silence, chunks.next()).await {
                 Err(_) => return Err(self.silent()),
                 Ok(None) => return Ok(self.without_key(body)),
-                Ok(Some(Err(error))) => return Err(Failure::again(chain(&error.without_url()))),
+                Ok(Some(Err(error))) => {
+                    return Err(ExchangeFailure::again(chain(&error.without_url())));
+                }
                 Ok(Some(Ok(chunk))) if body.len() + chunk.len() > most => {
                     let message = format!("the answer is larger than {most} bytes");
-                    return Err(Failure::Refused(message));
+                    return Err(ExchangeFailure::Refused(message));
                 }
                 Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
             }
         }
     }
 
-    fn silent(&self) -> Failure {
-        Failure::again(format!("nothing came for {:?}", self.bounds.silence))
+    fn silent(&self) -> ExchangeFailure {
+        ExchangeFailure::again(format!("nothing came for {:?}", self.bounds.silence))
     }
 
     fn without_key(&self, body: Vec<u8>) -> Vec<u8> {
@@ -184,38 +188,38 @@ impl Wire {
 }
 
 /// Returns the failure behind an unsuccessful response.
-fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ExchangeFailure {
     let text = String::from_utf8_lossy(body);
     let message = format!("{status}: {}", said(&text));
     let code = status.as_u16();
     let lower = text.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if code == 402 || (code == 429 || code == 403) && has(&QUOTA) {
-        return Failure::Quota(message);
+        return ExchangeFailure::Quota(message);
     }
     if (code == 400 || code == 413 || code == 422) && has(&TOO_LONG) {
-        return Failure::TooLong(message);
+        return ExchangeFailure::TooLong(message);
     }
     match code {
         408 | 409 | 425 | 429 | 500..=599 => {
-            Failure::Again { message, after: retry_after(headers) }
+            ExchangeFailure::Again { message, after: retry_after(headers) }
         }
-        _ => Failure::Refused(message),
+        _ => ExchangeFailure::Refused(message),
     }
 }
 
 /// Returns the failure behind an error that came instead of an answer, or within one.
-pub fn told(error: &serde_json::Value) -> Failure {
+pub fn told(error: &serde_json::Value) -> ExchangeFailure {
     let text = serde_json::json!({ "error": error }).to_string();
     let message = said(&text);
     let lower = text.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if has(&QUOTA) {
-        Failure::Quota(message)
+        ExchangeFailure::Quota(message)
     } else if has(&TOO_LONG) {
-        Failure::TooLong(message)
+        ExchangeFailure::TooLong(message)
     } else {
-        Failure::again(message)
+        ExchangeFailure::again(message)
     }
 }
 

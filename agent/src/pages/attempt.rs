@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::{
     message::Message,
-    trajectory::{Record, read_trajectory},
+    trajectory::{TrajectoryRecord, read_trajectory},
     writer::TRAJECTORY,
 };
 
 /// An attempt, and its facts about the task.
-pub struct Shown {
+pub struct AttemptPage {
     /// The command.
     pub command: Option<String>,
     /// The files that the command touches.
@@ -31,7 +31,7 @@ pub struct Shown {
 const TEXT: usize = 20_000;
 
 /// Reads the record of an attempt; unreadable parts are omitted.
-pub fn attempt(record: &Path, row: &Row) -> Shown {
+pub fn attempt(record: &Path, row: &Row) -> AttemptPage {
     let result = read_result(record).ok();
     let (attempt, judged) = match result {
         Some(result) => {
@@ -67,7 +67,7 @@ pub fn attempt(record: &Path, row: &Row) -> Shown {
     }
     let texts = sources.map(|sources| sources.files.into_values().collect()).unwrap_or_default();
     let command = judged.map(|judged| judged.command.clone()).or(started);
-    Shown { command, touched, texts, data }
+    AttemptPage { command, touched, texts, data }
 }
 
 fn differences(judged: Option<&Evaluation>) -> Vec<Value> {
@@ -137,8 +137,8 @@ fn steps(path: &Path) -> (Vec<Value>, Option<String>) {
     let mut command = None;
     for record in read_trajectory(path).unwrap_or_default() {
         match record {
-            Record::Start(start) => command = Some(start.command),
-            Record::Message { step, seconds, message } => match message {
+            TrajectoryRecord::Start(start) => command = Some(start.command),
+            TrajectoryRecord::Message { step, seconds, message } => match message {
                 Message::System { content } => {
                     steps.push(said(step, seconds, "rules", &content));
                 }
@@ -180,14 +180,14 @@ fn steps(path: &Path) -> (Vec<Value>, Option<String>) {
                     }
                 }
             },
-            Record::Condensed { step, seconds, condensed } => {
+            TrajectoryRecord::Condensed { step, seconds, condensed } => {
                 let text = format!(
                     "the conversation was condensed from {} to {} tokens",
                     condensed.before, condensed.after
                 );
                 steps.push(said(step, seconds, "loop", &text));
             }
-            Record::End(_) => {}
+            TrajectoryRecord::End(_) => {}
         }
     }
     (steps, command)

@@ -12,8 +12,8 @@ use std::{
 };
 
 use eval::{
-    Index, IndexError, MEASURES, Plan, Row, Shown, StoreError, StrictFidelity, TableName, Unit,
-    read_text, summarize,
+    BenchPlan, Index, IndexError, MEASURES, MeasureTable, MeasureUnit, Row, StoreError,
+    StrictFidelity, TableName, read_text, summarize,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ impl Pages {
     /// # Errors
     /// The directory holds no bench, or SQLite refuses.
     pub fn open(directory: &Path) -> Result<Self, PagesError> {
-        let plan = Plan::read(directory)?;
+        let plan = BenchPlan::read(directory)?;
         let (index, _) = Index::open(directory)?;
         Ok(Self::of(directory, index.rows()?, plan.solvers))
     }
@@ -155,8 +155,8 @@ impl Pages {
                 "label": measure.label,
                 "doc": measure.doc,
                 "rate": measure.unit.is_rate(),
-                "success": measure.unit == Unit::Success,
-                "main": measure.shown == Shown::Main,
+                "success": measure.unit == MeasureUnit::Success,
+                "main": measure.shown == MeasureTable::Main,
             })
         });
         let name = self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -14,7 +14,7 @@ use tools::Interrupt;
 
 use crate::{
     message::{Answer, Message},
-    model::{ModelSupply, Request, SupplyError},
+    model::{ModelRequest, ModelSupply, SupplyError},
 };
 
 /// The inputs of the questions to a model.
@@ -28,11 +28,11 @@ pub struct AskingSpec<'a> {
     /// Set when nothing more is to be asked.
     pub interrupt: &'a Interrupt,
     /// Hears each answer with the number of its question.
-    pub heard: &'a (dyn Fn(usize, &Asked) + Sync),
+    pub heard: &'a (dyn Fn(usize, &ModelAnswer) + Sync),
 }
 
 /// The answer of a model, or the reason why there is none.
-pub type Asked = Result<Answer, String>;
+pub type ModelAnswer = Result<Answer, String>;
 
 /// Asks all questions. Those that an interrupt left open have no answer.
 ///
@@ -41,8 +41,9 @@ pub type Asked = Result<Answer, String>;
 pub fn ask_all(
     spec: &AskingSpec<'_>,
     questions: &[Vec<Message>],
-) -> Result<Vec<Option<Asked>>, SupplyError> {
-    let answers: Vec<Mutex<Option<Asked>>> = questions.iter().map(|_| Mutex::new(None)).collect();
+) -> Result<Vec<Option<ModelAnswer>>, SupplyError> {
+    let answers: Vec<Mutex<Option<ModelAnswer>>> =
+        questions.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let failed: Mutex<Option<SupplyError>> = Mutex::new(None);
     std::thread::scope(|scope| {
@@ -60,7 +61,7 @@ pub fn ask_all(
                     while !spec.interrupt.is_triggered() {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(messages) = questions.get(at) else { break };
-                        let request = Request { messages, tools: &[] };
+                        let request = ModelRequest { messages, tools: &[] };
                         let answer = runtime.block_on(model.answer(request));
                         let asked = answer.map_err(|error| error.to_string());
                         (spec.heard)(at, &asked);

@@ -5,7 +5,7 @@
 mod asking;
 mod prompting;
 
-pub use asking::{Asked, AskingSpec, ask_all};
+pub use asking::{AskingSpec, ModelAnswer, ask_all};
 pub use prompting::{
     PromptKind, completion_prompt, debugging_prompt, first_tests_prompt, more_tests_prompts,
 };

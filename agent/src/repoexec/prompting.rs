@@ -2,7 +2,7 @@
 //!
 //! The paper's prompt for debugging (appendix G) is not in its text, so that one is ours.
 
-use eval::Problem;
+use eval::CompletionProblem;
 use graph::{CompletionFunction, ContextSize};
 use serde_json::json;
 
@@ -68,7 +68,7 @@ pub fn completion_prompt(
 /// A template of the user's is wrong.
 pub fn debugging_prompt(
     prompts: &Prompts,
-    problem: &Problem,
+    problem: &CompletionProblem,
     function: &str,
     log: &str,
 ) -> Result<String, PromptError> {

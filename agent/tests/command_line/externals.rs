@@ -90,7 +90,7 @@ fn a_program_of_others_writes_a_gist_through_the_gateway() {
     let roles: Vec<&str> = trajectory
         .iter()
         .filter_map(|record| match record {
-            gistify::Record::Message { message, .. } => Some(match message {
+            gistify::TrajectoryRecord::Message { message, .. } => Some(match message {
                 gistify::Message::System { .. } => "system",
                 gistify::Message::User { .. } => "user",
                 gistify::Message::Assistant(_) => "assistant",

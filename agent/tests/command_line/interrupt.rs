@@ -121,8 +121,8 @@ fn d02_a_killed_run_leaves_a_record_that_can_be_read() {
     signal(&child, libc::SIGKILL);
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
     let records = gistify::read_trajectory(&user.record().join("trajectory.jsonl")).unwrap();
-    assert!(matches!(records.first(), Some(gistify::Record::Start(_))));
-    assert!(!matches!(records.last(), Some(gistify::Record::End(_))));
+    assert!(matches!(records.first(), Some(gistify::TrajectoryRecord::Start(_))));
+    assert!(!matches!(records.last(), Some(gistify::TrajectoryRecord::End(_))));
     while is_alive(inner) {
         thread::sleep(Duration::from_millis(20));
     }

@@ -12,9 +12,9 @@ mod puppet;
 mod pythons;
 
 use gistify::{
-    Agent, Answer, Call, Config, Context, End, Message, Model, ModelError, Outcome, Pending,
-    Prompts, Ranking, Record, Request, Scripted, SessionLimits, Spent, Trajectory, Usage,
-    read_trajectory,
+    Agent, Answer, Config, Context, End, Message, Model, ModelError, ModelRequest, Outcome,
+    Pending, Prompts, Scripted, SessionLimits, SimilarityMeasure, Spent, TokenUsage, ToolCall,
+    Trajectory, TrajectoryRecord, read_trajectory,
 };
 use puppet::{Puppet, limits, session, start};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ impl Model for Silent {
         "silent"
     }
 
-    fn answer<'a>(&'a mut self, _: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, _: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(std::future::pending())
     }
 }
@@ -48,7 +48,7 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
         session: &mut session,
         prompts: &prompts,
         writer: &settings.writer,
-        context: Context::new(settings.context.clone(), Ranking::Words),
+        context: Context::new(settings.context.clone(), SimilarityMeasure::Words),
         limits,
         spent: &Spent::default(),
         trajectory,
@@ -57,11 +57,17 @@ fn play(model: &mut dyn Model, limits: &SessionLimits) -> (End, Vec<Message>) {
     let end = runtime.block_on(agent.run()).unwrap();
     packages::validate(directory.path());
     let records = read_trajectory(&path).unwrap();
-    assert!(matches!(records.first(), Some(Record::Start(_))), "{records:?}");
-    assert_eq!(records.last(), Some(&Record::End(end.clone())), "the outcome is the last line");
+    assert!(matches!(records.first(), Some(TrajectoryRecord::Start(_))), "{records:?}");
+    assert_eq!(
+        records.last(),
+        Some(&TrajectoryRecord::End(end.clone())),
+        "the outcome is the last line"
+    );
     let messages = records.into_iter().filter_map(|record| match record {
-        Record::Message { message, .. } => Some(message),
-        Record::Start(_) | Record::Condensed { .. } | Record::End(_) => None,
+        TrajectoryRecord::Message { message, .. } => Some(message),
+        TrajectoryRecord::Start(_)
+        | TrajectoryRecord::Condensed { .. }
+        | TrajectoryRecord::End(_) => None,
     });
     (end, messages.skip(2).collect())
 }
@@ -98,8 +104,8 @@ fn step_limit() {
 
 #[test]
 fn token_limit() {
-    let usage = Usage { input: 900, output: 200, ..Usage::default() };
-    let call = Call { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
+    let usage = TokenUsage { input: 900, output: 200, ..TokenUsage::default() };
+    let call = ToolCall { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
     let answer = Answer { calls: vec![call], usage, ..Answer::default() };
     let model = Scripted::new().then(Ok(answer)).call("submit", act("submit"));
     check(model, &limits(), Outcome::TokenLimit, 1);
@@ -167,7 +173,7 @@ fn context_limit() {
 
 #[test]
 fn cost_limit() {
-    let call = Call { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
+    let call = ToolCall { id: "1".to_owned(), tool: "submit".to_owned(), arguments: act("") };
     let answer = Answer { calls: vec![call], cost: Some(2.0), ..Answer::default() };
     let model = Scripted::new().then(Ok(answer)).call("submit", act("submit"));
     check(model, &SessionLimits { cost: 1.5, ..limits() }, Outcome::CostLimit, 1);
@@ -219,7 +225,7 @@ fn a_dropped_session_leaves_an_outcome() {
     let records = read_trajectory(&path).unwrap();
     assert!(matches!(
         records.last(),
-        Some(Record::End(End { outcome: Outcome::Fatal { .. }, .. }))
+        Some(TrajectoryRecord::End(End { outcome: Outcome::Fatal { .. }, .. }))
     ));
 }
 

@@ -11,8 +11,8 @@ use std::{
 use gistify::{SessionLimits, Start, TRAJECTORY_VERSION};
 use serde_json::{Value, json};
 use tools::{
-    Command, Environment, Findings, Group, Interrupt, Limits, LocalSandbox, Place, Problem, Reply,
-    Repository, Session, Tool, ToolError, Workspace,
+    Command, Environment, Findings, GistPlace, Group, Interrupt, Limits, LocalSandbox, Problem,
+    Reply, Repository, Session, Tool, ToolError, Workspace,
 };
 
 /// Does what its arguments request: `{"do": "..."}`.
@@ -99,7 +99,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
         },
         interrupt,
         deadline: Instant::now() + Duration::from_secs_f64(limits.seconds),
-        place: Place::BesideTest,
+        place: GistPlace::BesideTest,
         workspace: Workspace::create(root).unwrap(),
         hash_seed: 0,
         variables: BTreeMap::new(),

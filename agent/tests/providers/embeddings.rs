@@ -1,10 +1,14 @@
 //! Vectors of a provider's in the place of shared words.
 
-use gistify::Ranking;
+use gistify::SimilarityMeasure;
 
 use super::*;
 
-fn order(ranking: &mut Ranking, texts: &[&str], question: &str) -> Result<Vec<usize>, ModelError> {
+fn order(
+    ranking: &mut SimilarityMeasure,
+    texts: &[&str],
+    question: &str,
+) -> Result<Vec<usize>, ModelError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let order = runtime.block_on(ranking.order(texts, question))?;
     Ok(order.into_iter().map(|(at, _)| at).collect())

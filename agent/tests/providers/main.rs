@@ -12,8 +12,8 @@ mod sharing;
 use std::{path::Path, sync::Arc, thread, time::Duration};
 
 use gistify::{
-    Access, Answer, Config, Credentials, Message, Model, ModelError, ModelSupply, Outcome, Prompts,
-    Request, ToolReply, ToolSpec,
+    Access, Answer, Config, Credentials, Message, Model, ModelError, ModelRequest, ModelSupply,
+    Outcome, Prompts, ToolReply, ToolSpec,
 };
 use serde_json::{Value, json};
 use server::{Does, EVENTS, JSON, Seen, Server, delta, events, finish};
@@ -77,7 +77,7 @@ fn opening() -> Vec<Message> {
 
 fn ask_with(model: &mut dyn Model, messages: &[Message]) -> Result<Answer, ModelError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(model.answer(Request { messages, tools: &tools() }))
+    runtime.block_on(model.answer(ModelRequest { messages, tools: &tools() }))
 }
 
 /// Sends one request; returns the answer and the requests that the server received.

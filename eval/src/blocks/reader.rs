@@ -3,28 +3,28 @@
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum BlockScope {
     Module,
     Class,
     Function,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct BlockPlace<'a> {
     pub(super) block: &'a str,
-    pub(super) parent: Option<(usize, Suite)>,
-    pub(super) scope: Scope,
+    pub(super) parent: Option<(usize, StatementSuite)>,
+    pub(super) scope: BlockScope,
     pub(super) class: Class,
 }
 
-impl Place<'_> {
+impl BlockPlace<'_> {
     /// Another suite of the same statement.
-    fn within(self, suite: Suite) -> Self {
-        Place { parent: self.parent.map(|(line, _)| (line, suite)), ..self }
+    fn within(self, suite: StatementSuite) -> Self {
+        BlockPlace { parent: self.parent.map(|(line, _)| (line, suite)), ..self }
     }
 
     fn otherwise(self) -> Self {
-        self.within(Suite::Otherwise)
+        self.within(StatementSuite::Otherwise)
     }
 }
 
@@ -36,19 +36,19 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn body(&mut self, body: &[Stmt], place: Place<'_>) {
+    pub(super) fn body(&mut self, body: &[Stmt], place: BlockPlace<'_>) {
         for stmt in body {
             self.stmt(stmt, place, Role::If);
         }
     }
 
     /// `role` is what an `if` statement is here: an `if` that is all of an `else` is an `elif`.
-    fn stmt(&mut self, stmt: &Stmt, place: Place<'_>, role: Role) {
+    fn stmt(&mut self, stmt: &Stmt, place: BlockPlace<'_>, role: Role) {
         match stmt {
             Stmt::FunctionDef(def) => {
                 let name = qualified(place.block, &def.name);
                 self.outline.functions.push(name.clone());
-                let inner = Place { block: &name, ..place };
+                let inner = BlockPlace { block: &name, ..place };
                 for decorator in &def.decorator_list {
                     let key = self.key(decorator.range(), || {
                         digest("@", &ComparableExpr::from(&decorator.expression))
@@ -69,11 +69,14 @@ impl Reader<'_> {
                     )
                 });
                 self.definition(header, stmt, key, inner);
-                self.body(&def.body, Place { scope: Scope::Function, ..self.below(inner) });
+                self.body(
+                    &def.body,
+                    BlockPlace { scope: BlockScope::Function, ..self.below(inner) },
+                );
             }
             Stmt::ClassDef(def) => {
                 let name = qualified(place.block, &def.name);
-                let inner = Place { block: &name, ..place };
+                let inner = BlockPlace { block: &name, ..place };
                 for decorator in &def.decorator_list {
                     let key = self.key(decorator.range(), || {
                         digest("@", &ComparableExpr::from(&decorator.expression))
@@ -93,7 +96,7 @@ impl Reader<'_> {
                     )
                 });
                 self.definition(header, stmt, key, inner);
-                self.body(&def.body, Place { scope: Scope::Class, ..self.below(inner) });
+                self.body(&def.body, BlockPlace { scope: BlockScope::Class, ..self.below(inner) });
             }
             Stmt::If(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
@@ -162,12 +165,15 @@ impl Reader<'_> {
                         let name = handler.name.as_ref().map(|name| name.as_str());
                         digest("except", &(node.is_star, kind, name))
                     });
-                    let inner = Place { class: Class::Potential, ..whole.within(Suite::Handlers) };
+                    let inner = BlockPlace {
+                        class: Class::Potential,
+                        ..whole.within(StatementSuite::Handlers)
+                    };
                     self.push(header, handler.range(), key, Role::Except, inner);
                     self.body(&handler.body, self.below(inner));
                 }
                 self.body(&node.orelse, whole.otherwise());
-                self.body(&node.finalbody, whole.within(Suite::Finally));
+                self.body(&node.finalbody, whole.within(StatementSuite::Finally));
             }
             Stmt::Match(node) => {
                 let header = TextRange::new(stmt.start(), node.subject.end());
@@ -208,7 +214,7 @@ impl Reader<'_> {
             }
             Stmt::Expr(node) if is_text(&node.value) => {
                 let key = self.key(stmt.range(), || digest("", &ComparableStmt::from(stmt)));
-                let place = Place { class: Class::Inert, ..place };
+                let place = BlockPlace { class: Class::Inert, ..place };
                 let line = self.read(stmt.range(), stmt.range(), key, Role::Simple, place);
                 self.outline.texts.push(line);
             }
@@ -218,14 +224,14 @@ impl Reader<'_> {
                     Stmt::Expr(node) if node.value.is_ellipsis_literal_expr() => Class::Potential,
                     Stmt::Global(_) | Stmt::Nonlocal(_) => Class::Inert,
                     Stmt::AnnAssign(node)
-                        if node.value.is_none() && place.scope == Scope::Function =>
+                        if node.value.is_none() && place.scope == BlockScope::Function =>
                     {
                         Class::Inert
                     }
                     _ => place.class,
                 };
                 let key = self.key(stmt.range(), || digest("", &ComparableStmt::from(stmt)));
-                let place = Place { class, ..place };
+                let place = BlockPlace { class, ..place };
                 self.push(stmt.range(), stmt.range(), key, Role::Simple, place);
                 let (binds, alias) = assigned(stmt);
                 self.bind(binds, alias);
@@ -234,9 +240,10 @@ impl Reader<'_> {
     }
 
     /// The body of the line read last.
-    fn below<'a>(&self, place: Place<'a>) -> Place<'a> {
-        let parent = self.outline.lines.len().checked_sub(1).map(|last| (last, Suite::Body));
-        Place { parent, ..place }
+    fn below<'a>(&self, place: BlockPlace<'a>) -> BlockPlace<'a> {
+        let parent =
+            self.outline.lines.len().checked_sub(1).map(|last| (last, StatementSuite::Body));
+        BlockPlace { parent, ..place }
     }
 
     /// Sets the names that the last line binds.
@@ -247,18 +254,25 @@ impl Reader<'_> {
         }
     }
 
-    fn decorator(&mut self, range: TextRange, key: Key, place: Place<'_>) {
-        let place = Place { class: Class::Inert, ..place };
+    fn decorator(&mut self, range: TextRange, key: Key, place: BlockPlace<'_>) {
+        let place = BlockPlace { class: Class::Inert, ..place };
         self.push(range, range, key, Role::Decorator, place);
     }
 
-    fn definition(&mut self, header: TextRange, stmt: &Stmt, key: Key, place: Place<'_>) {
+    fn definition(&mut self, header: TextRange, stmt: &Stmt, key: Key, place: BlockPlace<'_>) {
         self.push(header, stmt.range(), key, Role::Definition, place);
         let name = place.block.rsplit('.').next().unwrap_or_default().to_owned();
         self.bind(vec![name], false);
     }
 
-    fn push(&mut self, range: TextRange, reach: TextRange, key: Key, role: Role, place: Place<'_>) {
+    fn push(
+        &mut self,
+        range: TextRange,
+        reach: TextRange,
+        key: Key,
+        role: Role,
+        place: BlockPlace<'_>,
+    ) {
         let line = self.read(range, reach, key, role, place);
         self.outline.lines.push(line);
     }
@@ -269,7 +283,7 @@ impl Reader<'_> {
         reach: TextRange,
         key: Key,
         role: Role,
-        place: Place<'_>,
+        place: BlockPlace<'_>,
     ) -> Line {
         let from = self.tokens.partition_point(|token| token.start() < range.start());
         let own = self.tokens[from..].iter().take_while(|token| token.start() < range.end());

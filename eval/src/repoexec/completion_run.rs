@@ -16,7 +16,7 @@ use tools::{
     Workspace,
 };
 
-use super::{problem::Problem, sample::SampleClass};
+use super::{problem::CompletionProblem, sample::SampleClass};
 use crate::error::EvalError;
 
 /// Lines of an error log.
@@ -94,7 +94,7 @@ pub fn splice(
 /// The machine fails, the user interrupts, or the problem does not fit the repository or has no tests.
 pub fn run_completion(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     function: &str,
 ) -> Result<CompletionRun, EvalError> {
     let Some(tests) = &problem.tests else {
@@ -140,7 +140,7 @@ pub fn run_completion(
 }
 
 /// Puts a function, and the problem's own test file, into a copy.
-fn place(directory: &Path, problem: &Problem, function: &str) -> Result<(), EvalError> {
+fn place(directory: &Path, problem: &CompletionProblem, function: &str) -> Result<(), EvalError> {
     let path = directory.join(&problem.function.path);
     let stale = |reason: String| EvalError::Problem { problem: problem.id.clone(), reason };
     let text = fs::read_to_string(&path).map_err(|error| stale(error.to_string()))?;

@@ -12,7 +12,7 @@ use tools::{Command, Execution, RunSpec, Status};
 
 use super::{
     completion_run::CompletionBed,
-    problem::{Problem, ProblemTests},
+    problem::{CompletionProblem, ProblemTests},
 };
 use crate::error::EvalError;
 
@@ -71,7 +71,7 @@ impl Untested {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TestedProblems {
     /// Problems with tests.
-    pub tested: Vec<Problem>,
+    pub tested: Vec<CompletionProblem>,
     /// Ids of problems without, each with the reason.
     pub untested: Vec<(String, Untested)>,
 }
@@ -88,7 +88,7 @@ pub(super) type Entered = BTreeMap<String, Vec<(usize, Vec<u32>)>>;
 /// The tests cannot be run at all, the machine fails, or the user interrupts.
 pub fn with_existing_tests(
     bed: &CompletionBed<'_>,
-    problems: Vec<Problem>,
+    problems: Vec<CompletionProblem>,
     choice: &TestChoice,
 ) -> Result<TestedProblems, EvalError> {
     let functions: Vec<&CompletionFunction> =
@@ -147,7 +147,7 @@ pub fn with_existing_tests(
 /// not pass each time; the others get the median of their seconds.
 pub(super) fn keep_stable(
     bed: &CompletionBed<'_>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<CompletionProblem>,
     runs: u32,
 ) -> Result<Vec<String>, EvalError> {
     let mut dropped = Vec::new();

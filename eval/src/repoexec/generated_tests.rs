@@ -22,7 +22,7 @@ use tools::{Command, Execution, RunSpec, Status};
 use super::{
     completion_run::CompletionBed,
     existing_tests::{passing, record_entered},
-    problem::{Problem, ProblemTests, TestFile},
+    problem::{CompletionProblem, ProblemTests, TestFile},
 };
 use crate::error::EvalError;
 
@@ -184,7 +184,7 @@ impl<'a> Visitor<'a> for Asserts<'a> {
 /// The machine fails, or the user interrupts.
 pub fn control_tests(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     known: &[String],
     proposed: Vec<String>,
     runs: u32,
@@ -231,9 +231,9 @@ pub fn control_tests(
 /// The machine fails, or the user interrupts.
 pub fn with_generated_tests(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     tests: &[String],
-) -> Result<Option<Problem>, EvalError> {
+) -> Result<Option<CompletionProblem>, EvalError> {
     if tests.is_empty() {
         return Ok(None);
     }
@@ -302,7 +302,7 @@ fn body(test: &str) -> &str {
 /// Tests that pass, those with a wrong assertion among them with the right one; the others are counted.
 fn repaired(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     tests: Vec<String>,
     counts: &mut TestCounts,
 ) -> Result<Vec<String>, EvalError> {
@@ -348,7 +348,7 @@ type Values = BTreeMap<usize, BTreeMap<usize, String>>;
 /// Runs tests with each assertion replaced by a note of what its asserted side comes to.
 fn recorded(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     tests: &[String],
     wanted: &[bool],
 ) -> Result<Values, EvalError> {
@@ -446,7 +446,7 @@ fn with_values(test: &str, values: Option<&BTreeMap<usize, String>>) -> Option<S
 }
 
 /// The path of a problem's generated test file, at the repository's root, where no other has its name.
-fn test_path(problem: &Problem) -> String {
+fn test_path(problem: &CompletionProblem) -> String {
     let stem: String = format!("{}_{}", problem.function.module, problem.function.name)
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -454,12 +454,12 @@ fn test_path(problem: &Problem) -> String {
     format!("test_gistify_{stem}.py")
 }
 
-fn case(problem: &Problem, at: usize) -> String {
+fn case(problem: &CompletionProblem, at: usize) -> String {
     format!("{}::test_{at}", test_path(problem))
 }
 
 /// The test file: what the module of the function has, and the tests by their numbers.
-fn file_text(problem: &Problem, tests: &[String]) -> String {
+fn file_text(problem: &CompletionProblem, tests: &[String]) -> String {
     let (module, name) = (&problem.function.module, &problem.function.name);
     let mut text =
         format!("import pickle\n\nfrom {module} import *\nfrom {module} import {name}\n");
@@ -482,7 +482,7 @@ fn file_text(problem: &Problem, tests: &[String]) -> String {
 /// Runs tests of a problem on the original, with a plugin that leaves a record or without.
 fn run(
     bed: &CompletionBed<'_>,
-    problem: &Problem,
+    problem: &CompletionProblem,
     tests: &[String],
     seed: u32,
     plugin: Option<&str>,

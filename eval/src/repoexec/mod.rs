@@ -34,7 +34,8 @@ pub use generated_tests::{
     with_generated_tests,
 };
 pub use problem::{
-    MalformedRow, PROBLEM_VERSION, Problem, ProblemSource, ProblemTests, TestFile, read_problems,
+    CompletionProblem, MalformedRow, PROBLEM_VERSION, ProblemSource, ProblemTests, TestFile,
+    read_problems,
 };
 pub use sample::{
     Generation, SAMPLE_VERSION, SampleClass, SampleVerdict, Similarity, read_generations,

@@ -13,7 +13,8 @@ pub const PROBLEM_VERSION: u32 = 1;
 
 /// A function that a model is to write, with its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
+#[schemars(rename = "Problem")]
+pub struct CompletionProblem {
     /// [`PROBLEM_VERSION`].
     pub version: u32,
     /// `LABEL/PATH::NAME`, unique within a file.
@@ -93,7 +94,7 @@ impl ProblemTests {
     }
 }
 
-impl Problem {
+impl CompletionProblem {
     /// A problem of a function, without tests.
     pub fn new(label: &str, source: ProblemSource, function: CompletionFunction) -> Self {
         let id = format!("{label}/{}::{}", function.path, function.name);
@@ -107,16 +108,18 @@ impl Problem {
 
     /// The JSON schema of a row.
     pub fn schema() -> Value {
-        serde_json::to_value(schemars::schema_for!(Problem)).expect("a schema is plain data")
+        serde_json::to_value(schemars::schema_for!(CompletionProblem))
+            .expect("a schema is plain data")
     }
 }
 
 /// Reads a problem file: its problems, and its rows that are none. Empty lines are no rows.
-pub fn read_problems(text: &str) -> (Vec<Problem>, Vec<MalformedRow>) {
+pub fn read_problems(text: &str) -> (Vec<CompletionProblem>, Vec<MalformedRow>) {
     let (mut problems, mut malformed) = (Vec::new(), Vec::new());
     let mut ids = std::collections::BTreeSet::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let problem = serde_json::from_str::<Problem>(line).map_err(|error| error.to_string());
+        let problem =
+            serde_json::from_str::<CompletionProblem>(line).map_err(|error| error.to_string());
         let problem = problem.and_then(|problem| match problem.version {
             PROBLEM_VERSION if !ids.insert(problem.id.clone()) => {
                 Err(format!("the id {} is another row's", problem.id))

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     estimate::mean_pass_at_k,
-    problem::{MalformedRow, Problem},
+    problem::{CompletionProblem, MalformedRow},
     sample::{SampleClass, SampleVerdict},
 };
 use crate::{
@@ -282,7 +282,7 @@ fn malformed_table(malformed: &[(String, Vec<MalformedRow>)]) -> Table {
 }
 
 /// The attributes of a set of problems (RepoExec, table 1).
-pub fn problem_table(problems: &[Problem]) -> Table {
+pub fn problem_table(problems: &[CompletionProblem]) -> Table {
     let count = problems.len() as f64;
     let share = problems.iter().filter(|one| one.function.is_cross_file()).count() as f64 / count;
     let tested: Vec<_> = problems.iter().filter_map(|one| one.tests.as_ref()).collect();
@@ -290,15 +290,15 @@ pub fn problem_table(problems: &[Problem]) -> Table {
         |values: Vec<f64>| mean(&values).map_or("-".to_owned(), |value| format!("{value:.2}"));
     let coverage = tested.iter().map(|tests| tests.coverage() * 100.0).collect();
     let cases = tested.iter().map(|tests| tests.cases.len() as f64).collect();
-    let tokens = |text: &dyn Fn(&Problem) -> String| {
+    let tokens = |text: &dyn Fn(&CompletionProblem) -> String| {
         mean_of(problems.iter().map(|one| graph::tree_tokens(&text(one)) as f64).collect())
     };
     let prompt = |size| {
-        tokens(&|one: &Problem| {
+        tokens(&|one: &CompletionProblem| {
             format!("{}\n\n{}", one.function.context.of(size), one.function.prompt)
         })
     };
-    let solution = tokens(&|one: &Problem| one.function.body().to_owned());
+    let solution = tokens(&|one: &CompletionProblem| one.function.body().to_owned());
     let rows = graph::ContextSize::ALL.map(|size| {
         vec![
             size.name().to_owned(),

@@ -16,7 +16,7 @@ use super::{
     code_bleu::code_bleu,
     completion_run::{CompletionBed, CompletionRun, run_completion},
     estimate::{Invocable, body_of},
-    problem::Problem,
+    problem::CompletionProblem,
     sample::{Generation, SAMPLE_VERSION, SampleClass, SampleVerdict, Similarity},
     similarity::{bleu, edit_similarity},
 };
@@ -25,7 +25,7 @@ use crate::error::EvalError;
 /// The inputs of a scoring.
 pub struct ScoringSpec<'a> {
     /// The problems, all of whose repositories have a bed.
-    pub problems: &'a [Problem],
+    pub problems: &'a [CompletionProblem],
     /// The answers.
     pub generations: &'a [Generation],
     /// The bed of each repository, by [`ProblemSource::repository`](super::ProblemSource).
@@ -49,9 +49,9 @@ enum Cut {
 /// # Errors
 /// The user interrupts. What the machine fails at is unscored, with the reason in its log.
 pub fn score_generations(spec: &ScoringSpec<'_>) -> Result<Vec<SampleVerdict>, EvalError> {
-    let problems: BTreeMap<&str, &Problem> =
+    let problems: BTreeMap<&str, &CompletionProblem> =
         spec.problems.iter().map(|problem| (problem.id.as_str(), problem)).collect();
-    let mut runs: Vec<(&Problem, String)> = Vec::new();
+    let mut runs: Vec<(&CompletionProblem, String)> = Vec::new();
     let mut places: HashMap<(&str, String), usize> = HashMap::new();
     let mut first = Vec::new();
     let cuts: Vec<(Cut, String)> = spec
@@ -101,7 +101,7 @@ pub fn score_generations(spec: &ScoringSpec<'_>) -> Result<Vec<SampleVerdict>, E
 
 /// The function of a generation, or the class of an answer that has none to run.
 fn settled(
-    problem: &Problem,
+    problem: &CompletionProblem,
     generation: &Generation,
 ) -> Result<String, (SampleClass, String, String)> {
     let settled = |class, log: &str| Err((class, log.to_owned(), String::new()));
@@ -128,7 +128,7 @@ fn settled(
 
 fn run_all(
     spec: &ScoringSpec<'_>,
-    runs: &[(&Problem, String)],
+    runs: &[(&CompletionProblem, String)],
 ) -> Result<Vec<CompletionRun>, EvalError> {
     let results: Vec<Mutex<Option<CompletionRun>>> =
         runs.iter().map(|_| Mutex::new(None)).collect();
@@ -174,7 +174,7 @@ fn run_all(
 }
 
 fn verdict(
-    problem: Option<&Problem>,
+    problem: Option<&CompletionProblem>,
     generation: &Generation,
     function: String,
     run: CompletionRun,

@@ -13,7 +13,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
+use super::problem::CompletionProblem;
 
 /// The form in which a function is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -60,7 +60,7 @@ impl Default for TuningMix {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TuningPick<'a> {
     /// The function.
-    pub problem: &'a Problem,
+    pub problem: &'a CompletionProblem,
     /// The form of the function.
     pub form: TuningForm,
     /// The use of the function.
@@ -92,16 +92,16 @@ pub struct TuningCounts {
 
 /// Picks the functions of a data set, sorted by id.
 pub fn tuning_set<'a>(
-    problems: &'a [Problem],
+    problems: &'a [CompletionProblem],
     mix: &TuningMix,
 ) -> (Vec<TuningPick<'a>>, TuningCounts) {
     let mut counts = TuningCounts { functions: problems.len(), ..TuningCounts::default() };
-    let mut usable: Vec<&Problem> =
+    let mut usable: Vec<&CompletionProblem> =
         problems.iter().filter(|problem| is_usable(problem.function.unfit)).collect();
     usable.sort_by(|a, b| (&a.id, a.function.line).cmp(&(&b.id, b.function.line)));
     counts.unfit = problems.len() - usable.len();
     let mut seen = BTreeSet::new();
-    let mut left: Vec<&Problem> = Vec::new();
+    let mut left: Vec<&CompletionProblem> = Vec::new();
     for problem in usable {
         match seen.insert(fingerprint(&problem.function.solution)) {
             true => left.push(problem),
@@ -154,7 +154,7 @@ fn is_usable(unfit: Option<Unfit>) -> bool {
     !matches!(unfit, Some(Unfit::Test | Unfit::Broken | Unfit::Stub | Unfit::Shadowed))
 }
 
-fn is_documented(problem: &Problem) -> bool {
+fn is_documented(problem: &CompletionProblem) -> bool {
     !problem.function.docstring.is_empty()
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use crate::repoexec::ProblemSource;
 
     /// Repositories of so many functions each; every second function has a docstring.
-    fn problems(sizes: &[usize]) -> Vec<Problem> {
+    fn problems(sizes: &[usize]) -> Vec<CompletionProblem> {
         let mut problems = Vec::new();
         for (repository, size) in sizes.iter().enumerate() {
             let text: String = (0..*size)
@@ -242,7 +242,9 @@ mod tests {
                 extract_of_sources([("m.py", text.as_str())], &ExtractionOptions::default());
             let label = format!("pkg{repository}");
             let made = found.functions.into_iter();
-            problems.extend(made.map(|function| Problem::new(&label, source.clone(), function)));
+            problems.extend(
+                made.map(|function| CompletionProblem::new(&label, source.clone(), function)),
+            );
         }
         problems
     }
@@ -298,7 +300,7 @@ mod tests {
     fn a_draw_depends_on_its_seed_alone() {
         let (all, mut reversed) = (problems(&[40, 20]), problems(&[40, 20]));
         reversed.reverse();
-        let ids = |problems: &[Problem], seed| -> Vec<(String, TuningForm)> {
+        let ids = |problems: &[CompletionProblem], seed| -> Vec<(String, TuningForm)> {
             let mix = TuningMix { seed, ..TuningMix::default() };
             let (picks, _) = tuning_set(problems, &mix);
             picks.into_iter().map(|pick| (pick.problem.id.clone(), pick.form)).collect()

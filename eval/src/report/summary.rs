@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evaluate::Writer,
-    row::{Row, Standing},
+    evaluate::WriterAbilities,
+    row::{AttemptStanding, Row},
     scorers::{
-        Category, MEASURES, Measure, PaperCategory, PaperFidelity, Scorer, Shown, StrictFidelity,
-        TestScore, Unit,
+        Category, MEASURES, Measure, MeasureTable, MeasureUnit, PaperCategory, PaperFidelity,
+        Scorer, StrictFidelity, TestScore,
     },
     statistics::{
         Interval, Paired, bootstrap, mean, median, paired, pearson, permuted, ranks, wilson,
@@ -47,7 +47,7 @@ pub struct SuiteRow {
     /// The solver's.
     pub solver: String,
     /// The abilities of the writer.
-    pub writer: Writer,
+    pub writer: WriterAbilities,
     /// Tasks with a result.
     pub tasks: u64,
     /// Attempts with a result.
@@ -201,7 +201,8 @@ struct Compared {
 /// Measures of the main table and of tests, then two efforts.
 fn compared() -> impl Iterator<Item = Compared> {
     let shown = |measure: &&Measure| {
-        matches!(measure.shown, Shown::Main | Shown::Tests) && measure.unit != Unit::Ratio
+        matches!(measure.shown, MeasureTable::Main | MeasureTable::Tests)
+            && measure.unit != MeasureUnit::Ratio
     };
     let measures = MEASURES.iter().filter(shown).map(|measure| Compared {
         name: measure.name,
@@ -312,7 +313,7 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
     let first = rows.first()?;
     let count = |standing| rows.iter().filter(|row| row.standing == standing).count() as u64;
     let scored: Vec<&Row> =
-        rows.iter().copied().filter(|row| row.standing == Standing::Scored).collect();
+        rows.iter().copied().filter(|row| row.standing == AttemptStanding::Scored).collect();
     let of = |value: &dyn Fn(&Row) -> Option<f64>| by_task(&scored, value);
     let mean_of = |value: &dyn Fn(&Row) -> Option<f64>| mean(&of(value));
     let median_of = |value: &dyn Fn(&Row) -> Option<f64>| median(&of(value));
@@ -349,9 +350,9 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
         tasks: tasks(rows),
         attempts: rows.len() as u64,
         scored: tasks(&scored),
-        quarantined: count(Standing::Quarantined),
-        unfit: count(Standing::Unfit),
-        infrastructure: count(Standing::Infrastructure),
+        quarantined: count(AttemptStanding::Quarantined),
+        unfit: count(AttemptStanding::Unfit),
+        infrastructure: count(AttemptStanding::Infrastructure),
         scores: scores.collect(),
         baseline: BTreeMap::new(),
         writing_seconds: median_of(&writing),
@@ -421,7 +422,7 @@ fn hardest<'a>(rows: &[&'a Row]) -> BTreeSet<(&'a str, &'a str)> {
 /// Fidelity by length: tasks in parts of about one number, shortest first.
 fn lengths(solver: &str, by: &str, rows: &[&Row], length: fn(&Row) -> u64) -> Vec<LengthRow> {
     let scored: Vec<&Row> =
-        rows.iter().copied().filter(|row| row.standing == Standing::Scored).collect();
+        rows.iter().copied().filter(|row| row.standing == AttemptStanding::Scored).collect();
     let known: BTreeMap<(&str, &str), u64> = scored
         .iter()
         .filter(|row| length(row) > 0)
@@ -455,7 +456,8 @@ fn between(a: &[&Row], first: &str, b: &[&Row], second: &str) -> Vec<Comparison>
     for Compared { name: measure, is_gain, value } in compared() {
         let of = |rows: &[&'_ Row], solver: &str| -> BTreeMap<(String, String), f64> {
             let own = rows.iter().copied();
-            let own = own.filter(|row| row.solver == solver && row.standing == Standing::Scored);
+            let own =
+                own.filter(|row| row.solver == solver && row.standing == AttemptStanding::Scored);
             let found = means(&own.collect::<Vec<_>>(), &|row| value(row, measure));
             found.into_iter().map(|((suite, task), v)| ((suite.into(), task.into()), v)).collect()
         };
@@ -483,7 +485,7 @@ fn baseline(row: &SuiteRow, hard: &[&Row], all: &[SuiteRow]) -> BTreeMap<String,
         for whole in all.iter().filter(|one| one.solver == row.solver) {
             let own = hard.iter().copied().filter(|one| {
                 (&one.suite, &one.solver) == (&whole.suite, &row.solver)
-                    && one.standing == Standing::Scored
+                    && one.standing == AttemptStanding::Scored
                     && (row.suite == "all" || row.suite == one.suite)
             });
             let count = tasks(&own.collect::<Vec<_>>()) as f64;
@@ -507,7 +509,7 @@ fn correlations(rows: &[&Row], solvers: &[&str]) -> Vec<Correlation> {
             let of = |solver: &str| -> Vec<(f64, f64)> {
                 let own = rows.iter().copied();
                 let own: Vec<&Row> = own
-                    .filter(|row| row.solver == solver && row.standing == Standing::Scored)
+                    .filter(|row| row.solver == solver && row.standing == AttemptStanding::Scored)
                     .collect();
                 let tests = means(&own, &|row| row.value::<TestScore>());
                 let measured = means(&own, &|row| row.scores.get(measure).copied());
@@ -542,8 +544,10 @@ impl Figure {
             return Some(Self { value: median(values)?, tasks, ..Self::default() });
         }
         let wilson = match measure.unit {
-            Unit::Success | Unit::Fault => wilson(values.iter().sum(), values.len() as f64),
-            Unit::Share | Unit::Count | Unit::Ratio => None,
+            MeasureUnit::Success | MeasureUnit::Fault => {
+                wilson(values.iter().sum(), values.len() as f64)
+            }
+            MeasureUnit::Share | MeasureUnit::Count | MeasureUnit::Ratio => None,
         };
         Some(Self { value: mean(values)?, tasks, interval: bootstrap(values), wilson })
     }

@@ -23,7 +23,7 @@ fn scored(task: &str, solver: &str, repetition: u32, fidelity: f64) -> Row {
     Row {
         solver: solver.to_owned(),
         repetition,
-        standing: Standing::Scored,
+        standing: AttemptStanding::Scored,
         evidence: String::new(),
         scores: [
             (PaperFidelity::NAME.to_owned(), fidelity),

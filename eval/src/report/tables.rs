@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, fmt};
 use super::summary::{Comparison, Correlation, Figure, SECONDS, SuiteRow, Summary, TaskRow};
 use crate::{
     scorers::{
-        MEASURES, Measure, PaperCategory, PaperFidelity, Scorer, Shown, Source, StrictFidelity,
-        Unit,
+        FormulaSource, MEASURES, Measure, MeasureTable, MeasureUnit, PaperCategory, PaperFidelity,
+        Scorer, StrictFidelity,
     },
     statistics::Interval,
 };
@@ -178,9 +178,9 @@ fn table(summary: &Summary, name: TableName) -> Table {
         TableName::Ablation => ablation(&summary.comparisons, rows),
         TableName::Tests => measured(name, rows, |measure| {
             let of_paper = ["execution_fidelity_paper", "test_score"];
-            measure.shown == Shown::Tests || of_paper.contains(&measure.name)
+            measure.shown == MeasureTable::Tests || of_paper.contains(&measure.name)
         }),
-        TableName::Ours => measured(name, rows, |measure| measure.shown == Shown::Ours),
+        TableName::Ours => measured(name, rows, |measure| measure.shown == MeasureTable::Ours),
         TableName::Changes => changes(rows),
         TableName::Correlation => correlation(&summary.correlations),
         TableName::Tools => tools(rows),
@@ -251,9 +251,9 @@ fn each(
 /// Columns of a measure: its value, and its intervals where it has them.
 fn columns(measure: &Measure) -> Vec<&'static str> {
     match measure.unit {
-        Unit::Success => vec![measure.label, "95%", "Wilson"],
-        Unit::Share | Unit::Fault => vec![measure.label, "95%"],
-        Unit::Count | Unit::Ratio => vec![measure.label],
+        MeasureUnit::Success => vec![measure.label, "95%", "Wilson"],
+        MeasureUnit::Share | MeasureUnit::Fault => vec![measure.label, "95%"],
+        MeasureUnit::Count | MeasureUnit::Ratio => vec![measure.label],
     }
 }
 
@@ -262,12 +262,12 @@ fn figures(row: &SuiteRow, measure: &Measure) -> Vec<String> {
     let value = figure.map(|figure| figure.value);
     let between = interval(figure.and_then(|figure| figure.interval));
     match measure.unit {
-        Unit::Success => {
+        MeasureUnit::Success => {
             vec![percent(value), between, interval(figure.and_then(|figure| figure.wilson))]
         }
-        Unit::Share | Unit::Fault => vec![percent(value), between],
-        Unit::Count => vec![number(value, 0)],
-        Unit::Ratio => vec![percent(value)],
+        MeasureUnit::Share | MeasureUnit::Fault => vec![percent(value), between],
+        MeasureUnit::Count => vec![number(value, 0)],
+        MeasureUnit::Ratio => vec![percent(value)],
     }
 }
 
@@ -284,7 +284,7 @@ fn measured(name: TableName, rows: &[SuiteRow], shown: fn(&Measure) -> bool) -> 
 
 fn main(name: TableName, rows: &[SuiteRow]) -> Table {
     let measures: Vec<&Measure> =
-        MEASURES.iter().filter(|measure| measure.shown == Shown::Main).collect();
+        MEASURES.iter().filter(|measure| measure.shown == MeasureTable::Main).collect();
     let mut heads = vec!["tasks"];
     heads.extend(measures.iter().flat_map(|measure| columns(measure)));
     heads.extend([
@@ -336,7 +336,7 @@ fn hard(rows: &[SuiteRow]) -> Table {
 }
 
 fn changes(rows: &[SuiteRow]) -> Table {
-    let measures = MEASURES.iter().filter(|measure| measure.shown == Shown::Changes);
+    let measures = MEASURES.iter().filter(|measure| measure.shown == MeasureTable::Changes);
     let measures: Vec<&Measure> = measures.collect();
     let heads: Vec<&str> = measures.iter().map(|measure| measure.label).collect();
     let figure = |row: &SuiteRow, measure: &Measure| row.scores.get(measure.name).copied();
@@ -433,7 +433,9 @@ fn ablation(rows: &[Comparison], suites: &[SuiteRow]) -> Table {
     let by_solver: Vec<&[Comparison]> = rows.chunk_by(|a, b| a.second == b.second).collect();
     let measures: Vec<&Measure> = MEASURES
         .iter()
-        .filter(|one| one.shown == Shown::Main && matches!(one.source, Source::Paper(_)))
+        .filter(|one| {
+            one.shown == MeasureTable::Main && matches!(one.source, FormulaSource::Paper(_))
+        })
         .collect();
     let of = |rows: &[Comparison], cells: &dyn Fn(&Comparison) -> [String; 2]| {
         let found = |measure: &&Measure| rows.iter().find(|row| row.measure == measure.name);

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tools::Status;
 
-use super::fidelity::{Fidelity, What};
-use crate::observation::{Failure, Observation};
+use super::fidelity::{Fidelity, OutcomeDifferenceKind};
+use crate::observation::{NormalizedException, Observation};
 
 /// Why a gist is not faithful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -137,7 +137,11 @@ pub fn category(
     let only_text = fidelity.differences.iter().all(|difference| {
         matches!(
             difference.what,
-            What::ExceptionMessage | What::Reason | What::Stdout | What::Stderr | What::Log
+            OutcomeDifferenceKind::ExceptionMessage
+                | OutcomeDifferenceKind::Reason
+                | OutcomeDifferenceKind::Stdout
+                | OutcomeDifferenceKind::Stderr
+                | OutcomeDifferenceKind::Log
         )
     });
     let category = if only_text { Category::OutputMismatch } else { Category::RuntimeError };
@@ -149,21 +153,25 @@ pub fn category(
 
 /// Returns the rank of a difference, the most informative kind first: an exit code is the least
 /// specific.
-fn rank(what: What) -> u8 {
+fn rank(what: OutcomeDifferenceKind) -> u8 {
     match what {
-        What::Collection => 0,
-        What::Outcome | What::ExceptionType => 1,
-        What::ExceptionMessage | What::Reason | What::Stdout | What::Stderr | What::Log => 2,
-        What::End => 3,
-        What::Collected => 4,
-        What::Missing => 5,
-        What::ExitCode => 6,
+        OutcomeDifferenceKind::Collection => 0,
+        OutcomeDifferenceKind::Outcome | OutcomeDifferenceKind::ExceptionType => 1,
+        OutcomeDifferenceKind::ExceptionMessage
+        | OutcomeDifferenceKind::Reason
+        | OutcomeDifferenceKind::Stdout
+        | OutcomeDifferenceKind::Stderr
+        | OutcomeDifferenceKind::Log => 2,
+        OutcomeDifferenceKind::End => 3,
+        OutcomeDifferenceKind::Collected => 4,
+        OutcomeDifferenceKind::Missing => 5,
+        OutcomeDifferenceKind::ExitCode => 6,
     }
 }
 
 /// Returns true if an exception reports that an internal module could not be imported. Its message
 /// is normalised, so that all internal names are equal.
-fn imports_internal(failure: &Failure, is_internal: &impl Fn(&str) -> bool) -> bool {
+fn imports_internal(failure: &NormalizedException, is_internal: &impl Fn(&str) -> bool) -> bool {
     if !matches!(failure.kind.as_str(), "ImportError" | "ModuleNotFoundError") {
         return false;
     }

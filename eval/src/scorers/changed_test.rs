@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, GistFacts, Scorer, Shown, Source, Unit};
+use super::{Facts, FormulaSource, GistFacts, MeasureTable, MeasureUnit, Scorer};
 use crate::{
     blocks::{Line, Outline, Role},
     key::Key,
@@ -55,9 +55,9 @@ impl Scorer for TestMoved {
     const LABEL: &'static str = "moved body";
     const DOC: &'static str = "1 where the test function is gone, and at least half of its lines stand elsewhere in a \
         gist with a `__main__` guard";
-    const SOURCE: Source = Source::Paper("B.4 (1)");
-    const UNIT: Unit = Unit::Fault;
-    const SHOWN: Shown = Shown::Changes;
+    const SOURCE: FormulaSource = FormulaSource::Paper("B.4 (1)");
+    const UNIT: MeasureUnit = MeasureUnit::Fault;
+    const SHOWN: MeasureTable = MeasureTable::Changes;
 
     fn evidence(facts: &Facts<'_>) -> Option<ChangedLines> {
         let gist = tested(facts)?;
@@ -93,9 +93,9 @@ impl Scorer for GuardAdded {
     const LABEL: &'static str = "guard added";
     const DOC: &'static str = "1 where a gist that has the test function has a `__main__` guard, and no file that the \
         original executed has one";
-    const SOURCE: Source = Source::Paper("B.4 (2)");
-    const UNIT: Unit = Unit::Fault;
-    const SHOWN: Shown = Shown::Changes;
+    const SOURCE: FormulaSource = FormulaSource::Paper("B.4 (2)");
+    const UNIT: MeasureUnit = MeasureUnit::Fault;
+    const SHOWN: MeasureTable = MeasureTable::Changes;
 
     fn evidence(facts: &Facts<'_>) -> Option<ChangedLines> {
         let gist = tested(facts)?;
@@ -121,9 +121,9 @@ impl Scorer for MockPackage {
     const LABEL: &'static str = "mock package";
     const DOC: &'static str = "1 where a line that is no glue and no line of the original registers another module \
         than the gist itself under a name of the repository";
-    const SOURCE: Source = Source::Paper("B.4 (3)");
-    const UNIT: Unit = Unit::Fault;
-    const SHOWN: Shown = Shown::Changes;
+    const SOURCE: FormulaSource = FormulaSource::Paper("B.4 (3)");
+    const UNIT: MeasureUnit = MeasureUnit::Fault;
+    const SHOWN: MeasureTable = MeasureTable::Changes;
 
     fn evidence(facts: &Facts<'_>) -> Option<ChangedLines> {
         let gist = tested(facts)?;

@@ -1,6 +1,6 @@
 //! The length of a gist (ours), in lines of code and in tokens.
 
-use super::{Facts, Scorer, Shown, Source, Unit};
+use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer};
 use crate::{
     codebase::{Extent, starts},
     tokens,
@@ -17,9 +17,9 @@ impl Scorer for GistLines {
     const NAME: &'static str = "lines";
     const LABEL: &'static str = "lines";
     const DOC: &'static str = "lines of the gist on which a statement or a header starts";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Count;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Count;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<Extent> {
         extent(facts)
@@ -35,9 +35,9 @@ impl Scorer for GistTokens {
     const NAME: &'static str = "tokens";
     const LABEL: &'static str = "tokens";
     const DOC: &'static str = "tokens of the gist, as o200k counts them";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Count;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Count;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<Extent> {
         extent(facts)

@@ -10,7 +10,7 @@ use tools::{Pattern, Status, ends_alike, own_words};
 
 use crate::{
     expected::{Expected, ExpectedFailure, ExpectedPhase},
-    observation::{Failure, Observation, Phase},
+    observation::{NormalizedException, Observation, Phase},
 };
 
 /// The verdict, with what differs.
@@ -21,7 +21,7 @@ pub struct Fidelity {
     /// Cases compared.
     pub cases: u64,
     /// The differences, at most [`SHOWN`] entries.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<OutcomeDifference>,
     /// The number of differences.
     pub different: u64,
 }
@@ -42,8 +42,14 @@ impl Fidelity {
 
     /// Returns true if only captured texts differ.
     pub(crate) fn is_of_text(&self) -> bool {
-        let of_text =
-            |one: &Difference| matches!(one.what, What::Stdout | What::Stderr | What::Log);
+        let of_text = |one: &OutcomeDifference| {
+            matches!(
+                one.what,
+                OutcomeDifferenceKind::Stdout
+                    | OutcomeDifferenceKind::Stderr
+                    | OutcomeDifferenceKind::Log
+            )
+        };
         let shown = self.differences.len() as u64 == self.different;
         self.score == 0 && self.different > 0 && shown && self.differences.iter().all(of_text)
     }
@@ -51,13 +57,13 @@ impl Fidelity {
 
 /// One difference between a run of the gist and the original's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct OutcomeDifference {
     /// Node id of the case; empty for the whole run.
     pub case: String,
     /// `setup`, `call` or `teardown`; empty for the whole run.
     pub phase: String,
     /// The kind of the difference.
-    pub what: What,
+    pub what: OutcomeDifferenceKind,
     /// The behaviour of the original, shortened.
     pub expected: String,
     /// The behaviour of the gist, shortened.
@@ -67,7 +73,7 @@ pub struct Difference {
 /// The kinds of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum OutcomeDifferenceKind {
     /// The run did not end by itself, or not where its recorder could see it.
     End,
     /// The exit code.
@@ -94,21 +100,21 @@ pub enum What {
     Log,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for OutcomeDifferenceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            What::End => "end",
-            What::ExitCode => "exit code",
-            What::Collected => "collected ids",
-            What::Collection => "error of collection",
-            What::Missing => "case",
-            What::Outcome => "outcome",
-            What::ExceptionType => "exception",
-            What::ExceptionMessage => "exception message",
-            What::Reason => "reason",
-            What::Stdout => "standard output",
-            What::Stderr => "standard error",
-            What::Log => "log",
+            OutcomeDifferenceKind::End => "end",
+            OutcomeDifferenceKind::ExitCode => "exit code",
+            OutcomeDifferenceKind::Collected => "collected ids",
+            OutcomeDifferenceKind::Collection => "error of collection",
+            OutcomeDifferenceKind::Missing => "case",
+            OutcomeDifferenceKind::Outcome => "outcome",
+            OutcomeDifferenceKind::ExceptionType => "exception",
+            OutcomeDifferenceKind::ExceptionMessage => "exception message",
+            OutcomeDifferenceKind::Reason => "reason",
+            OutcomeDifferenceKind::Stdout => "standard output",
+            OutcomeDifferenceKind::Stderr => "standard error",
+            OutcomeDifferenceKind::Log => "log",
         })
     }
 }
@@ -127,13 +133,13 @@ pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
         && (is_loaded || !ends_alike(status, found.status))
     {
         let what = match found.status {
-            Status::Exited(_) => What::ExitCode,
-            _ => What::End,
+            Status::Exited(_) => OutcomeDifferenceKind::ExitCode,
+            _ => OutcomeDifferenceKind::End,
         };
         all.add("", "", what, &ending(status), &ending(found.status));
     }
     if expected.complete && !found.complete {
-        all.add("", "", What::End, "a run to its end", "no record of its end");
+        all.add("", "", OutcomeDifferenceKind::End, "a run to its end", "no record of its end");
     }
     let known = |id: &String| !expected.unstable.contains_key(id.as_str());
     let collected: Vec<&String> = found.collected.iter().filter(|id| known(id)).collect();
@@ -145,7 +151,7 @@ pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
             collected.iter().filter(|id| !wanted.contains(id)).map(|id| id.as_str()).collect();
         let expected = format!("{} cases, among them {}", wanted.len(), listed(&missing));
         let found = format!("{} cases, among them {}", collected.len(), listed(&extra));
-        all.add("", "", What::Collected, &expected, &found);
+        all.add("", "", OutcomeDifferenceKind::Collected, &expected, &found);
     }
     compare_collection(expected, found, &mut all);
     for (id, phases) in &expected.cases {
@@ -153,17 +159,17 @@ pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
             continue;
         }
         match found.cases.get(id) {
-            None => all.add(id, "", What::Missing, "a case", "nothing"),
+            None => all.add(id, "", OutcomeDifferenceKind::Missing, "a case", "nothing"),
             Some(found) => compare_case(id, phases, found, &mut all),
         }
     }
     for id in found.cases.keys().filter(|id| known(id) && !expected.cases.contains_key(*id)) {
-        all.add(id, "", What::Collected, "nothing", "a case");
+        all.add(id, "", OutcomeDifferenceKind::Collected, "nothing", "a case");
     }
     if let Some((stdout, stderr)) = &expected.streams {
         let (found_out, found_err) = found.streams.clone().unwrap_or_default();
-        compare_text("", "", What::Stdout, stdout, &found_out, &mut all);
-        compare_text("", "", What::Stderr, stderr, &found_err, &mut all);
+        compare_text("", "", OutcomeDifferenceKind::Stdout, stdout, &found_out, &mut all);
+        compare_text("", "", OutcomeDifferenceKind::Stderr, stderr, &found_err, &mut all);
     }
     compare_failure("", "", expected.raised.as_ref(), found.raised.as_ref(), &mut all);
     Fidelity {
@@ -177,17 +183,24 @@ pub fn fidelity(expected: &Expected, found: &Observation) -> Fidelity {
 /// Differences that were found, the first [`SHOWN`] of them with their texts.
 #[derive(Default)]
 pub(super) struct Differences {
-    pub(super) list: Vec<Difference>,
+    pub(super) list: Vec<OutcomeDifference>,
     pub(super) count: u64,
 }
 
 impl Differences {
-    pub(super) fn add(&mut self, case: &str, phase: &str, what: What, expected: &str, found: &str) {
+    pub(super) fn add(
+        &mut self,
+        case: &str,
+        phase: &str,
+        what: OutcomeDifferenceKind,
+        expected: &str,
+        found: &str,
+    ) {
         self.count += 1;
         if self.list.len() < SHOWN {
             let (expected, found) = contrast(expected, found);
             let (case, phase) = (case.to_owned(), phase.to_owned());
-            self.list.push(Difference { case, phase, what, expected, found });
+            self.list.push(OutcomeDifference { case, phase, what, expected, found });
         }
     }
 }
@@ -201,13 +214,19 @@ fn compare_collection(expected: &Expected, found: &Observation, all: &mut Differ
             }
             other => {
                 let found = other.map_or("nothing", |(id, _)| id.as_str());
-                all.add(id, "collection", What::Collection, &shown(failure), found);
+                all.add(
+                    id,
+                    "collection",
+                    OutcomeDifferenceKind::Collection,
+                    &shown(failure),
+                    found,
+                );
             }
         }
     }
     for (id, failure) in found_errors {
         let text = format!("{}: {}", failure.kind, failure.message);
-        all.add(id, "collection", What::Collection, "nothing", &text);
+        all.add(id, "collection", OutcomeDifferenceKind::Collection, "nothing", &text);
     }
 }
 
@@ -224,7 +243,13 @@ fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut
         let why = raised.map_or(String::new(), |r| format!(" ({}: {})", r.kind, r.message));
         let phase = wanted.iter().zip(&seen).position(|(a, b)| a != b);
         let phase = phase.map_or("", |at| expected[at].when.as_str());
-        all.add(id, phase, What::Outcome, &wanted.join(", "), &format!("{}{why}", seen.join(", ")));
+        all.add(
+            id,
+            phase,
+            OutcomeDifferenceKind::Outcome,
+            &wanted.join(", "),
+            &format!("{}{why}", seen.join(", ")),
+        );
         return;
     }
     let moved = texts().map(|(wanted, seen)| {
@@ -237,9 +262,19 @@ fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut
             let reason = |reason: &Option<String>| {
                 reason.as_deref().unwrap_or("no expected failure").to_owned()
             };
-            all.add(id, when, What::Reason, &reason(&expected.wasxfail), &reason(&found.wasxfail));
+            all.add(
+                id,
+                when,
+                OutcomeDifferenceKind::Reason,
+                &reason(&expected.wasxfail),
+                &reason(&found.wasxfail),
+            );
         }
-        let kinds = [What::Stdout, What::Stderr, What::Log];
+        let kinds = [
+            OutcomeDifferenceKind::Stdout,
+            OutcomeDifferenceKind::Stderr,
+            OutcomeDifferenceKind::Log,
+        ];
         for (what, ((wanted, seen), moved)) in kinds.into_iter().zip(texts().into_iter().zip(moved))
         {
             if !moved {
@@ -264,7 +299,7 @@ fn compare_failure(
     id: &str,
     when: &str,
     expected: Option<&ExpectedFailure>,
-    found: Option<&Failure>,
+    found: Option<&NormalizedException>,
     all: &mut Differences,
 ) {
     match (expected, found) {
@@ -275,10 +310,10 @@ fn compare_failure(
                     format!("{}.{}", expected.module, expected.kind),
                     format!("{}.{}: {}", found.module, found.kind, found.message),
                 );
-                all.add(id, when, What::ExceptionType, &left, &right);
+                all.add(id, when, OutcomeDifferenceKind::ExceptionType, &left, &right);
             } else if !message_matches(expected, found) {
                 let wanted = expected.message.shown();
-                all.add(id, when, What::ExceptionMessage, &wanted, &found.message);
+                all.add(id, when, OutcomeDifferenceKind::ExceptionMessage, &wanted, &found.message);
             }
         }
         (expected, found) => {
@@ -286,14 +321,14 @@ fn compare_failure(
             let right = found.map_or("no exception".to_owned(), |found| {
                 format!("{}: {}", found.kind, found.message)
             });
-            all.add(id, when, What::ExceptionType, &left, &right);
+            all.add(id, when, OutcomeDifferenceKind::ExceptionType, &left, &right);
         }
     }
 }
 
 /// Returns true if the messages of two exceptions match. If pytest explains only the gist's, its
 /// [own words](own_words) are compared.
-fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
+fn message_matches(expected: &ExpectedFailure, found: &NormalizedException) -> bool {
     if expected.message.matches(&found.message) {
         return true;
     }
@@ -306,7 +341,7 @@ fn message_matches(expected: &ExpectedFailure, found: &Failure) -> bool {
 fn compare_text(
     id: &str,
     when: &str,
-    what: What,
+    what: OutcomeDifferenceKind,
     expected: &Pattern,
     found: &str,
     all: &mut Differences,
@@ -402,7 +437,7 @@ mod tests {
 
     #[test]
     fn what_may_be_a_threads_text_is_run_for_more_than_twice() {
-        let check = |runs: [&str; 2], what: What, tries: usize| {
+        let check = |runs: [&str; 2], what: OutcomeDifferenceKind, tries: usize| {
             let phase = ExpectedPhase {
                 when: "call".to_owned(),
                 outcome: "passed".to_owned(),
@@ -427,8 +462,8 @@ mod tests {
             let verdict = Fidelity { score: 0, cases: 1, differences: all.list, different: 1 };
             assert_eq!(verdict.tries(&expected), tries, "{runs:?} {what}");
         };
-        check(["1 get\n", "2 get\n"], What::Stderr, 5);
-        check(["1 get\n", "1 get\n"], What::Stderr, 2);
-        check(["1 get\n", "2 get\n"], What::Outcome, 1);
+        check(["1 get\n", "2 get\n"], OutcomeDifferenceKind::Stderr, 5);
+        check(["1 get\n", "1 get\n"], OutcomeDifferenceKind::Stderr, 2);
+        check(["1 get\n", "2 get\n"], OutcomeDifferenceKind::Outcome, 1);
     }
 }

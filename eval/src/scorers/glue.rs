@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, MissingLine, Reason, Scorer, Shown, Source, Unit, VouchedExistence};
+use super::{
+    Facts, FormulaSource, MeasureTable, MeasureUnit, MissingLine, MissingReason, Scorer,
+    VouchedExistence,
+};
 
 /// The number of glue lines.
 pub struct GlueLines;
@@ -12,13 +15,13 @@ impl Scorer for GlueLines {
     const NAME: &'static str = "glue_lines";
     const LABEL: &'static str = "glue";
     const DOC: &'static str = "lines that stand nowhere in the original and are marked as glue";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Count;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Count;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<MarkedLines> {
         let mut lines = VouchedExistence::evidence(facts)?.missing;
-        lines.retain(|line| line.reason == Reason::Glue);
+        lines.retain(|line| line.reason == MissingReason::Glue);
         Some(MarkedLines { lines })
     }
 

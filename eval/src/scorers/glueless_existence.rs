@@ -1,6 +1,6 @@
 //! Existence without glue (ours): multiset existence over the lines that the writer did not mark as glue.
 
-use super::{Existence, Facts, Scorer, Shown, Source, Unit, VouchedExistence};
+use super::{Existence, Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer, VouchedExistence};
 
 /// The share of lines, but for glue, that a line of the original vouches for.
 pub struct ExistenceWithoutGlue;
@@ -10,9 +10,9 @@ impl Scorer for ExistenceWithoutGlue {
     const NAME: &'static str = "existence_without_glue";
     const LABEL: &'static str = "existence without glue";
     const DOC: &'static str = "existence by multiset over the lines that are not marked as glue";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Ours;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Ours;
 
     fn evidence(facts: &Facts<'_>) -> Option<GluelessLines> {
         let Existence { existing, lines, glue, rate_without_glue, .. } =

@@ -11,7 +11,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Idle, IdleLine, Scorer, Shown, Source, Unit, vouched_existence::rate};
+use super::{
+    Facts, FormulaSource, Idle, IdleLine, MeasureTable, MeasureUnit, Scorer,
+    vouched_existence::rate,
+};
 use crate::{
     blocks::{Class, Outline},
     codebase::starts,
@@ -26,9 +29,9 @@ impl Scorer for LineExecution {
     const LABEL: &'static str = "line execution";
     const DOC: &'static str =
         "share of the executable lines of a gist that runs which its run executes";
-    const SOURCE: Source = Source::Paper("equation 2");
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Paper("equation 2");
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<PaperExecution> {
         let gist = facts.gist?;

@@ -13,7 +13,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, MissingLine, Reason, Scorer, Shown, Source, Unit, vouched_existence::rate};
+use super::{
+    Facts, FormulaSource, MeasureTable, MeasureUnit, MissingLine, MissingReason, Scorer,
+    vouched_existence::rate,
+};
 use crate::{
     blocks::{Line, Outline},
     codebase::Codebase,
@@ -28,9 +31,9 @@ impl Scorer for LineExistence {
     const LABEL: &'static str = "line existence";
     const DOC: &'static str = "share of the gist's lines that stand in the repository, in the function or class of \
         the same name; glue is missing";
-    const SOURCE: Source = Source::Paper("equation 3");
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Paper("equation 3");
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<PaperExistence> {
         let gist = facts.gist?;
@@ -78,7 +81,7 @@ pub fn paper_existence(
             continue;
         }
         let known = codebase.has_block(&line.block);
-        let reason = if known { Reason::NoLine } else { Reason::NoBlock };
+        let reason = if known { MissingReason::NoLine } else { MissingReason::NoBlock };
         let (block, text) = (line.block.clone(), line.text.clone());
         score.missing.push(MissingLine { line: line.first, block, text, reason });
     }

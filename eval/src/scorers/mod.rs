@@ -33,7 +33,7 @@ pub use category::{Category, Cause, PaperCategory, category};
 pub use changed_test::{ChangedLines, GuardAdded, MockPackage, TestMoved};
 pub use effort::Effort;
 pub use extent::{GistLines, GistTokens};
-pub use fidelity::{Difference, Fidelity, What, fidelity};
+pub use fidelity::{Fidelity, OutcomeDifference, OutcomeDifferenceKind, fidelity};
 pub use glue::{GlueLines, MarkedLines};
 pub use glueless_existence::{ExistenceWithoutGlue, GluelessLines};
 pub use line_execution::{LineExecution, PaperExecution};
@@ -48,7 +48,7 @@ pub use size::{LinesOfExecuted, Size};
 pub use strict_fidelity::StrictFidelity;
 pub use test_score::{PaperTest, TestLines, TestScore};
 pub use verified::Verified;
-pub use vouched_existence::{Existence, MissingLine, Reason, VouchedExistence, existence};
+pub use vouched_existence::{Existence, MissingLine, MissingReason, VouchedExistence, existence};
 pub use whole_test::{WholeTest, WholeTestScore};
 
 pub(crate) use whole_test::whole_test;
@@ -74,11 +74,11 @@ pub trait Scorer {
     /// One sentence for the table of measures.
     const DOC: &'static str;
     /// The source of its formula.
-    const SOURCE: Source;
+    const SOURCE: FormulaSource;
     /// Its unit.
-    const UNIT: Unit;
+    const UNIT: MeasureUnit;
     /// The table that has its column.
-    const SHOWN: Shown;
+    const SHOWN: MeasureTable;
 
     /// Measures a gist; nothing where the measure does not apply to it.
     fn evidence(facts: &Facts<'_>) -> Option<Self::Evidence>;
@@ -125,18 +125,18 @@ pub struct Measure {
     /// [`Scorer::DOC`].
     pub doc: &'static str,
     /// [`Scorer::SOURCE`].
-    pub source: Source,
+    pub source: FormulaSource,
     /// [`Scorer::UNIT`].
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// [`Scorer::SHOWN`].
-    pub shown: Shown,
+    pub shown: MeasureTable,
     score: fn(&Facts<'_>) -> Option<Score>,
     remark: fn(&Value) -> String,
 }
 
 /// The source of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum FormulaSource {
     /// A part of Gistify (arXiv 2510.26790), such as `equation 1`.
     Paper(&'static str),
     /// None but this project.
@@ -145,7 +145,7 @@ pub enum Source {
 
 /// The unit of a value, which says how values of several tasks are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum MeasureUnit {
     /// A share from 0 to 1; more is better. Tasks are averaged.
     Share,
     /// 0 or 1, and 1 is better. Tasks are averaged.
@@ -160,7 +160,7 @@ pub enum Unit {
 
 /// The table in which a measure has its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum MeasureTable {
     /// The main results and whatever compares solvers.
     Main,
     /// The measures of tests.
@@ -252,8 +252,8 @@ impl Measure {
     /// A value as people read it: `97.3%`, `1`, `36`.
     pub fn shown(&self, value: f64) -> String {
         match self.unit {
-            Unit::Share | Unit::Ratio => format!("{:.1}%", value * 100.0),
-            Unit::Success | Unit::Fault | Unit::Count => format!("{value:.0}"),
+            MeasureUnit::Share | MeasureUnit::Ratio => format!("{:.1}%", value * 100.0),
+            MeasureUnit::Success | MeasureUnit::Fault | MeasureUnit::Count => format!("{value:.0}"),
         }
     }
 
@@ -263,20 +263,20 @@ impl Measure {
     }
 }
 
-impl Unit {
+impl MeasureUnit {
     /// Returns true for values between 0 and 1 that are shown in percent and averaged.
     pub fn is_rate(self) -> bool {
         match self {
-            Unit::Share | Unit::Success | Unit::Fault => true,
-            Unit::Count | Unit::Ratio => false,
+            MeasureUnit::Share | MeasureUnit::Success | MeasureUnit::Fault => true,
+            MeasureUnit::Count | MeasureUnit::Ratio => false,
         }
     }
 
     /// Returns true where a larger value is the better one.
     pub fn is_gain(self) -> bool {
         match self {
-            Unit::Share | Unit::Success => true,
-            Unit::Fault | Unit::Count | Unit::Ratio => false,
+            MeasureUnit::Share | MeasureUnit::Success => true,
+            MeasureUnit::Fault | MeasureUnit::Count | MeasureUnit::Ratio => false,
         }
     }
 }
@@ -324,8 +324,8 @@ pub fn measures_table() -> String {
         "| measure | in `scores.json` | source | in short |\n|---|---|---|---|\n".to_owned();
     for Measure { label, name, source, doc, .. } in MEASURES {
         let source = match source {
-            Source::Paper(part) => part,
-            Source::Ours => "ours",
+            FormulaSource::Paper(part) => part,
+            FormulaSource::Ours => "ours",
         };
         text.push_str(&format!("| {label} | `{name}` | {source} | {doc} |\n"));
     }

@@ -17,12 +17,12 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Facts, Scorer, Shown, Source, Unit,
+    Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer,
     vouched_existence::{rate, within},
 };
 use crate::{
     blocks::{Class, Line, Outline, Role},
-    codebase::{CodeFile, Codebase, Place, starts},
+    codebase::{CodeFile, Codebase, CodebaseLine, starts},
     key::Key,
     source_map::SourceMap,
 };
@@ -36,9 +36,9 @@ impl Scorer for OriginalExecution {
     const LABEL: &'static str = "execution of the original";
     const DOC: &'static str = "share of a faithful gist's statements that its run executed and the original's run, \
         too; glue earns nothing, bodies of skipped tests do not count, `;` and `:=` pack nothing";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Ours;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Ours;
 
     fn evidence(facts: &Facts<'_>) -> Option<ExecutionRate> {
         let gist = facts.gist.filter(|_| facts.strict.score == 1)?;
@@ -220,7 +220,7 @@ struct Earned<'a> {
 
 impl<'a> Earned<'a> {
     fn verdict(&mut self, line: &'a Line) -> Option<Idle> {
-        let places: Vec<Place> = self.codebase.places(line).collect();
+        let places: Vec<CodebaseLine> = self.codebase.places(line).collect();
         if places.is_empty() {
             return match self.adapted(line) {
                 Some(true) => None,
@@ -228,7 +228,7 @@ impl<'a> Earned<'a> {
                 None => Some(Idle::NotInOriginal),
             };
         }
-        let ran = |place: &Place| {
+        let ran = |place: &CodebaseLine| {
             let hits = self.executed.lines(self.codebase.path(*place));
             hit(hits, self.codebase.line(*place).reach)
         };

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status};
 
 use super::{
-    Difference, Facts, Scorer, Shown, Source, Unit, What,
+    Facts, FormulaSource, MeasureTable, MeasureUnit, OutcomeDifference, OutcomeDifferenceKind,
+    Scorer,
     fidelity::{Differences, ending},
 };
 use crate::{
@@ -30,9 +31,9 @@ impl Scorer for PaperFidelity {
     const LABEL: &'static str = "fidelity (paper)";
     const DOC: &'static str = "1 where the gist, with the original test in it, runs and passes or fails every case as \
         the original does, with the same stdout and stderr";
-    const SOURCE: Source = Source::Paper("equation 1");
-    const UNIT: Unit = Unit::Success;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Paper("equation 1");
+    const UNIT: MeasureUnit = MeasureUnit::Success;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<PaperVerdict> {
         let found = facts.gist.and_then(|gist| gist.found);
@@ -56,7 +57,7 @@ pub struct PaperVerdict {
     /// `runs(c, G)`: the gist ends without crashing, or as the original ends.
     pub runs: bool,
     /// The differences of `out`, the first ones.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<OutcomeDifference>,
     /// The number of differences.
     pub different: u64,
 }
@@ -66,25 +67,28 @@ pub fn paper_fidelity(expected: &Expected, found: &Observation) -> PaperVerdict 
     let mut all = Differences::default();
     let runs = runs(expected, found);
     if !runs {
-        all.add("", "", What::End, "a run to its end", &ending(found.status));
+        all.add("", "", OutcomeDifferenceKind::End, "a run to its end", &ending(found.status));
     }
     for (id, phases) in &expected.cases {
         if expected.unstable.contains_key(id) {
             continue;
         }
         match found.cases.get(id) {
-            None => all.add(id, "", What::Missing, "a case", "nothing"),
+            None => all.add(id, "", OutcomeDifferenceKind::Missing, "a case", "nothing"),
             Some(found) => compare_case(id, phases, found, &mut all),
         }
     }
     for id in found.cases.keys() {
         if !expected.cases.contains_key(id) && !expected.unstable.contains_key(id) {
-            all.add(id, "", What::Collected, "nothing", "a case");
+            all.add(id, "", OutcomeDifferenceKind::Collected, "nothing", "a case");
         }
     }
     if let Some((stdout, stderr)) = &expected.streams {
         let (out, err) = found.streams.clone().unwrap_or_default();
-        for (what, wanted, seen) in [(What::Stdout, stdout, out), (What::Stderr, stderr, err)] {
+        for (what, wanted, seen) in [
+            (OutcomeDifferenceKind::Stdout, stdout, out),
+            (OutcomeDifferenceKind::Stderr, stderr, err),
+        ] {
             if !wanted.matches(&seen) {
                 all.add("", "", what, &wanted.shown(), &seen);
             }
@@ -93,7 +97,13 @@ pub fn paper_fidelity(expected: &Expected, found: &Observation) -> PaperVerdict 
         if let Some(status) = expected.status
             && fails(status) != fails(found.status)
         {
-            all.add("", "", What::ExitCode, &ending(status), &ending(found.status));
+            all.add(
+                "",
+                "",
+                OutcomeDifferenceKind::ExitCode,
+                &ending(status),
+                &ending(found.status),
+            );
         }
     }
     let score = u8::from(runs && all.count == 0);
@@ -115,19 +125,27 @@ fn compare_case(id: &str, expected: &[ExpectedPhase], found: &[Phase], all: &mut
     if wanted != seen {
         let raised = found.iter().filter_map(|phase| phase.raised.as_ref()).next_back();
         let why = raised.map_or(String::new(), |r| format!(" ({}: {})", r.kind, r.message));
-        all.add(id, "", What::Outcome, wanted, &format!("{seen}{why}"));
+        all.add(id, "", OutcomeDifferenceKind::Outcome, wanted, &format!("{seen}{why}"));
         return;
     }
-    let mut compare = |what: What, wanted: Vec<&Pattern>, seen: String| {
+    let mut compare = |what: OutcomeDifferenceKind, wanted: Vec<&Pattern>, seen: String| {
         let wanted = Pattern::joined(wanted);
         if !wanted.matches(&seen) {
             all.add(id, "", what, &wanted.shown(), &seen);
         }
     };
     let wanted = expected.iter().map(|phase| &phase.stdout).collect();
-    compare(What::Stdout, wanted, found.iter().map(|phase| &*phase.stdout).collect());
+    compare(
+        OutcomeDifferenceKind::Stdout,
+        wanted,
+        found.iter().map(|phase| &*phase.stdout).collect(),
+    );
     let wanted = expected.iter().map(|phase| &phase.stderr).collect();
-    compare(What::Stderr, wanted, found.iter().map(|phase| &*phase.stderr).collect());
+    compare(
+        OutcomeDifferenceKind::Stderr,
+        wanted,
+        found.iter().map(|phase| &*phase.stderr).collect(),
+    );
 }
 
 /// The outcome of a case, as pytest counts it, from the outcomes of its phases.
@@ -150,10 +168,10 @@ fn outcome<'a>(phases: impl Iterator<Item = (&'a str, bool)> + Clone) -> &'stati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Failure;
+    use crate::observation::NormalizedException;
 
     fn phase(when: &str, outcome: &str, stdout: &str) -> Phase {
-        let raised = (outcome == "failed").then(|| Failure {
+        let raised = (outcome == "failed").then(|| NormalizedException {
             kind: "ValueError".to_owned(),
             module: "builtins".to_owned(),
             message: "a message".to_owned(),

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Scorer, Shown, Source, Unit, vouched_existence::rate};
+use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer, vouched_existence::rate};
 use crate::{expected::Expected, observation::Observation};
 
 /// The share of cases that pass.
@@ -16,9 +16,9 @@ impl Scorer for PytestPassRate {
     const LABEL: &'static str = "pass rate";
     const DOC: &'static str =
         "share of the original's cases that pass with the gist, over tasks with at least one";
-    const SOURCE: Source = Source::Paper("B.5");
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Tests;
+    const SOURCE: FormulaSource = FormulaSource::Paper("B.5");
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Tests;
 
     fn evidence(facts: &Facts<'_>) -> Option<PassRate> {
         let gist = facts.gist?;

@@ -7,7 +7,7 @@
 //! An answer at hand does not change with the code that would compute it, so a cheat misses mutants that an honest gist
 //! notices. Below [`LEAST`] noticed mutants there is no figure.
 
-use super::{Facts, Scorer, Shown, Source, Unit};
+use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer};
 use crate::sensitivity::SensitivityRuns;
 
 /// Fewest noticed mutants that give a figure.
@@ -22,9 +22,9 @@ impl Scorer for Sensitivity {
     const LABEL: &'static str = "sensitivity";
     const DOC: &'static str = "of mutants of executed package statements that the original's test notices, the share \
         that the gist with the same mutant notices, too; with `--mutants N`, and at least five noticed";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Ours;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Ours;
 
     fn evidence(facts: &Facts<'_>) -> Option<SensitivityRuns> {
         facts.gist?.sensitivity.cloned()

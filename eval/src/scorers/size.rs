@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Scorer, Shown, Source, Unit, extent::extent, vouched_existence::rate};
+use super::{
+    Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer, extent::extent,
+    vouched_existence::rate,
+};
 use crate::codebase::Extent;
 
 /// The lines of a gist as a share of those that ran.
@@ -16,9 +19,9 @@ impl Scorer for LinesOfExecuted {
     const LABEL: &'static str = "% of run";
     const DOC: &'static str =
         "lines of the gist as a share of the lines that the command executed in the original";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Ratio;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Ratio;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<Size> {
         let (gist, executed, repository) =

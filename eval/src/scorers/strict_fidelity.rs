@@ -5,7 +5,7 @@
 //! type and message of exceptions, reasons of expected failures, captured output and log by phase,
 //! and the exit code.
 
-use super::{Facts, Fidelity, Scorer, Shown, Source, Unit};
+use super::{Facts, Fidelity, FormulaSource, MeasureTable, MeasureUnit, Scorer};
 
 /// 1 where a run of the gist cannot be told from the original's.
 pub struct StrictFidelity;
@@ -16,9 +16,9 @@ impl Scorer for StrictFidelity {
     const LABEL: &'static str = "fidelity (strict)";
     const DOC: &'static str = "1 where also exception types and messages, output and log of each phase, and the exit \
         code are the original's; *faithful* means this";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Success;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Success;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<Fidelity> {
         Some(facts.strict.clone())

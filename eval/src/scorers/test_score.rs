@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Facts, PaperExistence, Scorer, Shown, Source, Unit, paper_existence, vouched_existence::within,
+    Facts, FormulaSource, MeasureTable, MeasureUnit, PaperExistence, Scorer, paper_existence,
+    vouched_existence::within,
 };
 
 /// The share of the test function's lines that are the original's.
@@ -17,9 +18,9 @@ impl Scorer for TestScore {
     const NAME: &'static str = "test_score";
     const LABEL: &'static str = "test score";
     const DOC: &'static str = "line existence of the test function, as the writer left it";
-    const SOURCE: Source = Source::Paper("3.4");
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Paper("3.4");
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<PaperTest> {
         let gist = facts.gist?;

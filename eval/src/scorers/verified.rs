@@ -2,7 +2,7 @@
 //!
 //! A paraphrase may be faithful and is not verified; the evidence has its foreign lines.
 
-use super::{Facts, Scorer, Shown, Source, Unit};
+use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer};
 use crate::verify::Verification;
 
 /// 1 where a gist is grounded and linked.
@@ -14,9 +14,9 @@ impl Scorer for Verified {
     const LABEL: &'static str = "verified";
     const DOC: &'static str = "1 where every line of a faithful gist is the original's in the same block and order, or \
         glue, and the original, unchanged tests hold on it";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Success;
-    const SHOWN: Shown = Shown::Main;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Success;
+    const SHOWN: MeasureTable = MeasureTable::Main;
 
     fn evidence(facts: &Facts<'_>) -> Option<Verification> {
         match facts.gist {

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Scorer, Shown, Source, Unit};
+use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer};
 use crate::{
     blocks::{Line, Outline},
     codebase::Codebase,
@@ -23,9 +23,9 @@ impl Scorer for VouchedExistence {
     const LABEL: &'static str = "existence by multiset";
     const DOC: &'static str = "line existence where each line of the original vouches for one line of the gist, and \
         docstrings are no lines";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Ours;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Ours;
 
     fn evidence(facts: &Facts<'_>) -> Option<Existence> {
         let gist = facts.gist?;
@@ -72,13 +72,13 @@ pub struct MissingLine {
     /// Its text, shortened.
     pub text: String,
     /// Why it counts as missing.
-    pub reason: Reason,
+    pub reason: MissingReason,
 }
 
 /// Why a line counts as missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum MissingReason {
     /// The original has no block of this name.
     NoBlock,
     /// The block has no such line.
@@ -132,13 +132,13 @@ fn of_lines<'a>(
         }
         let reason = if map.is_glue(line.first) {
             score.glue += 1;
-            Reason::Glue
+            MissingReason::Glue
         } else if places > 0 {
-            Reason::TooOften
+            MissingReason::TooOften
         } else if codebase.has_block(&line.block) {
-            Reason::NoLine
+            MissingReason::NoLine
         } else {
-            Reason::NoBlock
+            MissingReason::NoBlock
         };
         let (block, text) = (line.block.clone(), line.text.clone());
         score.missing.push(MissingLine { line: line.first, block, text, reason });

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Facts, Scorer, Shown, Source, Unit,
+    Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer,
     vouched_existence::{Existence, of_blocks, rate, within},
 };
 use crate::{
@@ -24,9 +24,9 @@ impl Scorer for WholeTestScore {
     const LABEL: &'static str = "whole test score";
     const DOC: &'static str =
         "the test score, with lines that the gist's test lost counted as missing";
-    const SOURCE: Source = Source::Ours;
-    const UNIT: Unit = Unit::Share;
-    const SHOWN: Shown = Shown::Tests;
+    const SOURCE: FormulaSource = FormulaSource::Ours;
+    const UNIT: MeasureUnit = MeasureUnit::Share;
+    const SHOWN: MeasureTable = MeasureTable::Tests;
 
     fn evidence(facts: &Facts<'_>) -> Option<WholeTest> {
         let gist = facts.gist?;

@@ -27,7 +27,7 @@ use super::{
     tree::{Match, Matcher, Original, Tree, hit},
 };
 use crate::{
-    blocks::{Class, Line, Outline, Role, Suite},
+    blocks::{Class, Line, Outline, Role, StatementSuite},
     codebase::{CodeFile, Codebase},
     scorers::Executed,
     source_map::SourceMap,
@@ -361,7 +361,7 @@ impl<'a> Search<'a> {
             self.glue.iter().any(|one| one.first == line && matches!(one.glue, Glue::Late(_)))
         };
         let of = |at: usize| match is_head(at) {
-            true => self.tree.suite(at, Suite::Body).to_vec(),
+            true => self.tree.suite(at, StatementSuite::Body).to_vec(),
             false => vec![at],
         };
         self.tree.roots().iter().flat_map(|at| of(*at)).collect()
@@ -635,7 +635,7 @@ impl<'a> Search<'a> {
                     && line.first == failed.place.line
             };
             let line = outline.lines.iter().find(is_it)?;
-            let place = |parent: Option<(usize, Suite)>| {
+            let place = |parent: Option<(usize, StatementSuite)>| {
                 parent.and_then(|(parent, suite)| Some((*pairs.get(&parent)?, suite)))
             };
             // What stood before it stands before it.
@@ -777,7 +777,7 @@ impl<'a> Search<'a> {
             }
             Glue::Late(module) => {
                 let path = meaning.path_of(module).filter(|_| line.parent.is_none());
-                let mut inside = self.tree.suite(at, Suite::Body).iter();
+                let mut inside = self.tree.suite(at, StatementSuite::Body).iter();
                 let is_other = |at: &usize| {
                     let own = &self.outline.lines[*at];
                     own.role != Role::Import
@@ -931,10 +931,10 @@ impl<'a> Search<'a> {
                     .then(|| format!("`{module}.{name}` is something else in the original"))
             }
             Glue::FailedImport(kind) => {
-                let place = line.parent.filter(|(_, suite)| *suite == Suite::Body);
+                let place = line.parent.filter(|(_, suite)| *suite == StatementSuite::Body);
                 let place = place.and_then(|(parent, _)| Some((parent, *places.get(&parent)?)));
                 let failed = place.zip(around).is_some_and(|((parent, place), path)| {
-                    let caught = self.tree.suite(parent, Suite::Handlers).iter();
+                    let caught = self.tree.suite(parent, StatementSuite::Handlers).iter();
                     let names_kind = |at: &usize| self.outline.lines[*at].text.contains(kind);
                     self.file(path).is_some_and(|file| file.original.ends_in_import(place))
                         && caught.clone().any(names_kind)

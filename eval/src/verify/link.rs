@@ -19,9 +19,9 @@ use super::{
 use crate::{
     blocks::Role,
     error::EvalError,
-    observation::{Failure, Observation},
+    observation::{NormalizedException, Observation},
     reference::{Reference, ReferenceSpec},
-    scorers::Difference,
+    scorers::OutcomeDifference,
 };
 
 /// The outcome of the original tests on a gist.
@@ -36,7 +36,7 @@ pub enum Linked {
     /// Each case ended as it does on the original.
     Holds,
     /// A case ended in another way.
-    Differs(Box<Difference>),
+    Differs(Box<OutcomeDifference>),
     /// The tests cannot be run against it.
     Impossible(String),
 }
@@ -328,13 +328,19 @@ fn is_unloaded(found: &Observation) -> bool {
 
 /// Returns the first case whose outcome or exception type is another than the original's; while tests are loaded the
 /// message counts as well.
-fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
-    use crate::scorers::What;
+fn compare(reference: &Reference, found: &Observation) -> Option<OutcomeDifference> {
+    use crate::scorers::OutcomeDifferenceKind;
     let expected = &reference.expected;
     let difference = |case: &str, phase: &str, what, expected: String, found: String| {
-        Some(Difference { case: case.to_owned(), phase: phase.to_owned(), what, expected, found })
+        Some(OutcomeDifference {
+            case: case.to_owned(),
+            phase: phase.to_owned(),
+            what,
+            expected,
+            found,
+        })
     };
-    let told = |failure: Option<&Failure>| {
+    let told = |failure: Option<&NormalizedException>| {
         failure.map_or("no exception".to_owned(), |one| format!("{}: {}", one.kind, one.message))
     };
     if let Some(status) = expected.status
@@ -342,7 +348,7 @@ fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
     {
         let last = found.collection.first().map(|(_, failure)| failure);
         let shown = format!("{:?}, {}", found.status, told(last));
-        return difference("", "", What::ExitCode, format!("{status:?}"), shown);
+        return difference("", "", OutcomeDifferenceKind::ExitCode, format!("{status:?}"), shown);
     }
     let mut errors = found.collection.iter();
     for (id, wanted) in &expected.collection {
@@ -353,19 +359,37 @@ fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
         });
         if !is_same {
             let wanted = format!("{}: {}", wanted.kind, wanted.message.shown());
-            return difference(id, "collection", What::Collection, wanted, told(seen));
+            return difference(
+                id,
+                "collection",
+                OutcomeDifferenceKind::Collection,
+                wanted,
+                told(seen),
+            );
         }
     }
     if let Some((id, failure)) = errors.next() {
         let nothing = "no exception".to_owned();
-        return difference(id, "collection", What::Collection, nothing, told(Some(failure)));
+        return difference(
+            id,
+            "collection",
+            OutcomeDifferenceKind::Collection,
+            nothing,
+            told(Some(failure)),
+        );
     }
     for (id, phases) in &expected.cases {
         if expected.unstable.contains_key(id) {
             continue;
         }
         let Some(seen) = found.cases.get(id) else {
-            return difference(id, "", What::Missing, "a case".to_owned(), "nothing".to_owned());
+            return difference(
+                id,
+                "",
+                OutcomeDifferenceKind::Missing,
+                "a case".to_owned(),
+                "nothing".to_owned(),
+            );
         };
         for (at, wanted) in phases.iter().enumerate() {
             let raised = wanted.raised.as_ref();
@@ -374,7 +398,13 @@ fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
                 format!("{}{raised}", wanted.outcome)
             };
             let Some(phase) = seen.get(at) else {
-                return difference(id, &wanted.when, What::Outcome, shown(), "nothing".to_owned());
+                return difference(
+                    id,
+                    &wanted.when,
+                    OutcomeDifferenceKind::Outcome,
+                    shown(),
+                    "nothing".to_owned(),
+                );
             };
             let kinds =
                 |kind: Option<(&String, &String)>| kind.map(|(a, b)| (a.clone(), b.clone()));
@@ -385,12 +415,18 @@ fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
                     == kinds(phase.raised.as_ref().map(|one| (&one.kind, &one.module)));
             if !is_same {
                 let seen = format!("{} ({})", phase.outcome, told(phase.raised.as_ref()));
-                return difference(id, &wanted.when, What::Outcome, shown(), seen);
+                return difference(id, &wanted.when, OutcomeDifferenceKind::Outcome, shown(), seen);
             }
         }
         if seen.len() > phases.len() {
             let extra = seen[phases.len()].outcome.clone();
-            return difference(id, "", What::Outcome, "no more phases".to_owned(), extra);
+            return difference(
+                id,
+                "",
+                OutcomeDifferenceKind::Outcome,
+                "no more phases".to_owned(),
+                extra,
+            );
         }
     }
     let raised = expected.raised.as_ref().map(|one| (&one.kind, &one.module));
@@ -398,7 +434,13 @@ fn compare(reference: &Reference, found: &Observation) -> Option<Difference> {
     if raised != seen {
         let wanted =
             expected.raised.as_ref().map_or("no exception".to_owned(), |one| one.kind.clone());
-        return difference("", "", What::ExceptionType, wanted, told(found.raised.as_ref()));
+        return difference(
+            "",
+            "",
+            OutcomeDifferenceKind::ExceptionType,
+            wanted,
+            told(found.raised.as_ref()),
+        );
     }
     None
 }

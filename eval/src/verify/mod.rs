@@ -153,7 +153,7 @@ fn runs_tests(spec: &VerifySpec<'_>) -> bool {
     let command = spec.original.command;
     let is_test = |path: &str| spec.internal.support.contains(path);
     let is_runner = command.is_pytest()
-        || matches!(command.program(), tools::Program::Module(name) if name == "unittest");
+        || matches!(command.program(), tools::CommandProgram::Module(name) if name == "unittest");
     is_runner
         && (spec.reference.tests.iter().any(|(path, _)| is_test(path))
             || command.tests().iter().any(|test| is_test(&test.path))

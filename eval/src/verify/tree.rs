@@ -8,10 +8,15 @@ use std::{cell::RefCell, rc::Rc};
 
 use rustc_hash::FxHashMap;
 
-use crate::blocks::{Class, Line, Outline, Role, Suite};
+use crate::blocks::{Class, Line, Outline, Role, StatementSuite};
 
 /// The suites of a statement, in source order.
-const SUITES: [Suite; 4] = [Suite::Body, Suite::Handlers, Suite::Otherwise, Suite::Finally];
+const SUITES: [StatementSuite; 4] = [
+    StatementSuite::Body,
+    StatementSuite::Handlers,
+    StatementSuite::Otherwise,
+    StatementSuite::Finally,
+];
 
 /// The statements of a file as a tree over the lines of its outline.
 #[derive(Debug, Default)]
@@ -50,7 +55,7 @@ impl Tree {
     }
 
     /// Returns the statements of a suite.
-    pub fn suite(&self, parent: usize, suite: Suite) -> &[usize] {
+    pub fn suite(&self, parent: usize, suite: StatementSuite) -> &[usize] {
         &self.children[parent][suite as usize]
     }
 
@@ -88,7 +93,7 @@ impl Original<'_> {
         line.first > head.last && hit(self.hits, line.reach)
     }
 
-    fn entered(&self, parent: usize, suite: Suite) -> bool {
+    fn entered(&self, parent: usize, suite: StatementSuite) -> bool {
         self.tree.suite(parent, suite).iter().any(|&at| self.ran(at))
     }
 
@@ -125,21 +130,31 @@ impl Original<'_> {
             ["for ", "while ", "async for "].iter().any(|head| line.text.starts_with(head))
                 || line.text.starts_with("while(");
         match line.role {
-            Role::If | Role::Elif => match self.entered(at, Suite::Body) {
+            Role::If | Role::Elif => match self.entered(at, StatementSuite::Body) {
                 true => Vec::new(),
-                false => vec![list(Suite::Otherwise)],
+                false => vec![list(StatementSuite::Otherwise)],
             },
-            Role::Header if is_loop && !self.entered(at, Suite::Body) => {
-                vec![list(Suite::Otherwise)]
+            Role::Header if is_loop && !self.entered(at, StatementSuite::Body) => {
+                vec![list(StatementSuite::Otherwise)]
             }
             Role::Header if line.text.starts_with("try") => {
-                let handlers = self.tree.suite(at, Suite::Handlers);
-                let caught: Vec<usize> =
-                    handlers.iter().copied().filter(|h| self.entered(*h, Suite::Body)).collect();
+                let handlers = self.tree.suite(at, StatementSuite::Handlers);
+                let caught: Vec<usize> = handlers
+                    .iter()
+                    .copied()
+                    .filter(|h| self.entered(*h, StatementSuite::Body))
+                    .collect();
                 match caught.as_slice() {
-                    [] => vec![list(Suite::Body), list(Suite::Otherwise), list(Suite::Finally)],
+                    [] => vec![
+                        list(StatementSuite::Body),
+                        list(StatementSuite::Otherwise),
+                        list(StatementSuite::Finally),
+                    ],
                     [one] if self.ends_in_import(at) => {
-                        vec![list(Suite::Body), self.tree.suite(*one, Suite::Body).to_vec()]
+                        vec![
+                            list(StatementSuite::Body),
+                            self.tree.suite(*one, StatementSuite::Body).to_vec(),
+                        ]
                     }
                     _ => Vec::new(),
                 }
@@ -150,22 +165,22 @@ impl Original<'_> {
 
     /// Returns true if the last executed statement of a `try` is an import, so that its failure is what was caught.
     pub fn ends_in_import(&self, at: usize) -> bool {
-        let body = self.tree.suite(at, Suite::Body).iter();
+        let body = self.tree.suite(at, StatementSuite::Body).iter();
         let last = body.rev().find(|&&at| self.ran(at));
         last.is_some_and(|&at| self.line(at).role == Role::Import)
-            && !self.entered(at, Suite::Otherwise)
+            && !self.entered(at, StatementSuite::Otherwise)
     }
 
     /// Returns the candidates for a suite of a statement.
-    fn suite(&self, at: usize, suite: Suite) -> Vec<Candidate> {
+    fn suite(&self, at: usize, suite: StatementSuite) -> Vec<Candidate> {
         let mut list = self.tree.suite(at, suite).to_vec();
         // Without its handlers a `try` has no `else`; what stood there follows the body.
-        let handlers = self.tree.suite(at, Suite::Handlers);
-        if suite == Suite::Body
+        let handlers = self.tree.suite(at, StatementSuite::Handlers);
+        if suite == StatementSuite::Body
             && self.line(at).text.starts_with("try")
-            && !handlers.iter().any(|&handler| self.entered(handler, Suite::Body))
+            && !handlers.iter().any(|&handler| self.entered(handler, StatementSuite::Body))
         {
-            list.extend(self.tree.suite(at, Suite::Otherwise));
+            list.extend(self.tree.suite(at, StatementSuite::Otherwise));
         }
         self.flatten(&list)
     }
@@ -225,7 +240,7 @@ impl Matcher<'_> {
         Some(found)
     }
 
-    fn suite(&self, list: &[usize], parent: usize, suite: Suite) -> Match {
+    fn suite(&self, list: &[usize], parent: usize, suite: StatementSuite) -> Match {
         let found = self.list(list, &self.original.suite(parent, suite));
         let is_inert = |at: &&usize| self.gist.lines[**at].class == Class::Inert;
         let mut counted = list.iter().filter(|at| !is_inert(at));

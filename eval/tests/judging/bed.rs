@@ -12,10 +12,10 @@ use std::{
 
 use gistify_eval::{
     EvalError, EvaluateSpec, Evaluation, OriginalExecution, Reference, ReferenceSpec, SourceMap,
-    Submission, VouchedExistence, WholeTestScore, Writer, evaluate,
+    Submission, VouchedExistence, WholeTestScore, WriterAbilities, evaluate,
 };
 use tools::{
-    Command, Environment, Host, Interrupt, Limits, LocalSandbox, Place, Repository, Workspace,
+    Command, Environment, GistPlace, Host, Interrupt, Limits, LocalSandbox, Repository, Workspace,
 };
 
 /// A repository of a few files and a command in it.
@@ -35,7 +35,7 @@ pub struct Bed {
     pub limits: Limits,
     pub runs: u32,
     pub mutants: u32,
-    pub place: Place,
+    pub place: GistPlace,
 }
 
 /// Python with pytest, made once a machine; nothing where it cannot be had, which is said.
@@ -139,7 +139,7 @@ impl Bed {
             },
             runs: 3,
             mutants: 0,
-            place: Place::BesideTest,
+            place: GistPlace::BesideTest,
             directory,
         })
     }
@@ -168,7 +168,7 @@ impl Bed {
             place: self.place,
             submission: &submission,
             source_map: map,
-            writer: Writer::default(),
+            writer: WriterAbilities::default(),
             effort: None,
             mutants: self.mutants,
             codebases: None,

@@ -8,11 +8,11 @@ use std::{
 };
 
 use gistify_eval::{
-    Attempt, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation, Retry, Row, Scorer,
-    Solver, Standing, StrictFidelity, Supplied, Supply, Task, TaskContext, Writer, bench,
-    remaining, summarize,
+    Attempt, AttemptStanding, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation,
+    Retry, Row, Scorer, Solver, StrictFidelity, Supplied, Supply, Task, TaskContext,
+    WriterAbilities, bench, remaining, summarize,
 };
-use tools::{Interrupt, LocalSandbox, Place};
+use tools::{GistPlace, Interrupt, LocalSandbox};
 
 use super::{
     bed::{Bed, edited},
@@ -44,7 +44,7 @@ impl Solver for Scripted {
             infrastructure: context.task.id == "down",
             trajectory: Some(trajectory),
             effort: Effort { wall_seconds: 2.0, ..Effort::default() },
-            writer: Writer { trace: true, execute: false },
+            writer: WriterAbilities { trace: true, execute: false },
         }
     }
 }
@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
             reference_runs: 3,
             mutants: 0,
             variables: &BTreeMap::new(),
-            place: Place::BesideTest,
+            place: GistPlace::BesideTest,
             workers: 2,
             directory: self.directory,
             index: Some(&index),
@@ -170,7 +170,7 @@ fn every_task_has_its_result_on_disk() {
     let told: Vec<String> = found
         .iter()
         .map(|row| match row.standing {
-            Standing::Scored => format!(
+            AttemptStanding::Scored => format!(
                 "{}: {} {}",
                 row.task,
                 row.value::<StrictFidelity>().unwrap(),
@@ -283,7 +283,10 @@ fn a_task_that_cannot_tell_the_original_from_nothing_is_unfit() {
     let tasks = [task("silent", "tiny"), task("good", "tiny")];
     let (rows, _) = Asked::of(directory.path()).run(&bed, &tasks);
     let told: Vec<_> = rows.iter().map(|row| (row.standing, row.evidence.as_str())).collect();
-    assert_eq!(told, [(Standing::Scored, ""), (Standing::Unfit, "an empty gist is accepted")]);
+    assert_eq!(
+        told,
+        [(AttemptStanding::Scored, ""), (AttemptStanding::Unfit, "an empty gist is accepted")]
+    );
     let summary = summarize(&rows, &[]);
     assert_eq!((summary.suites[0].scored, summary.suites[0].unfit), (1, 1));
     assert_eq!(summary.suites[0].scores[StrictFidelity::NAME].value, 1.0);

@@ -1,7 +1,7 @@
 //! Tests the decisions of reference runs: masks, quarantine, and the stored parts.
 
 use gistify_eval::{Evaluation, Quarantine, Submission};
-use tools::Place;
+use tools::GistPlace;
 
 use super::{
     bed::{Bed, Original, told},
@@ -81,7 +81,7 @@ fn a_second_scoring_runs_no_reference() {
 #[test]
 fn a_gist_may_stand_at_the_root() {
     let Some(mut bed) = Bed::new(&SHOP) else { return };
-    bed.place = Place::Root;
+    bed.place = GistPlace::Root;
     let evaluation = bed.verdict(GIST);
     assert_eq!(told(&evaluation), "fidelity 1, existence 33/33, execution 27/29, test 100, -");
 }

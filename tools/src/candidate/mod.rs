@@ -20,7 +20,7 @@ pub use internal::Internal;
 pub use linked::{Link, LinkedModule, LinkedSpec, lay_out_linked};
 
 use crate::{
-    command::{Command, Program},
+    command::{Command, CommandProgram},
     snapshot::in_parallel,
     workspace::Workspace,
 };
@@ -35,7 +35,7 @@ pub struct CandidateSpec<'a> {
     /// Text of the gist.
     pub gist: &'a str,
     /// The place of the gist.
-    pub place: Place,
+    pub place: GistPlace,
     /// The command of the original.
     pub command: &'a Command,
 }
@@ -43,7 +43,7 @@ pub struct CandidateSpec<'a> {
 /// The place of a gist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum GistPlace {
     /// In the directory of the test, so that relative paths from `__file__` still work.
     #[default]
     BesideTest,
@@ -100,12 +100,12 @@ impl Internal {
     }
 }
 
-impl Place {
+impl GistPlace {
     /// Returns the path of the gist for a command, relative to the repository.
     pub fn gist_path(self, command: &Command) -> String {
         let tests = command.tests();
         let directory = match (self, tests.first()) {
-            (Place::BesideTest, Some(test)) => match test.path.rsplit_once('/') {
+            (GistPlace::BesideTest, Some(test)) => match test.path.rsplit_once('/') {
                 Some((directory, _)) if test.path.ends_with(".py") => directory,
                 None if test.path.ends_with(".py") => "",
                 // The command names a directory.
@@ -259,11 +259,11 @@ fn entries(trace: &Trace, original: &Path, command: &Command) -> Vec<String> {
 /// library itself.
 fn are_tests(command: &Command) -> bool {
     match command.program() {
-        Program::Pytest | Program::PytestModule => {
+        CommandProgram::Pytest | CommandProgram::PytestModule => {
             command.args().iter().all(|arg| arg != "--doctest-modules")
         }
-        Program::Module(name) => name == "unittest",
-        Program::Script(_) | Program::Console(_) => false,
+        CommandProgram::Module(name) => name == "unittest",
+        CommandProgram::Script(_) | CommandProgram::Console(_) => false,
     }
 }
 

@@ -36,7 +36,7 @@ use crate::{
     progress::Progress,
     repository::Repository,
     sandbox::{Finished, Limits, Network, Request, Sandbox},
-    snapshot::{Kind, Snapshot},
+    snapshot::{EntryKind, Snapshot},
     workspace::copy_tree,
 };
 
@@ -510,7 +510,8 @@ fn tell_version(packages: &Path, metadata: &Metadata) -> Result<(), EnvironmentE
 /// can be loaded. Ignores files in test directories: they are test data.
 fn extension_suffixes(root: &Path) -> Vec<String> {
     let Ok(snapshot) = Snapshot::of(root) else { return Vec::new() };
-    let files = snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
+    let files =
+        snapshot.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File { .. }));
     let mut found: Vec<String> = files
         .filter_map(|entry| {
             let name = entry.path.file_name()?.to_str()?;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     candidate::Link,
-    command::{Command, Program},
+    command::{Command, CommandProgram},
     environment::Environment,
     sandbox::{Captured, Finished, Network, Request, Status},
     workspace::remove_tree,
@@ -67,19 +67,19 @@ pub(crate) fn prepare<T: Serialize>(
     spec: &RunSpec<'_>,
     trace: Option<&T>,
     serving: Option<&serde_json::Value>,
-) -> Result<(Request, Recorded), ExecuteError> {
+) -> Result<(Request, RunRecording), ExecuteError> {
     let launcher = lay_out(spec, trace, serving)?;
-    let recorded = Recorded::prepare(spec.scratch)?;
+    let recorded = RunRecording::prepare(spec.scratch)?;
     Ok((request(spec, &launcher), recorded))
 }
 
 /// The record of a run that is to be made.
-pub(crate) struct Recorded {
+pub(crate) struct RunRecording {
     results: PathBuf,
     before: Untouched,
 }
 
-impl Recorded {
+impl RunRecording {
     /// Makes the file of a record, in the place of an earlier one.
     pub(crate) fn prepare(scratch: &Path) -> Result<Self, ExecuteError> {
         let results = scratch.join(RESULTS);
@@ -178,18 +178,18 @@ fn lay_out<T: Serialize>(
         make_empty(&spec.scratch.join(directory))?;
     }
     let (kind, target) = match spec.command.program() {
-        Program::Pytest => ("pytest", None),
-        Program::PytestModule => ("pytest-module", None),
-        Program::Module(name) => ("module", Some(name.as_str())),
-        Program::Script(path) => ("script", Some(path.as_str())),
-        Program::Console(name) => ("console", Some(name.as_str())),
+        CommandProgram::Pytest => ("pytest", None),
+        CommandProgram::PytestModule => ("pytest-module", None),
+        CommandProgram::Module(name) => ("module", Some(name.as_str())),
+        CommandProgram::Script(path) => ("script", Some(path.as_str())),
+        CommandProgram::Console(name) => ("console", Some(name.as_str())),
     };
     let settings = Settings {
         kind,
         target,
         args: spec.command.args(),
         entry: match spec.command.program() {
-            Program::Console(name) => entry_point(spec.directory, name),
+            CommandProgram::Console(name) => entry_point(spec.directory, name),
             _ => None,
         },
         orig_argv: spec.command.words(&spec.environment.python.to_string_lossy()),

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(crate) use launch::{
-    RESULTS, Recorded, SYSTEM_PATH, entry_point, make_empty, prepare, pythonpath, run,
+    RESULTS, RunRecording, SYSTEM_PATH, entry_point, make_empty, prepare, pythonpath, run,
     scratch_error, write,
 };
 pub(crate) use record::open_regular;
@@ -174,7 +174,7 @@ pub struct Execution {
     pub ended: Vec<Ended>,
     /// Files below the directory that the program opened, where that was asked for; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub opened: Vec<Opened>,
+    pub opened: Vec<OpenedFile>,
     /// Wall-clock time.
     pub wall: Duration,
     /// CPU time.
@@ -220,7 +220,7 @@ impl Execution {
 
 /// A file that a program opened.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpenedFile {
     /// Relative to the directory of the run.
     pub path: String,
     /// True if the file existed.

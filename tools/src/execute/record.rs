@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{CaseReport, Ended, Opened, PhaseReport, Raised};
+use super::{CaseReport, Ended, OpenedFile, PhaseReport, Raised};
 
 /// Everything that one run recorded.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Records {
     /// Functions that got other code.
     pub(super) changed: u64,
     pub(super) ended: Vec<Ended>,
-    pub(super) opened: Vec<Opened>,
+    pub(super) opened: Vec<OpenedFile>,
 }
 
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ enum Record {
     Changed {
         functions: u64,
     },
-    Opened(Opened),
+    Opened(OpenedFile),
     Complete,
 }
 

@@ -30,7 +30,7 @@ use crate::{
 
 /// A place that git gets a repository from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum GitSource {
     /// A work tree or bare repository on this machine.
     Local(PathBuf),
     /// An address.
@@ -39,15 +39,15 @@ pub(super) enum Origin {
 
 /// The files of a repository at a revision, in the cache.
 pub(super) fn checked_out(
-    origin: &Origin,
+    origin: &GitSource,
     revision: &str,
     options: &OpenOptions<'_>,
 ) -> Result<PathBuf, RepositoryError> {
     let scratch = scratch(options.cache)?;
     let git = Git::new(origin, options.host, options.sandbox, scratch.path())?;
     let place = match origin {
-        Origin::Local(path) => path.canonicalize().unwrap_or(path.clone()).display().to_string(),
-        Origin::Remote(url) => url.clone(),
+        GitSource::Local(path) => path.canonicalize().unwrap_or(path.clone()).display().to_string(),
+        GitSource::Remote(url) => url.clone(),
     };
     let commit = git.resolve(revision)?;
     let short = place.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -66,7 +66,7 @@ struct Git<'a> {
     sandbox: &'a dyn Sandbox,
     /// A directory of ours with everything that is written.
     scratch: &'a Path,
-    origin: &'a Origin,
+    origin: &'a GitSource,
     /// The repository's own objects, that ours borrow.
     objects: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ const GIT_DIRECTORY: &str = "git";
 impl<'a> Git<'a> {
     /// Prepares a git directory of our own in `scratch`.
     fn new(
-        origin: &'a Origin,
+        origin: &'a GitSource,
         host: &'a Host,
         sandbox: &'a dyn Sandbox,
         scratch: &'a Path,
@@ -90,8 +90,8 @@ impl<'a> Git<'a> {
         let mut git = Git { program, host, sandbox, scratch, origin, objects: None };
         let own = scratch.join(GIT_DIRECTORY);
         let objects = match origin {
-            Origin::Local(path) => Some(borrow(path, &own)),
-            Origin::Remote(_) => None,
+            GitSource::Local(path) => Some(borrow(path, &own)),
+            GitSource::Remote(_) => None,
         };
         match objects {
             Some(objects) => {
@@ -117,7 +117,7 @@ impl<'a> Git<'a> {
             return Err(unknown());
         }
         match self.origin {
-            Origin::Local(_) => {
+            GitSource::Local(_) => {
                 let commit = format!("{revision}^{{commit}}");
                 let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
                 match self.run(&args, Network::Loopback) {
@@ -126,8 +126,8 @@ impl<'a> Git<'a> {
                     Err(error) => Err(error),
                 }
             }
-            Origin::Remote(_) if is_full_name(revision) => Ok(revision.to_lowercase()),
-            Origin::Remote(url) => {
+            GitSource::Remote(_) if is_full_name(revision) => Ok(revision.to_lowercase()),
+            GitSource::Remote(url) => {
                 let tag = format!("{revision}^{{}}");
                 let args = ["ls-remote", "--quiet", "--", url, revision, &tag];
                 let answer = self.run(&args, Network::Host)?;
@@ -143,7 +143,7 @@ impl<'a> Git<'a> {
         into: &Path,
         limits: &UnpackLimits,
     ) -> Result<(), RepositoryError> {
-        if let Origin::Remote(url) = self.origin {
+        if let GitSource::Remote(url) = self.origin {
             let fetch = |more: &[&str]| {
                 let args = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"];
                 let args: Vec<&str> = args.iter().chain(more).copied().collect();
@@ -293,8 +293,8 @@ impl<'a> Git<'a> {
 
     fn name(&self) -> String {
         match self.origin {
-            Origin::Local(path) => path.display().to_string(),
-            Origin::Remote(url) => match reqwest::Url::parse(url) {
+            GitSource::Local(path) => path.display().to_string(),
+            GitSource::Remote(url) => match reqwest::Url::parse(url) {
                 Ok(url) => super::download::without_secrets(&url),
                 Err(_) => "the repository".to_owned(),
             },

@@ -26,7 +26,7 @@ use crate::{
 
 /// The indexes that the user's pip asks, in order.
 #[derive(Debug, Clone)]
-pub(super) struct Index {
+pub(super) struct PackageIndexes {
     urls: Vec<Url>,
     downloader: Downloader,
 }
@@ -56,13 +56,13 @@ const JSON: &str = "application/vnd.pypi.simple.v1+json";
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, \
                       application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
-impl Index {
+impl PackageIndexes {
     /// The index that the user's settings name.
     pub(super) fn of(
         host: &Host,
         sandbox: &dyn Sandbox,
         interrupt: &Interrupt,
-    ) -> Result<Index, RepositoryError> {
+    ) -> Result<PackageIndexes, RepositoryError> {
         let settings = pip_settings(host, sandbox)?;
         let failed = |reason: String| RepositoryError::Settings { reason };
         if settings.no_index {
@@ -85,7 +85,7 @@ impl Index {
         certificates.dedup();
         let proxy = Some(settings.proxy.as_str()).filter(|proxy| !proxy.is_empty());
         let downloader = Downloader::new(host, &certificates, proxy, interrupt)?;
-        Ok(Index { urls, downloader })
+        Ok(PackageIndexes { urls, downloader })
     }
 
     /// All files of a project, from the first index that knows it.

@@ -24,7 +24,7 @@ use crate::{
     host::Host,
     progress::Progress,
     sandbox::{Interrupt, Sandbox, SandboxError},
-    snapshot::{Kind, PathError, Skipped, Snapshot},
+    snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
 pub use git::{HistoryRequest, history};
 use spec::Spec;
@@ -278,7 +278,7 @@ impl Repository {
         }
         let is_python = |path: &Path| path.extension().is_some_and(|extension| extension == "py");
         let mut files =
-            snapshot.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. }));
+            snapshot.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File { .. }));
         if !files.any(|entry| is_python(&entry.path)) {
             return Err(RepositoryError::NotPython { path });
         }

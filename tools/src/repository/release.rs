@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Artifact, OpenOptions, RepositoryError,
-    index::{FileKind, Index, IndexFile, normal_name, parse_file_name},
+    index::{FileKind, IndexFile, PackageIndexes, normal_name, parse_file_name},
     read, scratch,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     cache::{CacheKind, key},
     environment::{find_interpreters, probe},
     progress::Progress,
-    snapshot::{Kind, Snapshot},
+    snapshot::{EntryKind, Snapshot},
 };
 
 /// The file chosen for a release, as the cache stores it.
@@ -131,19 +131,19 @@ pub(super) fn between(
 /// The files of a project in an index.
 struct Listing<'a> {
     project: &'a str,
-    index: Index,
+    index: PackageIndexes,
     files: Vec<IndexFile>,
 }
 
 impl<'a> Listing<'a> {
     fn of(project: &'a str, options: &OpenOptions<'_>) -> Result<Listing<'a>, RepositoryError> {
-        let index = Index::of(options.host, options.sandbox, options.interrupt)?;
+        let index = PackageIndexes::of(options.host, options.sandbox, options.interrupt)?;
         let files = index.files(project)?;
         Ok(Listing { project, index, files })
     }
 
     /// One file, and the index that has it.
-    fn with_file(self, name: &str) -> Result<(Index, IndexFile), RepositoryError> {
+    fn with_file(self, name: &str) -> Result<(PackageIndexes, IndexFile), RepositoryError> {
         match self.files.into_iter().find(|file| file.name == name) {
             Some(file) => Ok((self.index, file)),
             None => Err(RepositoryError::NoRelease {
@@ -229,7 +229,7 @@ impl<'a> Listing<'a> {
 /// The root of a file's unpacked contents; `source` says where to download it.
 fn root_of(
     artifact: &Artifact,
-    source: impl FnOnce() -> Result<(Index, IndexFile), RepositoryError>,
+    source: impl FnOnce() -> Result<(PackageIndexes, IndexFile), RepositoryError>,
     options: &OpenOptions<'_>,
 ) -> Result<PathBuf, RepositoryError> {
     let cache = options.cache;
@@ -252,7 +252,7 @@ fn root_of(
 /// A downloaded file, whose checksum was found right.
 fn archive_of(
     artifact: &Artifact,
-    source: impl FnOnce() -> Result<(Index, IndexFile), RepositoryError>,
+    source: impl FnOnce() -> Result<(PackageIndexes, IndexFile), RepositoryError>,
     options: &OpenOptions<'_>,
 ) -> Result<PathBuf, RepositoryError> {
     let is_plain =
@@ -299,7 +299,7 @@ fn has_tests(root: &Path) -> bool {
     let Ok(snapshot) = Snapshot::of(root) else { return false };
     snapshot.entries.iter().any(|entry| {
         let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
-        matches!(entry.kind, Kind::File { .. })
+        matches!(entry.kind, EntryKind::File { .. })
             && name.ends_with(".py")
             && (name.starts_with("test_") || name == "tests.py" || name.ends_with("_test.py"))
     })

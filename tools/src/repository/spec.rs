@@ -4,13 +4,13 @@ use std::{path::PathBuf, str::FromStr};
 
 use pep508_rs::pep440_rs::Version;
 
-use super::{RepositoryError, git::Origin};
+use super::{RepositoryError, git::GitSource};
 
 /// A repository's name, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Spec {
     Directory(PathBuf),
-    Git { origin: Origin, revision: String },
+    Git { origin: GitSource, revision: String },
     Release { project: String, version: Option<Version> },
 }
 
@@ -50,8 +50,8 @@ pub(super) fn parse(text: &str) -> Result<Spec, RepositoryError> {
     };
     let (place, revision) = split_revision(address);
     let origin = match place.split_once("://") {
-        Some(("file", path)) => Some(Origin::Local(PathBuf::from(path))),
-        Some(("http" | "https" | "git", _)) => Some(Origin::Remote(place.to_owned())),
+        Some(("file", path)) => Some(GitSource::Local(PathBuf::from(path))),
+        Some(("http" | "https" | "git", _)) => Some(GitSource::Remote(place.to_owned())),
         Some(_) => {
             return Err(malformed(
                 "only http, https, git and file are reached (clone it yourself, then name the path)",
@@ -67,7 +67,7 @@ pub(super) fn parse(text: &str) -> Result<Spec, RepositoryError> {
                 return Err(RepositoryError::Missing { path: PathBuf::from(text) });
             }
             let revision = revision.unwrap_or("HEAD").to_owned();
-            Ok(Spec::Git { origin: Origin::Local(path), revision })
+            Ok(Spec::Git { origin: GitSource::Local(path), revision })
         }
     }
 }
@@ -99,10 +99,10 @@ mod tests {
         let check = |text: &str, expected: &str| {
             let found = match parse(&text.replace("BASE", &base)) {
                 Ok(Spec::Directory(path)) => format!("directory {}", path.display()),
-                Ok(Spec::Git { origin: Origin::Local(path), revision }) => {
+                Ok(Spec::Git { origin: GitSource::Local(path), revision }) => {
                     format!("local {} at {revision}", path.display())
                 }
-                Ok(Spec::Git { origin: Origin::Remote(url), revision }) => {
+                Ok(Spec::Git { origin: GitSource::Remote(url), revision }) => {
                     format!("remote {url} at {revision}")
                 }
                 Ok(Spec::Release { project, version: None }) => format!("release {project}"),

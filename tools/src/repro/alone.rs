@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     NAME,
-    bed::{Bed, Ran, Trial},
+    bed::{Bed, FileRun, Trial},
     complete, data_files,
-    script::{Form, Head, headed},
+    script::{ReproForm, ReproHead, headed},
 };
 use crate::{
     candidate::GIST_NAME,
@@ -19,7 +19,7 @@ use crate::{
     environment::Inventory,
     execute::Shell,
     session::Session,
-    slice::{What, difference, failures},
+    slice::{DifferenceKind, difference, failures},
     tool::{Problem, ToolError},
     toolset::ended,
 };
@@ -105,12 +105,12 @@ pub fn alone(session: &Session) -> Result<Alone, ToolError> {
 ///
 /// # Errors
 /// There is no gist, or a run cannot be made.
-pub fn standalone(session: &Session, head: &Head) -> Result<(Gist, Alone), ToolError> {
+pub fn standalone(session: &Session, head: &ReproHead) -> Result<(Gist, Alone), ToolError> {
     let Some(gist) = session.findings.gist.clone() else {
         return Err(Problem::NoGist.because("there is no gist to run alone"));
     };
     let mut found = alone(session)?;
-    let form = Form::of(&session.command_without_plugins()?);
+    let form = ReproForm::of(&session.command_without_plugins()?);
     let inventory = session
         .environment
         .inventory(&imported_modules(&gist.text), &*session.sandbox)
@@ -152,15 +152,15 @@ pub fn standalone(session: &Session, head: &Head) -> Result<(Gist, Alone), ToolE
     let whole = form.with_main(&form.prepared(&whole, &session.command));
     let names = form.packages(&inventory, &gist, false);
     let requires = inventory.pinned(&names);
-    Ok((headed(&whole, &Head { expected, requires, ..head.clone() }), found))
+    Ok((headed(&whole, &ReproHead { expected, requires, ..head.clone() }), found))
 }
 
 /// Returns true if a run ends as the original does; what it prints may look different in another shell.
-fn is_same(session: &Session, run: &Ran) -> bool {
+fn is_same(session: &Session, run: &FileRun) -> bool {
     let Some(original) = &session.findings.original else { return false };
     let again = session.findings.again.as_deref();
     let found = difference(original, again, &run.execution, &run.raw);
-    found.is_none_or(|found| found.what == What::Output)
+    found.is_none_or(|found| found.what == DifferenceKind::Output)
 }
 
 /// The things around the gist.
@@ -184,7 +184,7 @@ impl Trials<'_> {
         Ok(is_same(self.session, &self.run(needs)?))
     }
 
-    fn run(&self, needs: &Needs) -> Result<Ran, ToolError> {
+    fn run(&self, needs: &Needs) -> Result<FileRun, ToolError> {
         let session = self.session;
         let packages: BTreeSet<String> = &self.packages | &needs.plugins;
         let bed = Bed::new(session, &self.inventory, &packages)?;

@@ -10,7 +10,7 @@ use std::{
 
 use graph::{DataFile, Gist};
 
-use super::{NAME, oracle::Oracle, script::Form};
+use super::{NAME, oracle::Oracle, script::ReproForm};
 use crate::{
     command::Command,
     environment::{Environment, Inventory},
@@ -34,14 +34,14 @@ pub(super) struct Bed {
 }
 
 /// A run of a file.
-pub(super) struct Ran {
+pub(super) struct FileRun {
     /// The run, normalised.
     pub(super) execution: Execution,
     /// The same in its own words.
     pub(super) raw: Execution,
 }
 
-impl Ran {
+impl FileRun {
     pub(super) fn interrupted(&self) -> bool {
         self.execution.status == Status::Interrupted
     }
@@ -89,8 +89,8 @@ impl Bed {
         &self,
         session: &Session,
         gist: &Gist,
-        form: &Form,
-    ) -> Result<Ran, ToolError> {
+        form: &ReproForm,
+    ) -> Result<FileRun, ToolError> {
         self.runs(session, &Trial::of(&gist.text, &form.command(session)))
     }
 
@@ -100,13 +100,13 @@ impl Bed {
         session: &Session,
         gist: &Gist,
         oracle: &Oracle,
-        form: &Form,
+        form: &ReproForm,
     ) -> Result<bool, ToolError> {
         // What is no pytest's runs in no other way.
-        if !matches!(form, Form::Pytest { .. }) {
+        if !matches!(form, ReproForm::Pytest { .. }) {
             return Ok(true);
         }
-        let program = Form::Program { options: form.interpreter_options() };
+        let program = ReproForm::Program { options: form.interpreter_options() };
         let run = self.runs(session, &Trial::of(&gist.text, &program.command(session)))?;
         let says = |text: &str| oracle.kind().is_none_or(|kind| text.contains(kind));
         let is_failed = matches!(run.execution.status, Status::Exited(code) if code != 0);
@@ -114,7 +114,7 @@ impl Bed {
     }
 
     /// Runs a file in a directory that holds nothing else than what the trial names.
-    pub(super) fn runs(&self, session: &Session, trial: &Trial<'_>) -> Result<Ran, ToolError> {
+    pub(super) fn runs(&self, session: &Session, trial: &Trial<'_>) -> Result<FileRun, ToolError> {
         let directory = session.workspace.directory("alone")?;
         let scratch = session.workspace.directory("scratch")?;
         let ran = self.runs_in(session, trial, [&directory, &scratch]);
@@ -129,7 +129,7 @@ impl Bed {
         session: &Session,
         trial: &Trial<'_>,
         [directory, scratch]: [&Path; 2],
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<FileRun, ToolError> {
         let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
         for file in trial.files {
             let path = directory.join(&file.path);
@@ -168,7 +168,7 @@ impl Bed {
         };
         let internal = &session.pristine(trace)?.internal;
         let normalizer = Normalizer::of_run(directory, scratch, internal, Some(trial.path));
-        Ok(Ran { execution: normalizer.execution(&raw), raw })
+        Ok(FileRun { execution: normalizer.execution(&raw), raw })
     }
 }
 

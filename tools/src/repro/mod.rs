@@ -19,7 +19,7 @@ use graph::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    command::{Command, Program, TestId},
+    command::{Command, CommandProgram, TestId},
     environment::Inventory,
     progress::Progress,
     session::Session,
@@ -27,10 +27,10 @@ use crate::{
 };
 use bed::Bed;
 use oracle::Oracle;
-use script::{Form, headed};
+use script::{ReproForm, headed};
 
 pub use alone::{Alone, alone, standalone};
-pub use script::Head;
+pub use script::ReproHead;
 
 /// The part of a failure that a repro keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,12 +92,12 @@ pub struct Repro {
     /// Lines that say what was left out; they are among those that are not the original's.
     pub guards: usize,
     /// Lines that are not the original's.
-    pub foreign: Vec<ForeignLine>,
+    pub foreign: Vec<ReproForeignLine>,
 }
 
 /// A line of a repro that is not a line of the repository.
 #[derive(Debug, Clone, Serialize)]
-pub struct ForeignLine {
+pub struct ReproForeignLine {
     /// Its 1-based number.
     pub line: usize,
     /// Its text.
@@ -119,7 +119,7 @@ const NAME: &str = "repro.py";
 pub fn reproduce(
     session: &mut Session,
     request: &ReproRequest,
-    head: &Head,
+    head: &ReproHead,
 ) -> Result<Repro, ToolError> {
     let Some(gist) = session.findings.gist.clone() else {
         return Err(Problem::NoGist.because("there is no gist to reduce"));
@@ -154,9 +154,9 @@ struct Work<'a> {
     oracle: &'a Oracle,
     inventory: Inventory,
     bed: Bed,
-    form: Form,
+    form: ReproForm,
     /// Runs of a plain program under pytest, which alone shows the values of a failed assertion.
-    witness: Option<(Bed, Form)>,
+    witness: Option<(Bed, ReproForm)>,
     gist: Gist,
     /// Names of the definitions that the command names.
     tests: Vec<String>,
@@ -184,7 +184,7 @@ type Rewrite = fn(&Gist) -> Vec<Gist>;
 
 impl<'a> Work<'a> {
     fn begin(session: &'a Session, oracle: &'a Oracle, gist: Gist) -> Result<Self, ToolError> {
-        let form = Form::of(&session.command_without_plugins()?);
+        let form = ReproForm::of(&session.command_without_plugins()?);
         let modules = imported_modules(&gist.text);
         let inventory = session
             .environment
@@ -294,11 +294,11 @@ impl<'a> Work<'a> {
     /// Puts fixtures into tests, and calls the test itself where that needs no runner.
     fn simplify(&mut self) -> Result<(), Stop> {
         self.rewrite(inlined_fixtures)?;
-        if !matches!(self.form, Form::Pytest { .. }) {
+        if !matches!(self.form, ReproForm::Pytest { .. }) {
             return Ok(());
         }
         let Some(case) = self.oracle.case() else { return Ok(()) };
-        let runner = std::mem::replace(&mut self.form, Form::Program { options: Vec::new() });
+        let runner = std::mem::replace(&mut self.form, ReproForm::Program { options: Vec::new() });
         let program = Bed::new(
             self.session,
             &self.inventory,
@@ -322,7 +322,7 @@ impl<'a> Work<'a> {
 
     /// Takes plugins away that the failure does not need.
     fn drop_plugins(&mut self) -> Result<(), Stop> {
-        let Form::Pytest { plugins, .. } = &mut self.form else { return Ok(()) };
+        let ReproForm::Pytest { plugins, .. } = &mut self.form else { return Ok(()) };
         let all: Vec<String> = self
             .inventory
             .distributions()
@@ -339,12 +339,12 @@ impl<'a> Work<'a> {
         while at < kept.len() {
             let mut fewer = kept.clone();
             fewer.remove(at);
-            if let Form::Pytest { plugins, .. } = &mut self.form {
+            if let ReproForm::Pytest { plugins, .. } = &mut self.form {
                 plugins.clone_from(&fewer);
             }
             if self.tries_packages()? { kept = fewer } else { at += 1 }
         }
-        if let Form::Pytest { plugins, .. } = &mut self.form {
+        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
             *plugins = kept;
         }
         self.tries_packages()?;
@@ -429,12 +429,12 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the head and runs the finished file, as a reader would.
-    fn finish(mut self, head: &Head, complete: bool) -> Result<Repro, ToolError> {
+    fn finish(mut self, head: &ReproHead, complete: bool) -> Result<Repro, ToolError> {
         let names = self.form.packages(&self.inventory, &self.gist, false);
         let requires = self.inventory.pinned(&names);
         let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
         let expected = format!("{}{}", self.oracle.told(), place.unwrap_or_default());
-        let head = Head { expected, requires: requires.clone(), ..head.clone() };
+        let head = ReproHead { expected, requires: requires.clone(), ..head.clone() };
         let whole = headed(&self.form.with_main(&self.gist), &head);
         let mut reproduced = 0;
         let mut runs = 0;
@@ -462,7 +462,7 @@ impl<'a> Work<'a> {
                     LineOrigin::Glue(_) if text.trim().is_empty() => return None,
                     LineOrigin::Glue(_) => None,
                 };
-                Some(ForeignLine { line: at + 1, text: text.to_owned(), made_of })
+                Some(ReproForeignLine { line: at + 1, text: text.to_owned(), made_of })
             });
         Ok(Repro {
             guards: whole.text.lines().filter(|line| Guard::parse(line).is_some()).count(),
@@ -475,7 +475,7 @@ impl<'a> Work<'a> {
             otherwise: self.otherwise,
             needs: self.needs,
             requires,
-            pytest: matches!(self.form, Form::Pytest { .. }),
+            pytest: matches!(self.form, ReproForm::Pytest { .. }),
             before: self.before,
             tried: self.tried,
             complete,
@@ -526,8 +526,12 @@ fn test_of(case: &str) -> Option<TestId> {
 /// The options of a command: its arguments without the files and tests that it names.
 fn options(command: &Command) -> Vec<String> {
     match command.program() {
-        Program::Pytest | Program::PytestModule => command.options(),
-        Program::Module(name) if name == "unittest" || name == "doctest" => command.options(),
-        Program::Module(_) | Program::Script(_) | Program::Console(_) => command.args().to_vec(),
+        CommandProgram::Pytest | CommandProgram::PytestModule => command.options(),
+        CommandProgram::Module(name) if name == "unittest" || name == "doctest" => {
+            command.options()
+        }
+        CommandProgram::Module(_) | CommandProgram::Script(_) | CommandProgram::Console(_) => {
+            command.args().to_vec()
+        }
     }
 }

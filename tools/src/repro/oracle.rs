@@ -11,7 +11,7 @@ use graph::{Gist, LineOrigin, Place};
 
 use super::{
     NAME, ReproRequest, Same,
-    bed::{Bed, Ran},
+    bed::{Bed, FileRun},
     test_of,
 };
 use crate::{
@@ -107,7 +107,7 @@ impl Oracle {
         session: &Session,
         bed: &Bed,
         gist: &Gist,
-        run: &Ran,
+        run: &FileRun,
     ) -> Result<bool, ToolError> {
         if let Some(program) = &self.program {
             return self.asks(program, session, bed, &gist.text);
@@ -139,7 +139,7 @@ impl Oracle {
     }
 
     /// Returns true if a run under pytest has the failure, with the values that the original compared.
-    pub(super) fn explains(&self, gist: &Gist, run: &Ran) -> bool {
+    pub(super) fn explains(&self, gist: &Gist, run: &FileRun) -> bool {
         let (found, raw) = (failures(&run.execution), failures(&run.raw));
         found.iter().zip(&raw).any(|(one, raw)| {
             one.raised.as_deref().and_then(explanation).is_some()

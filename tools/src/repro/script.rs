@@ -6,14 +6,14 @@ use graph::{Gist, GistLine, LineOrigin, imported_modules};
 
 use super::{NAME, options};
 use crate::{
-    command::{Command, Program},
+    command::{Command, CommandProgram},
     environment::Inventory,
     session::Session,
 };
 
 /// The way in which a repro is run.
 #[derive(Debug, Clone)]
-pub(super) enum Form {
+pub(super) enum ReproForm {
     /// `python FILE`: the file does all by itself.
     Program {
         /// Options of the interpreter.
@@ -37,7 +37,7 @@ pub(super) enum Form {
 
 /// The contents of a repro's head.
 #[derive(Debug, Clone, Default)]
-pub struct Head {
+pub struct ReproHead {
     /// The end of the run.
     pub expected: String,
     /// The project, and its version where that is known.
@@ -54,16 +54,16 @@ pub struct Head {
     pub file: String,
 }
 
-impl Form {
+impl ReproForm {
     /// The form in which a gist of a command is run.
     pub(super) fn of(command: &Command) -> Self {
         let options = command.interpreter_options().to_vec();
         match command.program() {
-            Program::Pytest | Program::PytestModule => {
+            CommandProgram::Pytest | CommandProgram::PytestModule => {
                 Self::Pytest { options, args: super::options(command), plugins: Vec::new() }
             }
-            Program::Module(name) if name == "unittest" => Self::Unittest { options },
-            Program::Module(_) | Program::Script(_) | Program::Console(_) => {
+            CommandProgram::Module(name) if name == "unittest" => Self::Unittest { options },
+            CommandProgram::Module(_) | CommandProgram::Script(_) | CommandProgram::Console(_) => {
                 Self::Program { options }
             }
         }
@@ -169,7 +169,7 @@ impl Form {
 }
 
 /// A gist behind its head: the expected failure, where it comes from, how it is run, and the block of PEP 723.
-pub(super) fn headed(gist: &Gist, head: &Head) -> Gist {
+pub(super) fn headed(gist: &Gist, head: &ReproHead) -> Gist {
     let (major, minor, micro) = head.python;
     let mut lines = vec![
         format!("# Expected: {}", one_line(&head.expected)),

@@ -14,7 +14,7 @@ use std::{
 use super::{
     Network, Request,
     supervise::{Boxed, FIRST_EXTRA, LAST_TEXT, MOST_EXTRAS, STATUS},
-    view::{KERNEL, MEMORY_FILES, Seen, USER, View, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, SandboxView, Seen, USER, memory_bytes},
 };
 
 /// The last file that bubblewrap makes; while it does, all directories in memory are there.
@@ -23,7 +23,7 @@ const LAST_FILE: &str = "/etc/sandbox";
 /// Bubblewrap's arguments for a request, and the descriptors that they name.
 pub(super) fn arguments(
     request: &Request,
-    view: &View,
+    view: &SandboxView,
     filters: &[Vec<u8>],
 ) -> io::Result<(Vec<CString>, Boxed)> {
     let mut words = Words::default();

@@ -8,7 +8,7 @@ use super::Captured;
 
 /// A stream as it comes in.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(super) struct StreamCapture {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
@@ -16,11 +16,11 @@ pub(super) struct Capture {
     dropped: u64,
 }
 
-impl Capture {
+impl StreamCapture {
     /// Keeps at most `limit` bytes: the first half and the last half.
-    pub(super) fn new(limit: u64) -> Capture {
+    pub(super) fn new(limit: u64) -> StreamCapture {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Capture {
+        StreamCapture {
             head_limit: limit - limit / 2,
             tail_limit: limit / 2,
             head: Vec::new(),
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn check(limit: u64, chunks: &[&str], expected: &str) {
-        let mut capture = Capture::new(limit);
+        let mut capture = StreamCapture::new(limit);
         for chunk in chunks {
             capture.push(chunk.as_bytes());
         }

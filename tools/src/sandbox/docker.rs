@@ -36,17 +36,17 @@ use tokio::runtime::Runtime;
 use self::{
     images::held,
     orphans::owner,
-    used::{Looking, Used, take_times},
+    used::{ContainerUsage, UsageWatch, take_times},
 };
 use super::{
     Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
     Status,
-    capture::Capture,
+    capture::StreamCapture,
     disk::Disk,
     filter,
     image::user,
     status_of_code,
-    view::{View, view},
+    view::{SandboxView, view},
 };
 
 /// The address of the engine, and the image and runtime of containers.
@@ -237,7 +237,7 @@ impl Engine {
     async fn run(
         &self,
         request: &Request,
-        view: &View,
+        view: &SandboxView,
         started: Instant,
     ) -> Result<Finished, bollard::errors::Error> {
         let image = match &self.options.image {
@@ -273,15 +273,16 @@ impl Engine {
         let mut attached = self.docker.attach_container(name, Some(options)).await?;
         self.docker.start_container(name, None::<StartContainerOptions>).await?;
         let limits = &request.limits;
-        let mut stdout = Capture::new(limits.output);
+        let mut stdout = StreamCapture::new(limits.output);
         // What our first process tells at the end comes after what the program wrote.
-        let mut stderr = Capture::new(limits.output.saturating_add(1024));
+        let mut stderr = StreamCapture::new(limits.output.saturating_add(1024));
         let mut stopped: Option<(Status, Instant)> = None;
         let mut disk = Disk::of(request);
         // Asking the engine takes it a second, in which the streams would fill up.
-        let told = Arc::new(Mutex::new(Used::default()));
-        let looking = tokio::spawn(Used::look(self.docker.clone(), name.to_owned(), told.clone()));
-        let _looking = Looking(looking);
+        let told = Arc::new(Mutex::new(ContainerUsage::default()));
+        let looking =
+            tokio::spawn(ContainerUsage::look(self.docker.clone(), name.to_owned(), told.clone()));
+        let _looking = UsageWatch(looking);
         loop {
             match tokio::time::timeout(TICK, attached.output.next()).await {
                 Ok(None | Some(Err(_))) => break,

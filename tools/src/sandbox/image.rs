@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::view::{Seen, USER, View};
+use super::view::{SandboxView, Seen, USER};
 
 /// Prints where the programs are that tests expect, and what the dynamic linker loads for each program and
 /// library below some places.
@@ -67,7 +67,7 @@ pub(super) fn needed(printed: &str) -> impl Iterator<Item = &Path> {
 ///
 /// # Errors
 /// A file cannot be read, or the archive cannot be written; with its path.
-pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<String> {
+pub(super) fn write(paths: &[PathBuf], view: &SandboxView, into: &File) -> io::Result<String> {
     let mut places = Places::default();
     for path in paths.iter().map(PathBuf::as_path).chain(SYSTEM.iter().map(Path::new)) {
         places.add(path)?;
@@ -80,7 +80,7 @@ pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<S
     }
     let hasher = blake3::Hasher::new();
     let mut archive = tar::Builder::new(Hashing { into, hasher, counts: true });
-    let shown: View = view
+    let shown: SandboxView = view
         .iter()
         .filter(|(place, seen)| **seen != Seen::ReadOnly && !places.found.contains(*place))
         .map(|(place, seen)| (place.clone(), seen.clone()))
@@ -101,7 +101,7 @@ pub(super) fn write(paths: &[PathBuf], view: &View, into: &File) -> io::Result<S
 }
 
 /// The root of a view without what is mounted there, as an archive.
-pub(super) fn root_of(view: &View) -> io::Result<Vec<u8>> {
+pub(super) fn root_of(view: &SandboxView) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     append_view(&mut archive, view, &BTreeSet::new())?;
     archive.into_inner()
@@ -110,7 +110,7 @@ pub(super) fn root_of(view: &View) -> io::Result<Vec<u8>> {
 /// Appends the entries of a view that are not appended otherwise.
 fn append_view(
     archive: &mut tar::Builder<impl Write>,
-    view: &View,
+    view: &SandboxView,
     others: &BTreeSet<PathBuf>,
 ) -> io::Result<()> {
     let mut header = tar::Header::new_gnu();
@@ -299,7 +299,7 @@ mod tests {
         fs::write(root.path().join("one.py"), "x").unwrap();
         let digest = || {
             let file = tempfile::tempfile().unwrap();
-            let digest = write(&[root.path().to_owned()], &View::default(), &file).unwrap();
+            let digest = write(&[root.path().to_owned()], &SandboxView::default(), &file).unwrap();
             (digest, file.metadata().unwrap().len())
         };
         let (bare, size) = digest();

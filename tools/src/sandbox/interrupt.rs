@@ -17,13 +17,13 @@ use std::{
 /// share one flag.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
-    told: Arc<Told>,
+    told: Arc<InterruptState>,
     /// A flag that is set with [narrower](Interrupt::narrowed) ones alone.
     own: Option<Arc<AtomicBool>>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct InterruptState {
     triggered: AtomicBool,
     clock: Mutex<Clock>,
 }

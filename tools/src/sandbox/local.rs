@@ -24,19 +24,19 @@ use std::{
 
 use self::{
     launch::{launch, walled_launch},
-    watch::Watch,
+    watch::RunningRequest,
 };
 use super::{
     Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
     Status, bubblewrap,
-    capture::Capture,
+    capture::StreamCapture,
     cgroup::{Groups, Hierarchy},
     disk::Disk,
     filter, landlock,
     namespaces::{self, Failed},
     status_of_code,
-    supervise::{self, Launch, Report, StartError, Supervisor},
-    usage::{self, Tree},
+    supervise::{self, Launch, StartError, Supervisor, SupervisorReport},
+    usage::{self, ProcessTree},
     view::view,
 };
 use crate::host::{Host, is_executable};
@@ -252,7 +252,7 @@ fn run_in(
     walls: Option<&Walls>,
     interrupt: &Interrupt,
     started: Instant,
-) -> Result<(Finished, Report), SandboxError> {
+) -> Result<(Finished, SupervisorReport), SandboxError> {
     let start_error = |source| SandboxError::Start { program: request.program.clone(), source };
     let (launch, groups) = match walls {
         None => (launch(request), None),
@@ -277,12 +277,12 @@ fn run_in(
         StartError::Walls(failed, source) => not_walled(request, &launch, failed, &source),
         StartError::Ours(source) => io_error(request, source),
     })?;
-    let tree = Tree { root: supervisor.pid, first_is_ours: launch.walls.is_some() };
+    let tree = ProcessTree { root: supervisor.pid, first_is_ours: launch.walls.is_some() };
     // What the supervisor borrowed is its own now; open copies would keep memory alive.
     drop(launch);
-    let watch = Watch::new(supervisor, tree, request, groups, interrupt, started);
+    let watch = RunningRequest::new(supervisor, tree, request, groups, interrupt, started);
     let (finished, report) =
-        watch.and_then(Watch::finish).map_err(|source| io_error(request, source))?;
+        watch.and_then(RunningRequest::finish).map_err(|source| io_error(request, source))?;
     let by_itself = matches!(finished.status, Status::Exited(_) | Status::Signaled(_));
     if by_itself && !report.entered {
         return Err(not_entered(request, &finished));

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     Network, Request, landlock,
-    view::{KERNEL, MEMORY_FILES, Seen, USER, View, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, SandboxView, Seen, USER, memory_bytes},
 };
 
 /// Everything that makes the walls of one request.
@@ -86,7 +86,7 @@ impl Walls {
     /// The walls of a request.
     pub(super) fn new(
         request: &Request,
-        view: &View,
+        view: &SandboxView,
         filters: &[Vec<u8>],
         landlock: landlock::Version,
     ) -> io::Result<Walls> {

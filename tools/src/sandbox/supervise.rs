@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use self::forked::Plan;
+use self::forked::LaunchPlan;
 use super::namespaces::{Failed, Walls};
 
 /// A program in the form that the kernel takes it.
@@ -75,7 +75,7 @@ pub(super) struct Supervisor {
 
 /// The final report of the supervisor.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Report {
+pub(super) struct SupervisorReport {
     /// As `wait` gives it.
     pub(super) status: c_int,
     pub(super) cpu: Duration,
@@ -148,7 +148,8 @@ pub(super) fn start(launch: &Launch) -> Result<Supervisor, StartError> {
     if let Some(directory) = &launch.birthplace {
         put(BIRTHPLACE, directory.as_raw_fd());
     }
-    let plan = Plan { launch, args: &pointers(&launch.args), env: &pointers(&launch.env), places };
+    let plan =
+        LaunchPlan { launch, args: &pointers(&launch.args), env: &pointers(&launch.env), places };
     let pid = plan.fork_supervisor()?;
     drop((stdout_write, stderr_write, report_write, control_read, started_write, pipes));
     let supervisor = Supervisor {
@@ -175,7 +176,7 @@ impl Supervisor {
 
     /// Reads the report; blocks until the tree is gone. `None` when the supervisor itself was
     /// killed.
-    pub(super) fn read_report(&mut self) -> io::Result<Option<Report>> {
+    pub(super) fn read_report(&mut self) -> io::Result<Option<SupervisorReport>> {
         let mut bytes = [0; REPORT_BYTES];
         match self.report.read_exact(&mut bytes) {
             Ok(()) => Ok(Some(decode_report(&bytes))),
@@ -263,13 +264,13 @@ fn decode_failure(bytes: [u8; 8]) -> StartError {
     }
 }
 
-fn decode_report(bytes: &[u8; REPORT_BYTES]) -> Report {
+fn decode_report(bytes: &[u8; REPORT_BYTES]) -> SupervisorReport {
     let mut numbers = [0_i64; 6];
     for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
         *number = i64::from_ne_bytes(bytes.try_into().unwrap_or_default());
     }
     let [status, cpu, max_rss, before, entered, remounted] = numbers;
-    Report {
+    SupervisorReport {
         status: status as c_int,
         cpu: Duration::from_micros(cpu.max(0) as u64),
         max_rss: (max_rss > before).then_some(max_rss as u64 * 1024),

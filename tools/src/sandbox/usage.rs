@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, time::Duration};
 
 /// The usage of all processes below a root. The root itself does not count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct ProcessUsage {
     /// CPU time, that of ended processes included.
     pub(super) cpu: Duration,
     /// Resident memory in bytes; shared pages count once for each process.
@@ -20,7 +20,7 @@ pub(super) struct Usage {
 
 /// The processes of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     /// The supervisor.
     pub(super) root: i32,
     /// True if the root's direct children are ours too: copies of this process, not part of the
@@ -28,7 +28,7 @@ pub(super) struct Tree {
     pub(super) first_is_ours: bool,
 }
 
-impl Tree {
+impl ProcessTree {
     /// The root and all its descendants; each with whether it is ours.
     fn processes(self) -> Vec<(i32, bool)> {
         let mut found = vec![(self.root, true)];
@@ -54,9 +54,9 @@ impl Tree {
 }
 
 /// Looks at a tree.
-pub(super) fn sample(tree: Tree) -> Usage {
+pub(super) fn sample(tree: ProcessTree) -> ProcessUsage {
     let ticks = clock_ticks();
-    let mut usage = Usage::default();
+    let mut usage = ProcessUsage::default();
     let mut cpu_ticks = 0;
     for (pid, ours) in tree.processes() {
         let Some(stat) = Stat::of(pid) else { continue };
@@ -76,7 +76,7 @@ pub(super) fn sample(tree: Tree) -> Usage {
 
 /// Memory of a tree in bytes, each shared page counted once, and files in memory
 /// that are open but not mapped counted too.
-pub(super) fn proportional(tree: Tree) -> u64 {
+pub(super) fn proportional(tree: ProcessTree) -> u64 {
     let (mut own, mut shared) = (0, 0);
     let mut files = BTreeMap::new();
     for pid in tree.programs() {
@@ -94,7 +94,7 @@ pub(super) fn proportional(tree: Tree) -> u64 {
 }
 
 /// Bytes of the nameless files in memory that a tree has open.
-pub(super) fn open_in_memory(tree: Tree) -> u64 {
+pub(super) fn open_in_memory(tree: ProcessTree) -> u64 {
     tree.programs().flat_map(files_in_memory).collect::<BTreeMap<_, _>>().values().sum()
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Seen {
 }
 
 /// The visible files, by place.
-pub(super) type View = BTreeMap<PathBuf, Seen>;
+pub(super) type SandboxView = BTreeMap<PathBuf, Seen>;
 
 /// Directories in memory. Each may be filled with so many bytes and so many files.
 const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
@@ -44,8 +44,8 @@ pub(super) fn memory_bytes(request: &Request) -> u64 {
 }
 
 /// Everything that is seen, each place after those above it.
-pub(super) fn view(request: &Request) -> io::Result<View> {
-    let mut view = View::new();
+pub(super) fn view(request: &Request) -> io::Result<SandboxView> {
+    let mut view = SandboxView::new();
     for place in ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"] {
         add_system(Path::new(place), &mut view);
     }
@@ -93,7 +93,7 @@ pub(super) fn view(request: &Request) -> io::Result<View> {
 
 /// Returns the readable paths, without those inside another readable path. A link whose target is
 /// visible too stays a link.
-fn readable(wanted: &[PathBuf], system: &View) -> Vec<(PathBuf, Seen)> {
+fn readable(wanted: &[PathBuf], system: &SandboxView) -> Vec<(PathBuf, Seen)> {
     let mut paths: Vec<&PathBuf> =
         wanted.iter().filter(|path| path.is_absolute() && path.exists()).collect();
     paths.sort();
@@ -147,7 +147,7 @@ const SETTINGS: &[&str] = &[
     "timezone",
 ];
 
-fn add_system(place: &Path, view: &mut View) {
+fn add_system(place: &Path, view: &mut SandboxView) {
     match fs::read_link(place) {
         // A link into a directory that is seen anyway stays a link.
         Ok(target) if target.starts_with("usr") || target.starts_with("/usr") => {

@@ -16,7 +16,9 @@ use super::{
 use crate::{
     candidate::{Candidate, CandidateSpec, Internal, lay_out_in},
     command::Command,
-    execute::{Around, ExecuteError, Execution, Opened, Raised, RunSpec, execute, open_regular},
+    execute::{
+        Around, ExecuteError, Execution, OpenedFile, Raised, RunSpec, execute, open_regular,
+    },
     normalize::Normalizer,
     sandbox::{Limits, Status},
     slice::{Difference, Learned, PROBE_VARIABLE, Probed, difference},
@@ -131,7 +133,7 @@ impl Session {
                 Ok(run) => Ok(run.opened),
             }
         })?;
-        let is_data = |opened: &Opened| {
+        let is_data = |opened: &OpenedFile| {
             let path = pristine.directory.join(&opened.path);
             let is_file = path.symlink_metadata().is_ok_and(|there| there.is_file());
             opened.found && is_file && opened.path != gist && !opened.path.ends_with(".pyc")

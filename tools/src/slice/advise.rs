@@ -4,7 +4,7 @@ use graph::{Adjustments, Gist, Place, Plan, Trace};
 
 use super::{
     Probed, Restore, SliceRequest,
-    difference::{Difference, What},
+    difference::{Difference, DifferenceKind},
     mend,
     mend::add,
 };
@@ -12,7 +12,7 @@ use crate::execute::Raised;
 
 /// The inputs of an advice.
 #[derive(Clone, Copy)]
-pub struct Attempt<'a> {
+pub struct AdviceInput<'a> {
     /// The run of the original.
     pub trace: &'a Trace,
     /// The plan of the slice.
@@ -32,7 +32,7 @@ pub struct Attempt<'a> {
     pub left_out: &'a dyn Fn(&SliceRequest) -> Vec<Place>,
 }
 
-impl std::fmt::Debug for Attempt<'_> {
+impl std::fmt::Debug for AdviceInput<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attempt").field("request", self.request).finish_non_exhaustive()
     }
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Attempt<'_> {
 /// Those of `caught`.
 pub fn advise<E>(
     difference: &Difference,
-    attempt: &Attempt<'_>,
+    attempt: &AdviceInput<'_>,
     caught: impl FnOnce() -> Result<Vec<Raised>, E>,
 ) -> Result<Option<SliceRequest>, E> {
     let request = attempt.request;
@@ -75,7 +75,7 @@ pub fn advise<E>(
         _ => {}
     }
     let request = &next.clone();
-    let attempt = &Attempt { request, ..*attempt };
+    let attempt = &AdviceInput { request, ..*attempt };
     for module in attempt.early {
         add(&mut next.adjustments.imports, module.clone());
     }
@@ -85,7 +85,7 @@ pub fn advise<E>(
         mend::read(raised, attempt, &mut next.adjustments);
     }
     next.adjustments.quiet |= mend::shows_deprecations(difference);
-    let is_missing = difference.what == What::Missing;
+    let is_missing = difference.what == DifferenceKind::Missing;
     for case in difference.case.iter().chain(&difference.more).filter(|_| is_missing) {
         // An example of a docstring may be skipped, and still is a case.
         let object = case.rsplit("::").next().unwrap_or_default();
@@ -156,7 +156,7 @@ pub(crate) fn restoring(request: &SliceRequest, agrees: bool, order: &[Place]) -
 }
 
 /// The next rung of the ladder; whether there is one.
-fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest) -> bool {
+fn climb(difference: &Difference, attempt: &AdviceInput<'_>, next: &mut SliceRequest) -> bool {
     let shows = difference.is_of_text() || mend::shows_name(difference, attempt);
     let adjustments = &mut next.adjustments;
     if !adjustments.impure || !adjustments.side_effects {
@@ -179,7 +179,7 @@ fn climb(difference: &Difference, attempt: &Attempt<'_>, next: &mut SliceRequest
 }
 
 /// The last rungs: hardly anything is left to hope for, and each costs a run.
-fn climb_on(attempt: &Attempt<'_>, next: &mut SliceRequest) -> bool {
+fn climb_on(attempt: &AdviceInput<'_>, next: &mut SliceRequest) -> bool {
     if next.restore == Restore::default()
         && let Some(restore) = Restore::begun((attempt.left_out)(next).len())
     {

@@ -23,7 +23,7 @@ const MORE: usize = 20;
 /// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum DifferenceKind {
     /// The end of the run.
     Status,
     /// The gist could not be collected.
@@ -46,7 +46,7 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// The kind of the difference.
-    pub what: What,
+    pub what: DifferenceKind,
     /// The case, where it is one's.
     pub case: Option<String>,
     /// Further cases that are missing like this one.
@@ -65,12 +65,12 @@ impl Difference {
     /// A line of the tests that does not run in the gist.
     pub(crate) fn skipped(place: &Place) -> Self {
         let line = format!("line {} of {} runs", place.line, place.path);
-        found(What::Skipped, None, &line, "it does not", None)
+        found(DifferenceKind::Skipped, None, &line, "it does not", None)
     }
 
     /// Returns true if only texts differ, which may vary from run to run.
     pub(crate) fn is_of_text(&self) -> bool {
-        matches!(self.what, What::Output | What::Exception)
+        matches!(self.what, DifferenceKind::Output | DifferenceKind::Exception)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn difference(
     {
         let told = raw.collection_errors.first().map(|(_, raised)| raised);
         let raised = describe(Some(raised));
-        return Some(found(What::Collection, Some(id), "", &raised, told));
+        return Some(found(DifferenceKind::Collection, Some(id), "", &raised, told));
     }
     let left: BTreeMap<&str, &CaseReport> = by_name(original);
     let right: BTreeMap<&str, &CaseReport> = by_name(gist);
@@ -111,7 +111,7 @@ pub fn difference(
         };
         let told = told.get(name).copied().unwrap_or(other);
         match between_cases(case, varied.get(name).copied(), other, told) {
-            Some(found) if found.what == What::Outcome => return Some(found),
+            Some(found) if found.what == DifferenceKind::Outcome => return Some(found),
             found => of_text = of_text.or(found),
         }
     }
@@ -120,14 +120,16 @@ pub fn difference(
     if stopped.is_some() && missing.is_empty() && original.status != gist.status {
         return ends();
     }
-    let absent = |name| found(What::Missing, Some(name), "ran", &tail(gist), None);
+    let absent = |name| found(DifferenceKind::Missing, Some(name), "ran", &tail(gist), None);
     let more = || missing.iter().skip(1).take(MORE).map(ToString::to_string).collect();
     let added = right.keys().find(|name| !left.contains_key(*name));
     missing
         .first()
         .map(|name| Difference { more: more(), ..absent(name) })
         .or(of_text)
-        .or_else(|| added.map(|name| found(What::Added, Some(name), "absent", "ran", None)))
+        .or_else(|| {
+            added.map(|name| found(DifferenceKind::Added, Some(name), "absent", "ran", None))
+        })
         .or_else(|| stopped.map(absent))
         .or_else(ends)
 }
@@ -156,7 +158,7 @@ fn between_cases(
             all.join(", ")
         };
         let gist = format!("{}: {}", phases(other), describe(raised));
-        return Some(found(What::Outcome, name, &phases(case), &gist, told));
+        return Some(found(DifferenceKind::Outcome, name, &phases(case), &gist, told));
     }
     let phases = || case.phases.iter().zip(&other.phases).zip(&told.phases);
     if let Some(((one, two), told)) = phases().find(|((one, two), _)| one.outcome != two.outcome) {
@@ -164,7 +166,7 @@ fn between_cases(
             format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
         };
         let told = told.raised.as_ref();
-        return Some(found(What::Outcome, name, &describe(one), &describe(two), told));
+        return Some(found(DifferenceKind::Outcome, name, &describe(one), &describe(two), told));
     }
     let gist = other;
     let moved = |text: fn(&PhaseReport) -> &str| {
@@ -177,11 +179,11 @@ fn between_cases(
         let other = varied.and_then(|phase| phase.raised.as_ref());
         if !raises(one.raised.as_ref(), other, two.raised.as_ref()) {
             let (one, two) = (describe(one.raised.as_ref()), describe(two.raised.as_ref()));
-            return Some(found(What::Exception, name, &one, &two, told));
+            return Some(found(DifferenceKind::Exception, name, &one, &two, told));
         }
         for text in TEXTS {
             if !fits(text(one), varied.map(text), text(two)) && !moved(text) {
-                return Some(found(What::Output, name, text(one), text(two), None));
+                return Some(found(DifferenceKind::Output, name, text(one), text(two), None));
             }
         }
     }
@@ -229,14 +231,15 @@ fn between_ends(
         let again = again.and_then(first);
         let differs = !raises(Some(one), again.as_ref(), Some(two));
         let (one, two) = (describe(Some(one)), describe(Some(two)));
-        return differs.then(|| found(What::Exception, None, &one, &two, first(raw).as_ref()));
+        return differs
+            .then(|| found(DifferenceKind::Exception, None, &one, &two, first(raw).as_ref()));
     }
     if original.status != gist.status {
         let told =
             raw.raised.clone().or_else(|| printed(&raw.stderr)).or_else(|| printed(&raw.stdout));
         let (one, two) =
             (format!("{:?}", original.status), format!("{:?}: {}", gist.status, tail(gist)));
-        return Some(found(What::Status, None, &one, &two, told.as_ref()));
+        return Some(found(DifferenceKind::Status, None, &one, &two, told.as_ref()));
     }
     if !original.cases.is_empty() || !original.collected.is_empty() {
         return None;
@@ -244,19 +247,19 @@ fn between_ends(
     let other = again.and_then(|again| again.raised.as_ref());
     if !raises(original.raised.as_ref(), other, gist.raised.as_ref()) {
         let (one, two) = (describe(original.raised.as_ref()), describe(gist.raised.as_ref()));
-        return Some(found(What::Exception, None, &one, &two, raw.raised.as_ref()));
+        return Some(found(DifferenceKind::Exception, None, &one, &two, raw.raised.as_ref()));
     }
     if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
-        return Some(found(What::Output, None, &original.stdout, &gist.stdout, None));
+        return Some(found(DifferenceKind::Output, None, &original.stdout, &gist.stdout, None));
     }
     if !fits(&original.stderr, again.map(|again| again.stderr.as_str()), &gist.stderr) {
-        return Some(found(What::Output, None, &original.stderr, &gist.stderr, None));
+        return Some(found(DifferenceKind::Output, None, &original.stderr, &gist.stderr, None));
     }
     None
 }
 
 fn found(
-    what: What,
+    what: DifferenceKind,
     case: Option<&str>,
     original: &str,
     gist: &str,

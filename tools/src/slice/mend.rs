@@ -13,7 +13,7 @@ use graph::{
 pub(super) use keep::keep_binders;
 use keep::{asks_globals, keep_like, keep_read_beside, keep_stubs};
 
-use super::{SliceRequest, advise::Attempt, difference::Difference, registered::registered};
+use super::{SliceRequest, advise::AdviceInput, difference::Difference, registered::registered};
 use crate::execute::Raised;
 
 /// Most functions that are kept whole for the sake of errors that name nothing.
@@ -23,7 +23,7 @@ const MOST_WHOLE: usize = 3;
 const ENTERED: [&str; 4] = ["__enter__", "__exit__", "__aenter__", "__aexit__"];
 
 /// Requests the changes that the message of an error names.
-pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn named(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let message = raised.message.as_str();
     let internal = |name: &String| attempt.trace.modules.contains_key(name);
     match raised.kind.as_str() {
@@ -129,7 +129,7 @@ pub(super) fn named(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 }
 
 /// Returns true if an error shows the gist's own name, where another module's may be meant.
-pub(super) fn shows_name(difference: &Difference, attempt: &Attempt<'_>) -> bool {
+pub(super) fn shows_name(difference: &Difference, attempt: &AdviceInput<'_>) -> bool {
     let stem = std::path::Path::new(attempt.gist_path).file_stem().unwrap_or_default();
     let stem = stem.to_string_lossy();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -147,7 +147,7 @@ pub(super) fn shows_deprecations(difference: &Difference) -> bool {
 
 /// Returns true if an error misses a file, or a directory of files, that the gist replaces. No
 /// slice restores it.
-pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &AdviceInput<'_>) -> bool {
     let is_missing = matches!(raised.kind.as_str(), "FileNotFoundError" | "NotADirectoryError");
     let gist = raised.frames.iter().find_map(|(file, ..)| file.strip_suffix(attempt.gist_path));
     let missed = quoted(&raised.message, "directory: ").filter(|_| is_missing);
@@ -159,7 +159,7 @@ pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &Attempt<'_>) ->
 }
 
 /// Returns true if a module of the repository is a package.
-fn is_package(name: &str, attempt: &Attempt<'_>) -> bool {
+fn is_package(name: &str, attempt: &AdviceInput<'_>) -> bool {
     let is_it = |file: &FileTrace| file.modules.iter().any(|module| module == name);
     attempt.trace.files.iter().any(|file| file.path.ends_with("/__init__.py") && is_it(file))
 }
@@ -180,13 +180,13 @@ fn is_unbound(kind: &str, message: &str) -> bool {
 }
 
 /// Requests docstrings if the innermost gist line on the traceback reads one.
-pub(super) fn read(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn read(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     adjustments.docstrings |= reads_docstrings(line_of(raised, attempt).as_slice());
 }
 
 /// Definitions that the text of an error shows to be of the gist's own module, where they are of another in the
 /// original: a pickle, a table or an assertion goes by that name.
-pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn shown(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let stem = std::path::Path::new(attempt.gist_path).file_stem().unwrap_or_default();
     let own = format!("{}.", stem.to_string_lossy());
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -225,7 +225,7 @@ pub(super) fn shown(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 /// Requests the `__module__` of classes whose module's name is part of a missing test's id, with
 /// underscores for dots: code generated the id from it. Requests the other names of that module in
 /// the id as well.
-pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn made_of(case: &str, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let (_, object) = case.split_once("::").unwrap_or(("", case));
     let is_part = |name: &str| {
         object.match_indices(name).any(|(at, _)| {
@@ -260,7 +260,7 @@ pub(super) fn made_of(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjus
 ///
 /// Test names often combine a word with the name of the tested function. Of several matches the
 /// longest name counts.
-pub(super) fn made_for(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn made_for(case: &str, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let (_, object) = case.split_once("::").unwrap_or(("", case));
     let parts = object.split(['[', ']']).flat_map(|part| part.split("::"));
     let dropped = || attempt.plan.dropped.iter().flat_map(|unit| &unit.binds);
@@ -282,7 +282,7 @@ pub(super) fn made_for(case: &str, attempt: &Attempt<'_>, adjustments: &mut Adju
 ///
 /// Reads the modules that the original loaded after the first test had begun, and those of the
 /// package that failed.
-fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+fn asked_from_outside(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let trace = attempt.trace;
     let of_file = |file: &str| trace.external.iter().find(|(_, path)| path.as_str() == file);
     let mut frames = raised.frames.iter().rev().map(|(file, ..)| file.as_str());
@@ -319,7 +319,7 @@ fn asked_from_outside(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut 
 }
 
 /// Returns true if the original handled an error in the handler that caught this one in the gist.
-pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+pub(super) fn is_known(raised: &Raised, attempt: &AdviceInput<'_>) -> bool {
     let Some(line) = raised.frames.iter().rev().find_map(|frame| line_in(frame, attempt)) else {
         return false;
     };
@@ -334,7 +334,7 @@ pub(super) fn is_known(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 }
 
 /// Requests changes by the place of an error whose message names nothing.
-pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceRequest) {
+pub(super) fn placed(raised: &Raised, attempt: &AdviceInput<'_>, next: &mut SliceRequest) {
     if !next.adjustments.module_names {
         next.adjustments.module_names = reads_name(raised, attempt);
     }
@@ -366,7 +366,7 @@ pub(super) fn placed(raised: &Raised, attempt: &Attempt<'_>, next: &mut SliceReq
 
 /// Requests the `__module__` of a class whose metaclass or base reads it and then raises an
 /// exception. In a gist it is the name of another module.
-fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+fn asked_while_made(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
     let Some(frame) = raised.frames.last() else { return };
     let asks_in = |lines: &[&str], line: u32| {
@@ -399,7 +399,7 @@ fn asked_while_made(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 
 /// Leaves out a module-level statement that is there for its effect alone, where that is an error now: what
 /// imported its module had seen to it that it is none, as a filter of warnings does.
-fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+fn leave_effect_out(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
     let mut lines = raised.frames.iter().filter(of_module).filter_map(|one| line_in(one, attempt));
     let Some(line) = lines.next().and_then(|line| attempt.gist.lines.get(line as usize - 1)) else {
@@ -417,7 +417,7 @@ fn leave_effect_out(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Ad
 }
 
 /// The kept statement of the top level that a place is in.
-fn unit_at<'a>(place: &Place, attempt: &Attempt<'a>) -> Option<&'a PlannedUnit> {
+fn unit_at<'a>(place: &Place, attempt: &AdviceInput<'a>) -> Option<&'a PlannedUnit> {
     attempt.plan.kept.iter().find(|unit| {
         let lines = unit.place.line..=unit.last_line;
         unit.place.path == place.path && lines.contains(&place.line)
@@ -425,7 +425,7 @@ fn unit_at<'a>(place: &Place, attempt: &Attempt<'a>) -> Option<&'a PlannedUnit> 
 }
 
 /// The line of the gist that a frame was at, if it was in the gist.
-fn line_in((file, line, _): &(String, u32, String), attempt: &Attempt<'_>) -> Option<u32> {
+fn line_in((file, line, _): &(String, u32, String), attempt: &AdviceInput<'_>) -> Option<u32> {
     let name = |path: &str| std::path::Path::new(path).file_name().map(ToOwned::to_owned);
     if name(file) != name(attempt.gist_path) {
         return None;
@@ -438,7 +438,7 @@ fn line_in((file, line, _): &(String, u32, String), attempt: &Attempt<'_>) -> Op
 }
 
 /// Returns true if a top-level `__getattr__` of the gist raised the error.
-fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+fn ends_in_module_getattr(raised: &Raised, attempt: &AdviceInput<'_>) -> bool {
     let last = raised.frames.last().filter(|(_, _, function)| function == "__getattr__");
     let line = last.and_then(|frame| line_in(frame, attempt));
     let place = line.and_then(|line| enclosing(attempt.gist, line, "__getattr__"));
@@ -449,7 +449,7 @@ fn ends_in_module_getattr(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 }
 
 /// Returns true if a gist line on the traceback reads the module's `__name__`.
-fn reads_name(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+fn reads_name(raised: &Raised, attempt: &AdviceInput<'_>) -> bool {
     lines_of(raised, attempt).iter().any(|text| text.contains("__name__"))
 }
 
@@ -461,7 +461,7 @@ fn reads_docstrings(lines: &[&str]) -> bool {
 
 /// Returns true if a line of the gist uses a docstring as data, for example as a grammar. A line
 /// that only assigns it to another object does not count.
-pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
+pub(super) fn made_of_docstrings(attempt: &AdviceInput<'_>) -> bool {
     let is_given = |line: &str| line.contains("__doc__ = ") || line.contains("doc=");
     let lines = attempt.gist.text.lines().zip(&attempt.gist.lines);
     let mut own = lines.filter(|(_, line)| matches!(line.origin, LineOrigin::Source(_)));
@@ -470,7 +470,7 @@ pub(super) fn made_of_docstrings(attempt: &Attempt<'_>) -> bool {
 
 /// Returns true if an error comes from a file outside the repository that reads docstrings: a library that makes a grammar
 /// of them, for one.
-pub(super) fn minds_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
+pub(super) fn minds_docstrings(raised: &Raised, attempt: &AdviceInput<'_>) -> bool {
     let Some(frame) = raised.frames.last() else { return false };
     // A failed assertion is the verdict of a test, wherever it is raised.
     !matches!(raised.kind.as_str(), "AssertionError" | "Failed")
@@ -484,7 +484,7 @@ pub(super) fn minds_docstrings(raised: &Raised, attempt: &Attempt<'_>) -> bool {
 ///
 /// Code that iterates over a package's modules would otherwise fail once per module, at one run
 /// each. If several siblings are requested, returns all loaded ones.
-fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
+fn in_turn(module: &str, attempt: &AdviceInput<'_>) -> Vec<String> {
     let package = |module: &str| module.rsplit_once('.').map(|(package, _)| package.to_owned());
     let own = package(module);
     let beside =
@@ -502,7 +502,7 @@ fn in_turn(module: &str, attempt: &Attempt<'_>) -> Vec<String> {
 
 /// Returns the packages of modules imported by computed names that continue with `name`. The gist
 /// replaces a package until code reads a submodule from it as an attribute.
-fn on_the_way(name: &str, attempt: &Attempt<'_>) -> BTreeSet<String> {
+fn on_the_way(name: &str, attempt: &AdviceInput<'_>) -> BTreeSet<String> {
     let dotted = format!(".{name}");
     let packages = attempt.plan.imported.iter().flat_map(|module| {
         let ends = module.match_indices(&dotted).filter(|(at, _)| {
@@ -519,12 +519,12 @@ fn imports_by_name(text: &str) -> bool {
 }
 
 /// The innermost line of the gist on the way to an error.
-fn line_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Option<&'a str> {
+fn line_of<'a>(raised: &Raised, attempt: &AdviceInput<'a>) -> Option<&'a str> {
     lines_of(raised, attempt).last().copied()
 }
 
 /// The lines of the gist on the way to an error.
-fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
+fn lines_of<'a>(raised: &Raised, attempt: &AdviceInput<'a>) -> Vec<&'a str> {
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
     let numbers = raised.frames.iter().filter_map(|frame| line_in(frame, attempt));
     numbers.filter_map(|line| lines.get(line as usize - 1).copied()).collect()
@@ -532,7 +532,7 @@ fn lines_of<'a>(raised: &Raised, attempt: &Attempt<'a>) -> Vec<&'a str> {
 
 /// Requests the innermost gist function on the traceback as a whole, and after it those around it.
 /// The missing code may have been cut from them.
-fn whole_functions(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+fn whole_functions(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
     let most = if adjustments.whole.is_empty() { 1 } else { MOST_WHOLE };
     let places = raised.frames.iter().rev().filter_map(|frame| {
         line_in(frame, attempt).and_then(|line| enclosing(attempt.gist, line, &frame.2))

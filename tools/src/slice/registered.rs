@@ -5,12 +5,16 @@ use std::{collections::BTreeSet, path::Path};
 
 use graph::{Adjustments, PlannedUnit, Source, Value};
 
-use super::{advise::Attempt, mend::add};
+use super::{advise::AdviceInput, mend::add};
 use crate::execute::Raised;
 
 /// Requests classes that the message of an error names, in any case, and those of the same
 /// directory that strings of the gist name as well. Otherwise each would cost a run.
-pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &mut Adjustments) {
+pub(super) fn registered(
+    raised: &Raised,
+    attempt: &AdviceInput<'_>,
+    adjustments: &mut Adjustments,
+) {
     let left_out: Vec<(&PlannedUnit, String)> = attempt
         .plan
         .dropped
@@ -37,7 +41,7 @@ pub(super) fn registered(raised: &Raised, attempt: &Attempt<'_>, adjustments: &m
 }
 
 /// The name of the class that a unit defines, if it defines one.
-fn class<'a>(unit: &'a PlannedUnit, attempt: &Attempt<'_>) -> Option<&'a str> {
+fn class<'a>(unit: &'a PlannedUnit, attempt: &AdviceInput<'_>) -> Option<&'a str> {
     let [name] = unit.binds.as_slice() else { return None };
     let module = attempt.trace.file(&unit.place.path)?.modules.first()?;
     match attempt.trace.modules.get(module)?.names.get(name)? {

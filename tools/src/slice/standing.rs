@@ -93,7 +93,7 @@ pub(crate) struct Compared<'a> {
 
 /// One way in which a run failed.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure<'a> {
+pub(crate) struct RunFailure<'a> {
     /// The case and the phase of it; empty for what ended the whole run.
     pub(crate) case: &'a str,
     pub(crate) when: &'a str,
@@ -110,7 +110,7 @@ impl Compared<'_> {
         let varied = self.again.map(failures).unwrap_or_default();
         let mut matched = FailureMatch { wanted: wanted.len(), ..FailureMatch::default() };
         for one in &wanted {
-            let is_its = |other: &&Failure<'_>| other.case == one.case && other.when == one.when;
+            let is_its = |other: &&RunFailure<'_>| other.case == one.case && other.when == one.when;
             let Some(at) = found.iter().position(|other| is_its(&other)) else { continue };
             let (two, raw) = (&found[at], raw.get(at));
             matched.failing += 1;
@@ -215,12 +215,12 @@ pub(crate) fn place_in_original(raised: &Raised, trace: &Trace) -> Option<Place>
 }
 
 /// All failures of a run: of its cases, of collection, or of the program as a whole.
-pub(crate) fn failures(run: &Execution) -> Vec<Failure<'_>> {
+pub(crate) fn failures(run: &Execution) -> Vec<RunFailure<'_>> {
     let status = run.status;
-    let mut all: Vec<Failure<'_>> = run
+    let mut all: Vec<RunFailure<'_>> = run
         .collection_errors
         .iter()
-        .map(|(_, raised)| Failure {
+        .map(|(_, raised)| RunFailure {
             case: "",
             when: "collection",
             raised: Some(Cow::Borrowed(raised)),
@@ -229,7 +229,7 @@ pub(crate) fn failures(run: &Execution) -> Vec<Failure<'_>> {
         .collect();
     for case in &run.cases {
         let failed = case.phases.iter().filter(|phase| phase.outcome == "failed");
-        all.extend(failed.map(|phase| Failure {
+        all.extend(failed.map(|phase| RunFailure {
             case: &case.id,
             when: &phase.when,
             raised: phase.raised.as_ref().map(Cow::Borrowed),
@@ -239,7 +239,7 @@ pub(crate) fn failures(run: &Execution) -> Vec<Failure<'_>> {
     if all.is_empty() && status != Status::Exited(0) {
         let told = || printed(&run.stderr).or_else(|| printed(&run.stdout)).map(Cow::Owned);
         let raised = run.raised.as_ref().map(Cow::Borrowed).or_else(told);
-        all.push(Failure { case: "", when: "", raised, status });
+        all.push(RunFailure { case: "", when: "", raised, status });
     }
     all
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::outcomes::{Outcomes, tail};
 use crate::{
-    edit::{EditTool, Report, edit_gist},
+    edit::{EditReport, EditTool, edit_gist},
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError},
 };
@@ -21,7 +21,7 @@ const EXECUTE: &str = "execute";
 #[derive(Serialize)]
 struct Executed {
     #[serde(flatten)]
-    edited: Report,
+    edited: EditReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
 }

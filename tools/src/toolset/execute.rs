@@ -19,8 +19,8 @@ use crate::{
     sandbox::Status,
     session::{Findings, GistRun, Session},
     slice::{
-        Attempt, Compared, Difference, Learned, Probed, SliceRequest, Standing, What, advise,
-        difference, restoring, varies,
+        AdviceInput, Compared, Difference, DifferenceKind, Learned, Probed, SliceRequest, Standing,
+        advise, difference, restoring, varies,
     },
     tool::{Group, Reply, Tool, ToolError, arguments},
 };
@@ -96,7 +96,7 @@ impl Tool for ExecuteTool {
             found = difference(&original, Some(&again), &run.execution, &run.raw);
             // What a thread writes between two phases, when pytest captures nothing, is in neither.
             let of_thread = |found: &Difference| {
-                let case = found.case.as_deref().filter(|_| found.what == What::Output);
+                let case = found.case.as_deref().filter(|_| found.what == DifferenceKind::Output);
                 case.is_some_and(|case| varies(case, &original, &again))
             };
             if found.as_ref().is_some_and(of_thread) {
@@ -118,7 +118,7 @@ impl Tool for ExecuteTool {
         let standing = standing(session, &original, &trace, &run, difference.is_none(), agreeing);
         // Nothing that a gist gets longer by makes its own source the original's.
         let shows_source = match &difference {
-            Some(found) if found.what == What::Output && standing.failure.is_whole() => {
+            Some(found) if found.what == DifferenceKind::Output && standing.failure.is_whole() => {
                 shows_source(session, &trace, &run)?
             }
             _ => false,
@@ -223,7 +223,7 @@ fn shows_source(session: &Session, trace: &Trace, run: &GistRun) -> Result<bool,
     let commented = Gist { text: graph::commented(text), ..Gist::default() };
     let other = session.run_on(&pristine, &commented, None)?;
     let found = difference(&run.execution, None, &other.execution, &other.raw);
-    Ok(found.is_some_and(|found| found.what == What::Output))
+    Ok(found.is_some_and(|found| found.what == DifferenceKind::Output))
 }
 
 /// Collects the facts of a gist that its writer may know.
@@ -315,7 +315,7 @@ fn advice(
             let mut request = request.clone();
             let left_out = |request: &SliceRequest| slicer.left_out(request);
             loop {
-                let attempt = Attempt {
+                let attempt = AdviceInput {
                     trace,
                     plan,
                     gist,

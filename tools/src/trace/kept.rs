@@ -41,7 +41,7 @@ pub(crate) struct TraceStore<'s> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept<T, E> {
+struct StoredTrace<T, E> {
     version: u32,
     /// A hash of each file by its path.
     files: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ impl<'s> TraceStore<'s> {
 
     /// The trace of an earlier session, where it holds.
     pub(crate) fn get(&self, key: &str, now: &Files) -> (Reuse, Option<(Execution, Trace)>) {
-        let read = || -> Option<Kept<Trace, Execution>> {
+        let read = || -> Option<StoredTrace<Trace, Execution>> {
             serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
         };
         let found =
@@ -90,7 +90,7 @@ impl<'s> TraceStore<'s> {
 
     /// Keeps a trace of the files as they were when it was made. Whether that succeeds is nobody's matter.
     pub(crate) fn put(&self, key: &str, files: Files, original: &Execution, trace: &Trace) {
-        let kept = Kept { version: VERSION, files, trace, original };
+        let kept = StoredTrace { version: VERSION, files, trace, original };
         let write = || -> io::Result<()> {
             fs::create_dir_all(self.directory)?;
             let mut file = tempfile::NamedTempFile::new_in(self.directory)?;

@@ -24,7 +24,7 @@ use graph::{ConsoleScript, FileTrace, Place, Trace};
 use serde::Serialize;
 
 use crate::{
-    command::{Command, Program},
+    command::{Command, CommandProgram},
     execute::{self, ExecuteError, Execution, RunSpec},
 };
 
@@ -68,7 +68,7 @@ pub struct TraceOptions {
 
 /// The settings of the tracer.
 #[derive(Serialize)]
-pub(crate) struct Settings {
+pub(crate) struct TracerSettings {
     /// The directory whose code is observed.
     root: String,
     /// The directory for the logs.
@@ -127,14 +127,14 @@ pub(crate) fn lay_out(
     spec: &RunSpec<'_>,
     observer: Observer,
     options: TraceOptions,
-) -> Result<Settings, ExecuteError> {
+) -> Result<TracerSettings, ExecuteError> {
     let path = |name: &str| spec.scratch.join(name);
     let text = |name: &str| path(name).to_string_lossy().into_owned();
     execute::make_empty(&path("trace"))?;
     execute::make_empty(&path("hook"))?;
     execute::write(&path("tracer.py"), TRACER)?;
     execute::write(&path("hook").join("sitecustomize.py"), HOOK)?;
-    let settings = Settings {
+    let settings = TracerSettings {
         root: spec.directory.to_string_lossy().into_owned(),
         directory: text("trace"),
         hook: text("hook"),
@@ -164,7 +164,7 @@ pub(crate) fn read(
     }
     mark_raised(&mut trace, execution, directory);
     mark_ended(&mut trace, execution, directory);
-    if let Program::Console(script) = command.program()
+    if let CommandProgram::Console(script) = command.program()
         && let Some(entry) = execute::entry_point(directory, script)
         && let Some((module, attribute)) = entry.split_once(':')
     {

@@ -11,7 +11,7 @@ use std::{
 
 /// A directory, its copy and its state.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RestoredDirectory {
     pub(super) root: PathBuf,
     copy: PathBuf,
     state: BTreeMap<PathBuf, State>,
@@ -27,7 +27,7 @@ struct State {
     changed: (i64, i64),
 }
 
-impl Kept {
+impl RestoredDirectory {
     /// Copies a directory.
     pub(super) fn of(root: &Path, copy: &Path) -> io::Result<Self> {
         let _ = fs::remove_dir_all(copy);
@@ -147,7 +147,7 @@ mod tests {
         fs::write(root.join("a/b/file"), "text").unwrap();
         fs::write(root.join("other"), "other").unwrap();
         symlink("other", root.join("link")).unwrap();
-        let mut kept = Kept::of(&root, &place.path().join("copy")).unwrap();
+        let mut kept = RestoredDirectory::of(&root, &place.path().join("copy")).unwrap();
         let told = |root: &Path| -> Vec<(PathBuf, Option<String>)> {
             let read = |path: &PathBuf| fs::read_to_string(root.join(path)).ok();
             states(root).unwrap().into_keys().map(|path| (path.clone(), read(&path))).collect()

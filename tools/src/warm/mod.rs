@@ -25,11 +25,11 @@ use serde_json::json;
 
 use self::{
     channel::{Channel, Heard},
-    kept::Kept,
+    kept::RestoredDirectory,
 };
 use crate::{
     command::Command,
-    execute::{ExecuteError, Execution, Recorded, RunSpec, make_empty, prepare, write},
+    execute::{ExecuteError, Execution, RunRecording, RunSpec, make_empty, prepare, write},
     sandbox::{Finished, Interrupt, Limits, SandboxError, Status, status_of_code},
     trace::{self, Observer, TraceOptions, TracedPlace},
 };
@@ -177,7 +177,7 @@ pub struct Warm {
     scratch: PathBuf,
     directory: PathBuf,
     /// States of directories, restored before each run.
-    kept: Vec<Kept>,
+    kept: Vec<RestoredDirectory>,
     waits_at: WaitsAt,
     command: Command,
     python: PathBuf,
@@ -190,7 +190,7 @@ pub struct Warm {
 
 /// A request to the process.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RunOrder<'a> {
     wall: f64,
     cpu: u64,
     output: u64,
@@ -201,7 +201,7 @@ struct Asked<'a> {
 
 /// A message of the waiting process.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct WarmMessage {
     #[serde(default)]
     ready: bool,
     #[serde(default)]
@@ -285,7 +285,7 @@ impl Warm {
                 "{}-kept-{name}",
                 spec.place.file_name().unwrap_or_default().to_string_lossy()
             ));
-            warm.kept.push(Kept::of(&root, &copy).map_err(at(&root))?);
+            warm.kept.push(RestoredDirectory::of(&root, &copy).map_err(at(&root))?);
         }
         Ok(warm)
     }
@@ -310,8 +310,8 @@ impl Warm {
             let path = self.directory.join(path);
             fs::write(&path, text).map_err(at(&path))?;
         }
-        let recorded = Recorded::prepare(&self.scratch)?;
-        let asked = Asked {
+        let recorded = RunRecording::prepare(&self.scratch)?;
+        let asked = RunOrder {
             wall: wanted.limits.wall.as_secs_f64(),
             cpu: wanted.limits.cpu.as_secs(),
             output: wanted.limits.output,
@@ -344,7 +344,7 @@ impl Warm {
     }
 
     /// Waits for the next message of the process.
-    fn hear(&mut self, patience: Duration) -> Result<Told, WarmError> {
+    fn hear(&mut self, patience: Duration) -> Result<WarmMessage, WarmError> {
         let until = self.stop.now() + patience;
         loop {
             let channel = self.channel.as_mut().ok_or(WarmError::Silent)?;
@@ -407,7 +407,7 @@ impl Drop for Warm {
 }
 
 /// Returns the status of a run, by the same rules as for a cold run.
-fn status(told: &Told, limits: Limits) -> Status {
+fn status(told: &WarmMessage, limits: Limits) -> Status {
     if told.timed_out || told.cpu > limits.cpu.as_secs_f64() {
         return Status::TimedOut;
     }

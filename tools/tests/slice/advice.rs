@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use super::{
-    Adjustments, Attempt, BTreeMap, Difference, GIST, ModuleSnapshot, Plan, PlannedUnit, Probed,
-    Raised, Reason, SliceRequest, Trace, What, advise, gist, place,
+    Adjustments, AdviceInput, BTreeMap, Difference, DifferenceKind, GIST, ModuleSnapshot, Plan,
+    PlannedUnit, Probed, Raised, Reason, SliceRequest, Trace, advise, gist, place,
 };
 
 const BODY: &str = "
@@ -93,11 +93,11 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     let mut missing = difference.strip_prefix("missing ").map(|all| all.split(" and "));
     let found = Difference {
         what: match difference {
-            _ if raised.is_some() => What::Outcome,
-            _ if missing.is_some() => What::Missing,
-            "status" => What::Status,
-            "exception" => What::Exception,
-            "output" => What::Output,
+            _ if raised.is_some() => DifferenceKind::Outcome,
+            _ if missing.is_some() => DifferenceKind::Missing,
+            "status" => DifferenceKind::Status,
+            "exception" => DifferenceKind::Exception,
+            "output" => DifferenceKind::Output,
             other => panic!("{other} is not told apart"),
         },
         case: missing.as_mut().and_then(|all| all.next()).map(str::to_owned),
@@ -108,7 +108,7 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     };
     let gist = gist(BODY);
     let probed = Probed::without(&gist);
-    let attempt = Attempt {
+    let attempt = AdviceInput {
         trace: &trace,
         plan: &plan,
         gist: &gist,
@@ -312,7 +312,7 @@ fn what_the_original_caught_in_the_same_place_is_asked_last() {
         };
         let modules = BTreeMap::from([("pkg.fast".to_owned(), ModuleSnapshot::default())]);
         let trace = Trace { files: vec![file], modules, ..Trace::default() };
-        let attempt = Attempt {
+        let attempt = AdviceInput {
             trace: &trace,
             plan: &plan,
             gist: &gist,
@@ -323,7 +323,7 @@ fn what_the_original_caught_in_the_same_place_is_asked_last() {
             left_out: &|_| Vec::new(),
         };
         let found = Difference {
-            what: What::Outcome,
+            what: DifferenceKind::Outcome,
             case: None,
             more: Vec::new(),
             original: String::new(),
@@ -439,7 +439,7 @@ fn advised_on(
     request: &SliceRequest,
 ) -> Option<SliceRequest> {
     let found = Difference {
-        what: What::Outcome,
+        what: DifferenceKind::Outcome,
         case: None,
         more: Vec::new(),
         original: String::new(),
@@ -449,7 +449,8 @@ fn advised_on(
     let gist = &gist(text);
     let (gist_path, early) = (GIST, &[][..]);
     let left_out = &|_: &SliceRequest| Vec::new();
-    let attempt = Attempt { trace, plan, gist, gist_path, probed: None, early, request, left_out };
+    let attempt =
+        AdviceInput { trace, plan, gist, gist_path, probed: None, early, request, left_out };
     advise(&found, &attempt, || Ok::<_, Infallible>(Vec::new())).expect("a list")
 }
 

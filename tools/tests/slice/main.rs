@@ -8,8 +8,8 @@ mod advice;
 use std::collections::BTreeMap;
 
 use gistify_tools::{
-    Attempt, CaseReport, Difference, Execution, PhaseReport, Probed, Raised, SliceRequest, Status,
-    What, advise, difference,
+    AdviceInput, CaseReport, Difference, DifferenceKind, Execution, PhaseReport, Probed, Raised,
+    SliceRequest, Status, advise, difference,
 };
 use graph::{
     Adjustments, Gist, GistLine, LineOrigin, ModuleSnapshot, Place, Plan, PlannedUnit, Reason,
@@ -244,7 +244,7 @@ mod probes {
 }
 
 mod differences {
-    use super::{CaseReport, Execution, PhaseReport, Raised, Status, What, difference};
+    use super::{CaseReport, DifferenceKind, Execution, PhaseReport, Raised, Status, difference};
 
     /// A run of one line each: `case WHEN OUTCOME [KIND:MESSAGE] [out=TEXT] [err=TEXT] [log=TEXT]`,
     /// `collection ID KIND:MESSAGE`, `status CODE`, `raised KIND:MESSAGE`, `stdout TEXT`; `~` is a space.
@@ -356,8 +356,8 @@ mod differences {
             difference(&first, Some(&again), &run(gist), &run(gist)).map(|found| found.what)
         };
         assert_eq!(differs("t call failed E:3 out=c"), None);
-        assert_eq!(differs("t call failed F:3 out=c"), Some(What::Exception));
-        assert_eq!(differs("t call failed E:3 log=c"), Some(What::Output));
+        assert_eq!(differs("t call failed F:3 out=c"), Some(DifferenceKind::Exception));
+        assert_eq!(differs("t call failed E:3 log=c"), Some(DifferenceKind::Output));
     }
 
     #[test]
@@ -369,10 +369,10 @@ mod differences {
             difference(&first, Some(&again), &gist, &gist).map(|found| found.what)
         };
         assert_eq!(differs("t call passed, t teardown passed err=3\n"), None);
-        assert_eq!(differs("t call passed, t teardown passed"), Some(What::Output));
+        assert_eq!(differs("t call passed, t teardown passed"), Some(DifferenceKind::Output));
         let same = run("t call passed, t teardown passed err=1\n");
         let found = difference(&first, Some(&first), &same, &same).map(|found| found.what);
-        assert_eq!(found, Some(What::Output));
+        assert_eq!(found, Some(DifferenceKind::Output));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::eval::{Evaluation, LinesOfExecuted, MEASURES, Row, Standing};
+use ::eval::{AttemptStanding, Evaluation, LinesOfExecuted, MEASURES, Row};
 use tools::Repro;
 
 use crate::cli::verdict;
@@ -19,7 +19,7 @@ pub struct Checked {
     /// The verdict in one line.
     pub headline: String,
     /// The problems, the most severe first, and the notes.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<CheckedProblem>,
     /// Measures, as they are printed.
     pub measures: Vec<(&'static str, String)>,
     /// Wall-clock seconds.
@@ -41,7 +41,7 @@ pub enum Verdict {
 
 /// A finding at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct CheckedProblem {
     /// The rule, a word with dashes.
     pub rule: &'static str,
     /// The severity.
@@ -77,7 +77,7 @@ impl Checked {
         };
         let mut problems = Vec::new();
         if judged == Verdict::Failed {
-            problems.push(Problem {
+            problems.push(CheckedProblem {
                 rule: "not-faithful",
                 level: ProblemLevel::Error,
                 message: headline.clone(),
@@ -86,14 +86,14 @@ impl Checked {
             });
         }
         let differences = evaluation.strict().map(|fidelity| fidelity.differences);
-        problems.extend(differences.iter().flatten().map(|difference| Problem {
+        problems.extend(differences.iter().flatten().map(|difference| CheckedProblem {
             rule: "difference",
             level: ProblemLevel::Error,
             message: verdict::difference(difference),
             file: file.clone(),
             line: None,
         }));
-        let note = |rule, line: u32, message: &str| Problem {
+        let note = |rule, line: u32, message: &str| CheckedProblem {
             rule,
             level: ProblemLevel::Note,
             message: message.to_owned(),
@@ -130,7 +130,7 @@ impl Checked {
         let first = repro.failure.lines().next().unwrap_or_default();
         let headline = format!("reproduced {reproduced} of {runs}, alone: {first}");
         let holds = runs > 0 && reproduced == runs;
-        let problem = Problem {
+        let problem = CheckedProblem {
             rule: "not-reproduced",
             level: ProblemLevel::Error,
             message: match &repro.otherwise {
@@ -157,10 +157,10 @@ impl Checked {
     /// An attempt of a bench, whose files lie below `directory`.
     pub fn of_attempt(row: &Row, directory: &Path) -> Checked {
         let judged = match row.standing {
-            Standing::Scored if row.is_faithful() => Verdict::Passed,
-            Standing::Scored => Verdict::Failed,
-            Standing::Quarantined | Standing::Unfit => Verdict::Skipped,
-            Standing::Infrastructure => Verdict::Broken,
+            AttemptStanding::Scored if row.is_faithful() => Verdict::Passed,
+            AttemptStanding::Scored => Verdict::Failed,
+            AttemptStanding::Quarantined | AttemptStanding::Unfit => Verdict::Skipped,
+            AttemptStanding::Infrastructure => Verdict::Broken,
         };
         let head = match judged {
             Verdict::Passed => "faithful",
@@ -179,7 +179,7 @@ impl Checked {
             Verdict::Broken => Some("infrastructure"),
             Verdict::Passed | Verdict::Skipped => None,
         };
-        let problems = rule.map(|rule| Problem {
+        let problems = rule.map(|rule| CheckedProblem {
             rule,
             level: ProblemLevel::Error,
             message: format!("{} ({}): {headline}", row.task, row.solver),

@@ -11,7 +11,7 @@ mod sarif;
 
 use clap::{Args, ValueEnum};
 
-pub use checked::{Checked, Problem, ProblemLevel, Verdict};
+pub use checked::{Checked, CheckedProblem, ProblemLevel, Verdict};
 
 use super::surroundings::Surroundings;
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn failed() -> Checked {
-        let problem = |rule, level, message: &str, line| Problem {
+        let problem = |rule, level, message: &str, line| CheckedProblem {
             rule,
             level,
             message: message.to_owned(),

@@ -6,7 +6,7 @@ use serde_sarif::sarif::{
     Version,
 };
 
-use super::{Checked, Problem, ProblemLevel};
+use super::{Checked, CheckedProblem, ProblemLevel};
 
 /// The rules, each with its meaning.
 const RULES: &[(&str, &str)] = &[
@@ -44,7 +44,7 @@ fn rule(id: &str, meaning: &str) -> ReportingDescriptor {
     ReportingDescriptor::builder().id(id).short_description(meaning).build()
 }
 
-fn found(problem: &Problem) -> SarifResult {
+fn found(problem: &CheckedProblem) -> SarifResult {
     let level = match problem.level {
         ProblemLevel::Error => ResultLevel::Error,
         ProblemLevel::Note => ResultLevel::Note,

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use ::eval::{CompletionBed, Problem};
+use ::eval::{CompletionBed, CompletionProblem};
 use tools::{Environment, Limits, Repository, Sandbox, Workspace};
 
 use super::super::{
     Exit, Failure, OrExit,
-    progress::Progress,
+    progress::ProgressLine,
     surroundings::Surroundings,
     target::{Wanted, environment, of_environment},
 };
@@ -38,9 +38,9 @@ impl Beds {
     /// # Errors
     /// One of them, or its environment, cannot be had.
     pub fn of_problems(
-        problems: &[Problem],
+        problems: &[CompletionProblem],
         around: &Surroundings,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<Self, Failure> {
         let mut beds = Self::new(around)?;
         for problem in problems.iter().filter(|problem| problem.tests.is_some()) {
@@ -56,9 +56,9 @@ impl Beds {
     /// It, or its environment, cannot be had.
     pub fn open_of(
         &mut self,
-        problem: &Problem,
+        problem: &CompletionProblem,
         around: &Surroundings,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<(), Failure> {
         let (wanted, source) = (around.settings.environment.python.as_str(), &problem.source);
         let is_release = source.repository.starts_with("pypi:");
@@ -75,7 +75,7 @@ impl Beds {
         repository: &str,
         python: &str,
         around: &Surroundings,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<(), Failure> {
         if self.opened.contains_key(repository) {
             return Ok(());

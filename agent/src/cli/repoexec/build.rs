@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::eval::{
-    EvalError, Problem, ProblemSource, TestChoice, TestedProblems, problem_table,
+    CompletionProblem, EvalError, ProblemSource, TestChoice, TestedProblems, problem_table,
     with_existing_tests, write_tables,
 };
 use clap::{Args, ValueEnum};
@@ -19,7 +19,7 @@ use tools::Repository;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, graphs::walking, progress::Progress,
+        Exit, Failure, OrExit, flags::Flags, graphs::walking, progress::ProgressLine,
         surroundings::Surroundings, tables::Style,
     },
     beds::Beds,
@@ -115,7 +115,7 @@ impl Build {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let output = self.output.join("problems.jsonl");
         rows::unused(&output, self.force)?;
@@ -135,7 +135,7 @@ impl Build {
         rows::write(&output, &problems)?;
         let extraction = json!({ "version": 1, "depth": self.depth, "repositories": counts });
         self.write("extraction.json", &extraction)?;
-        self.write("schema.json", &Problem::schema())?;
+        self.write("schema.json", &CompletionProblem::schema())?;
         if around.json {
             println!("{extraction:#}");
         } else {
@@ -179,8 +179,8 @@ impl Build {
         python: &str,
         beds: &mut Beds,
         around: &Surroundings,
-        progress: &Progress,
-    ) -> Result<(Vec<Problem>, Value), Failure> {
+        progress: &ProgressLine,
+    ) -> Result<(Vec<CompletionProblem>, Value), Failure> {
         let named = one.source.as_str();
         let opened;
         let repository = match self.tests {
@@ -217,8 +217,9 @@ impl Build {
             .functions
             .into_iter()
             .filter(|function| self.all || function.unfit.is_none());
-        let mut problems: Vec<Problem> =
-            problems.map(|function| Problem::new(&label, source.clone(), function)).collect();
+        let mut problems: Vec<CompletionProblem> = problems
+            .map(|function| CompletionProblem::new(&label, source.clone(), function))
+            .collect();
         // A name may be defined twice in a file; one of them makes a problem at most, and keeps the plain id.
         problems.sort_by_key(|problem| problem.function.unfit.is_some());
         let mut seen = std::collections::BTreeSet::new();

@@ -4,14 +4,14 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use ::eval::{
-    EvalError, Generation, Problem, SAMPLE_VERSION, SampleClass, SampleVerdict, ScoringSpec,
-    completion_tables, score_generations, write_tables,
+    CompletionProblem, EvalError, Generation, SAMPLE_VERSION, SampleClass, SampleVerdict,
+    ScoringSpec, completion_tables, score_generations, write_tables,
 };
 use clap::Args;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings,
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
@@ -48,7 +48,7 @@ pub struct Debug {
 
 /// A sample that goes through rounds.
 struct Thread<'a> {
-    problem: &'a Problem,
+    problem: &'a CompletionProblem,
     sample: u32,
     messages: Vec<Message>,
     open: bool,
@@ -61,7 +61,7 @@ impl Debug {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let generations_file = self.output.join("generations.jsonl");
         rows::unused(&generations_file, self.force)?;

@@ -2,14 +2,16 @@
 
 use std::{fs, path::PathBuf};
 
-use ::eval::{Problem, TuningForm, TuningMix, TuningSplit, tuning_set};
+use ::eval::{CompletionProblem, TuningForm, TuningMix, TuningSplit, tuning_set};
 use clap::Args;
 use graph::ContextSize;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings},
+    super::{
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+    },
     generate::prompts,
     rows,
 };
@@ -20,7 +22,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub struct Export {
+pub struct ProblemExportCommand {
     /// Problem files of `gistify repoexec build --all --tests none`, of many repositories.
     #[arg(required = true, value_name = "PROBLEMS")]
     problems: Vec<PathBuf>,
@@ -59,14 +61,14 @@ struct TuningRow<'a> {
     end_line: u32,
 }
 
-impl Export {
+impl ProblemExportCommand {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         Flags::default()
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let files = [
             (TuningSplit::Train, self.output.join("train.jsonl")),
@@ -75,7 +77,7 @@ impl Export {
         for (_, path) in &files {
             rows::unused(path, self.force)?;
         }
-        let mut problems: Vec<Problem> = Vec::new();
+        let mut problems: Vec<CompletionProblem> = Vec::new();
         let mut malformed = 0;
         for path in &self.problems {
             let (read, bad) = rows::problems(path, &progress)?;
@@ -117,7 +119,7 @@ impl Export {
 
 fn row<'a>(
     prompts: &Prompts,
-    problem: &'a Problem,
+    problem: &'a CompletionProblem,
     form: TuningForm,
 ) -> Result<TuningRow<'a>, Failure> {
     let (kind, size) = match form {

@@ -8,20 +8,22 @@ use std::{
     },
 };
 
-use ::eval::{Generation, Problem, SAMPLE_VERSION};
+use ::eval::{CompletionProblem, Generation, SAMPLE_VERSION};
 use clap::{Args, ValueEnum};
 use graph::ContextSize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings},
+    super::{
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+    },
     rows,
 };
 use crate::{
     message::Message,
     model::ModelSupply,
     prompt::Prompts,
-    repoexec::{Asked, AskingSpec, PromptKind, ask_all, completion_prompt},
+    repoexec::{AskingSpec, ModelAnswer, PromptKind, ask_all, completion_prompt},
 };
 
 /// The model that completes functions, and the form of its prompts.
@@ -32,7 +34,7 @@ pub struct Completing {
     model: Option<String>,
     /// Dependencies that the model is shown.
     #[arg(long, value_enum, default_value = "full")]
-    context: Shown,
+    context: ContextSizeFlag,
     /// Form of the prompt.
     #[arg(long, value_enum, default_value = "base")]
     prompt: Asking,
@@ -75,7 +77,7 @@ pub struct Generate {
 
 /// Context sizes on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shown {
+pub enum ContextSizeFlag {
     /// Whole definitions.
     Full,
     /// Signatures and docstrings.
@@ -135,9 +137,9 @@ impl Completing {
 
     fn size(&self) -> ContextSize {
         match self.context {
-            Shown::Full => ContextSize::Full,
-            Shown::Medium => ContextSize::Medium,
-            Shown::Small => ContextSize::Small,
+            ContextSizeFlag::Full => ContextSize::Full,
+            ContextSizeFlag::Medium => ContextSize::Medium,
+            ContextSizeFlag::Small => ContextSize::Small,
         }
     }
 
@@ -179,7 +181,11 @@ impl Completing {
     }
 
     /// The first message to a model about a problem.
-    pub fn question(&self, prompts: &Prompts, problem: &Problem) -> Result<Message, Failure> {
+    pub fn question(
+        &self,
+        prompts: &Prompts,
+        problem: &CompletionProblem,
+    ) -> Result<Message, Failure> {
         let content = completion_prompt(prompts, &problem.function, self.kind(), self.size());
         Ok(Message::User { content: content.or_exit(Exit::Usage)? })
     }
@@ -192,18 +198,18 @@ impl Generate {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         rows::unused(&self.output, self.force)?;
         let (mut problems, _) = rows::problems(&self.problems, &progress)?;
         if let Some(text) = &self.filter {
             problems.retain(|problem| problem.id.contains(text.as_str()));
         }
         let samples = self.samples.unwrap_or(self.completing.usual_samples()).max(1);
-        let wanted: Vec<(&Problem, u32)> = problems
+        let wanted: Vec<(&CompletionProblem, u32)> = problems
             .iter()
             .flat_map(|problem| (0..samples).map(move |sample| (problem, sample)))
             .collect();
-        let blank = |&(problem, sample): &(&Problem, u32)| Generation {
+        let blank = |&(problem, sample): &(&CompletionProblem, u32)| Generation {
             version: SAMPLE_VERSION,
             problem: problem.id.clone(),
             sample,
@@ -268,7 +274,7 @@ pub fn prompts(around: &Surroundings) -> Result<Arc<Prompts>, Failure> {
 }
 
 /// Puts an answer into its row.
-pub fn fill(generation: &mut Generation, model: &str, asked: Asked) {
+pub fn fill(generation: &mut Generation, model: &str, asked: ModelAnswer) {
     generation.model = model.to_owned();
     match asked {
         Ok(answer) => {

@@ -27,7 +27,7 @@ enum Action {
     /// Have a model complete the functions of a problem file.
     Generate(generate::Generate),
     /// Run the completions and print the tables.
-    Eval(score::Score),
+    Eval(score::ScoreCommand),
     /// Give failing completions back to their model with what the tests printed.
     Debug(debug::Debug),
     /// Have a model write the tests of a problem file's functions.
@@ -35,7 +35,7 @@ enum Action {
     /// Draw the paper's figures of verdicts.
     Plot(plot::Plot),
     /// Write functions with their dependencies as a data set for tuning models.
-    Export(export::Export),
+    Export(export::ProblemExportCommand),
 }
 
 impl RepoExec {

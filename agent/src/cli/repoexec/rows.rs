@@ -2,17 +2,17 @@
 
 use std::{fs, path::Path};
 
-use ::eval::{Generation, MalformedRow, Problem, read_generations, read_problems};
+use ::eval::{CompletionProblem, Generation, MalformedRow, read_generations, read_problems};
 use serde::Serialize;
 
-use super::super::{Exit, Failure, OrExit, progress::Progress};
+use super::super::{Exit, Failure, OrExit, progress::ProgressLine};
 use crate::record::replace;
 
 /// A problem file; rows that are no problems are said.
 pub fn problems(
     path: &Path,
-    progress: &Progress,
-) -> Result<(Vec<Problem>, Vec<MalformedRow>), Failure> {
+    progress: &ProgressLine,
+) -> Result<(Vec<CompletionProblem>, Vec<MalformedRow>), Failure> {
     let (problems, malformed) = read_problems(&text(path)?);
     said(path, &malformed, progress);
     match problems.is_empty() {
@@ -24,7 +24,7 @@ pub fn problems(
 /// A file of generations; rows that are none are said.
 pub fn generations(
     path: &Path,
-    progress: &Progress,
+    progress: &ProgressLine,
 ) -> Result<(Vec<Generation>, Vec<MalformedRow>), Failure> {
     let (generations, malformed) = read_generations(&text(path)?);
     said(path, &malformed, progress);
@@ -58,7 +58,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn said(path: &Path, malformed: &[MalformedRow], progress: &Progress) {
+fn said(path: &Path, malformed: &[MalformedRow], progress: &ProgressLine) {
     for row in malformed {
         progress.line(&format!("{}:{}: {} (left out)", path.display(), row.line, row.reason));
     }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use ::eval::{
-    EvalError, Generation, MalformedRow, Problem, ScoringSpec, completion_tables, read_verdicts,
-    score_generations, write_tables,
+    CompletionProblem, EvalError, Generation, MalformedRow, ScoringSpec, completion_tables,
+    read_verdicts, score_generations, write_tables,
 };
 use clap::Args;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings,
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
@@ -18,7 +18,7 @@ use super::{
 };
 
 #[derive(Debug, Args)]
-pub struct Score {
+pub struct ScoreCommand {
     /// A problem file of `gistify repoexec build`.
     problems: PathBuf,
     /// Files of generations, of `gistify repoexec generate` or of anything else that writes such rows.
@@ -44,7 +44,7 @@ pub struct Score {
     force: bool,
 }
 
-impl Score {
+impl ScoreCommand {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
@@ -53,7 +53,7 @@ impl Score {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         rows::unused(&self.output, self.force || self.resume)?;
         let (problems, malformed) = rows::problems(&self.problems, &progress)?;
         let mut unread = vec![(self.problems.display().to_string(), malformed)];
@@ -79,7 +79,7 @@ impl Score {
                 !known.contains(&key(&one.problem, &one.model, &one.prompt, one.sample, one.round))
             });
         }
-        let needed: Vec<Problem> = problems
+        let needed: Vec<CompletionProblem> = problems
             .iter()
             .filter(|problem| generations.iter().any(|one| one.problem == problem.id))
             .cloned()

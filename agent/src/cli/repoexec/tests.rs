@@ -4,15 +4,15 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use ::eval::{
-    CompletionBed, EvalError, Problem, STABLE_RUNS, TestCounts, control_tests, first_assertions,
-    problem_table, test_functions, with_generated_tests, write_tables,
+    CompletionBed, CompletionProblem, EvalError, STABLE_RUNS, TestCounts, control_tests,
+    first_assertions, problem_table, test_functions, with_generated_tests, write_tables,
 };
 use clap::Args;
 use serde_json::json;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::Progress, surroundings::Surroundings,
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
@@ -58,7 +58,7 @@ const EXAMPLES: usize = 5;
 
 /// A problem on its way to tests.
 struct Tested {
-    problem: Problem,
+    problem: CompletionProblem,
     tests: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Tests {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let progress = Progress::new(around.talk);
+        let progress = ProgressLine::new(around.talk);
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let output = self.output.join("problems.jsonl");
         rows::unused(&output, self.force)?;
@@ -145,7 +145,7 @@ impl Tests {
         supply: &ModelSupply,
         questions: &[Vec<String>],
         around: &Surroundings,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<Vec<Vec<String>>, Failure> {
         let flat: Vec<Vec<Message>> = questions
             .iter()
@@ -193,7 +193,7 @@ impl Tests {
         answers: Vec<Vec<String>>,
         read: &dyn Fn(&str) -> Vec<String>,
         around: &Surroundings,
-        progress: &Progress,
+        progress: &ProgressLine,
     ) -> Result<TestCounts, Failure> {
         let mut counts = TestCounts::default();
         for (one, answers) in tested.iter_mut().zip(answers) {
@@ -214,7 +214,7 @@ impl Tests {
         beds: &BTreeMap<String, CompletionBed<'_>>,
         tested: &[Tested],
         around: &Surroundings,
-    ) -> Result<Vec<Problem>, Failure> {
+    ) -> Result<Vec<CompletionProblem>, Failure> {
         let mut measured = Vec::new();
         for one in tested {
             let bed = &beds[&one.problem.source.repository];

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Model, Pending, Request, ToolSpec,
-        assemble::{Draft, settle},
+        Model, ModelRequest, Pending, ToolSpec,
+        assemble::{PartialAnswer, settle},
         connection::Connection,
         object,
-        retry::{Failure, persist},
+        retry::{ExchangeFailure, persist},
         wire::told,
     },
     Endpoint, Form, client, failure,
 };
-use crate::message::{Answer, Message, Usage};
+use crate::message::{Answer, Message, TokenUsage};
 
 /// A model behind chat completions.
 pub struct OpenAiChat {
@@ -33,17 +33,17 @@ impl OpenAiChat {
         Self { connection, client }
     }
 
-    async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
+    async fn ask(&self, body: &Value) -> Result<Answer, ExchangeFailure> {
         let mut chunks =
             self.client.chat().create_stream_byot::<_, Value>(body).await.map_err(failure)?;
-        let mut draft = Draft::default();
+        let mut draft = PartialAnswer::default();
         while let Some(chunk) = chunks.next().await {
             add(&mut draft, &chunk.map_err(failure)?)?;
         }
         draft.finish()
     }
 
-    fn body(&self, request: Request<'_>) -> Value {
+    fn body(&self, request: ModelRequest<'_>) -> Value {
         let messages: Vec<Value> =
             request.messages.iter().map(|message| self.message(message)).collect();
         let mut body = json!({
@@ -102,7 +102,7 @@ impl Model for OpenAiChat {
         &self.connection.name
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             let body = self.body(request);
             let answer = persist(&self.connection.settings, || self.ask(&body)).await?;
@@ -112,7 +112,7 @@ impl Model for OpenAiChat {
 }
 
 /// Adds one part of an answer. A missing or malformed field is ignored.
-fn add(draft: &mut Draft, chunk: &Value) -> Result<(), Failure> {
+fn add(draft: &mut PartialAnswer, chunk: &Value) -> Result<(), ExchangeFailure> {
     if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
         return Err(told(error));
     }
@@ -148,16 +148,16 @@ fn add(draft: &mut Draft, chunk: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn used(usage: &Value) -> Usage {
+fn used(usage: &Value) -> TokenUsage {
     let number = |value: &Value| value.as_u64().unwrap_or(0);
     let cached = number(&usage["prompt_tokens_details"]["cached_tokens"])
         .max(number(&usage["prompt_cache_hit_tokens"]));
-    Usage {
+    TokenUsage {
         input: number(&usage["prompt_tokens"]),
         output: number(&usage["completion_tokens"]),
         cached,
         stored: number(&usage["prompt_tokens_details"]["cache_write_tokens"]),
-        ..Usage::default()
+        ..TokenUsage::default()
     }
 }
 

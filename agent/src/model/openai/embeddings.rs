@@ -12,12 +12,12 @@ use super::{
         ModelError,
         connection::Connection,
         pace::Spent,
-        retry::{Failure, persist},
+        retry::{ExchangeFailure, persist},
         wire::told,
     },
     Endpoint, Form, client, failure,
 };
-use crate::message::Usage;
+use crate::message::TokenUsage;
 
 /// A model that gives vectors.
 pub struct Embeddings {
@@ -60,7 +60,11 @@ impl Embeddings {
         Ok(texts.iter().map(|text| self.known[*text].clone()).collect())
     }
 
-    async fn ask(&self, body: &Value, texts: usize) -> Result<(Vec<Vec<f32>>, Usage), Failure> {
+    async fn ask(
+        &self,
+        body: &Value,
+        texts: usize,
+    ) -> Result<(Vec<Vec<f32>>, TokenUsage), ExchangeFailure> {
         let answer: Value = self.client.embeddings().create_byot(body).await.map_err(failure)?;
         if !answer["error"].is_null() {
             return Err(told(&answer["error"]));
@@ -76,9 +80,9 @@ impl Embeddings {
         let length = vectors.first().map_or(0, Vec::len);
         if length == 0 || vectors.iter().any(|vector| vector.len() != length) {
             let message = format!("{texts} texts were sent, and their vectors did not come back");
-            return Err(Failure::again(message));
+            return Err(ExchangeFailure::again(message));
         }
         let input = answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0);
-        Ok((vectors, Usage { input, ..Usage::default() }))
+        Ok((vectors, TokenUsage { input, ..TokenUsage::default() }))
     }
 }

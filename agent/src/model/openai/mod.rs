@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     connection::Connection,
-    retry::Failure,
+    retry::ExchangeFailure,
     wire::{Received, Wire},
 };
 
@@ -123,16 +123,16 @@ fn response(received: &Received, form: Form) -> reqwest::Response {
     http::Response::new(body).into()
 }
 
-fn failure(error: OpenAIError) -> Failure {
+fn failure(error: OpenAIError) -> ExchangeFailure {
     match error {
-        OpenAIError::Boxed(error) => match error.downcast::<Failure>() {
+        OpenAIError::Boxed(error) => match error.downcast::<ExchangeFailure>() {
             Ok(failure) => *failure,
-            Err(error) => Failure::again(error.to_string()),
+            Err(error) => ExchangeFailure::again(error.to_string()),
         },
         OpenAIError::JSONDeserialize(error, _) => {
-            Failure::again(format!("a part of the answer is no JSON: {error}"))
+            ExchangeFailure::again(format!("a part of the answer is no JSON: {error}"))
         }
-        OpenAIError::StreamError(error) => Failure::again(error.to_string()),
-        error => Failure::Refused(error.to_string()),
+        OpenAIError::StreamError(error) => ExchangeFailure::again(error.to_string()),
+        error => ExchangeFailure::Refused(error.to_string()),
     }
 }

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Model, Pending, Request, ToolSpec,
-        assemble::{Draft, settle},
+        Model, ModelRequest, Pending, ToolSpec,
+        assemble::{PartialAnswer, settle},
         connection::Connection,
         object,
-        retry::{Failure, persist},
+        retry::{ExchangeFailure, persist},
         wire::told,
     },
     Endpoint, Form, client, failure,
 };
-use crate::message::{Answer, Call, Message, Usage};
+use crate::message::{Answer, Message, TokenUsage, ToolCall};
 
 /// A model behind responses.
 pub struct OpenAiResponses {
@@ -37,7 +37,7 @@ impl OpenAiResponses {
         Self { connection, client }
     }
 
-    async fn ask(&self, body: &Value) -> Result<Answer, Failure> {
+    async fn ask(&self, body: &Value) -> Result<Answer, ExchangeFailure> {
         let mut events =
             self.client.responses().create_stream_byot::<_, Value>(body).await.map_err(failure)?;
         let mut heard = Heard::default();
@@ -47,7 +47,7 @@ impl OpenAiResponses {
         heard.finish()
     }
 
-    fn body(&self, request: Request<'_>) -> Value {
+    fn body(&self, request: ModelRequest<'_>) -> Value {
         let Connection { model, settings, parameters, .. } = &self.connection;
         let mut body = json!({
             "model": model,
@@ -75,7 +75,7 @@ impl Model for OpenAiResponses {
         &self.connection.name
     }
 
-    fn answer<'a>(&'a mut self, request: Request<'a>) -> Pending<'a> {
+    fn answer<'a>(&'a mut self, request: ModelRequest<'a>) -> Pending<'a> {
         Box::pin(async move {
             let body = self.body(request);
             let answer = persist(&self.connection.settings, || self.ask(&body)).await?;
@@ -123,7 +123,7 @@ fn said(role: &str, content: &str) -> Value {
     json!({ "role": role, "content": content })
 }
 
-fn called(call: &Call) -> Value {
+fn called(call: &ToolCall) -> Value {
     json!({
         "type": "function_call",
         "call_id": call.id,
@@ -151,7 +151,7 @@ struct Heard {
 }
 
 impl Heard {
-    fn add(&mut self, mut event: Value) -> Result<(), Failure> {
+    fn add(&mut self, mut event: Value) -> Result<(), ExchangeFailure> {
         let kind = event["type"].as_str().unwrap_or_default();
         match kind {
             "response.output_item.done" => self.items.push(event["item"].take()),
@@ -169,8 +169,8 @@ impl Heard {
         Ok(())
     }
 
-    fn finish(self) -> Result<Answer, Failure> {
-        let mut draft = Draft::default();
+    fn finish(self) -> Result<Answer, ExchangeFailure> {
+        let mut draft = PartialAnswer::default();
         let last = self.last.unwrap_or_default();
         if !last["error"].is_null() {
             return Err(told(&last["error"]));
@@ -213,7 +213,7 @@ fn reason(given: &Value) -> &str {
     }
 }
 
-fn add(draft: &mut Draft, at: usize, item: &Value) {
+fn add(draft: &mut PartialAnswer, at: usize, item: &Value) {
     let texts = |parts: &Value, key: &str| -> String {
         let parts = parts.as_array().into_iter().flatten();
         parts.filter_map(|part| part[key].as_str()).collect()
@@ -248,13 +248,13 @@ fn kept(item: &Value) -> Value {
     }
 }
 
-fn used(usage: &Value) -> Usage {
+fn used(usage: &Value) -> TokenUsage {
     let number = |value: &Value| value.as_u64().unwrap_or(0);
-    Usage {
+    TokenUsage {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
         cached: number(&usage["input_tokens_details"]["cached_tokens"]),
         stored: number(&usage["input_tokens_details"]["cache_write_tokens"]),
-        ..Usage::default()
+        ..TokenUsage::default()
     }
 }

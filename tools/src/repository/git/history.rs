@@ -7,7 +7,7 @@ use std::path::Path;
 
 use graph::History;
 
-use super::{Git, Origin, run_limits};
+use super::{Git, GitSource, run_limits};
 use crate::{
     host::Host,
     repository::RepositoryError,
@@ -44,7 +44,7 @@ pub fn history(request: &HistoryRequest<'_>) -> Result<History, RepositoryError>
     }
     let failed = |source| RepositoryError::Read { path: request.scratch.to_path_buf(), source };
     let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
-    let origin = Origin::Local(request.root.to_path_buf());
+    let origin = GitSource::Local(request.root.to_path_buf());
     let git = Git::new(&origin, request.host, request.sandbox, scratch.path())?;
     let newest = format!("--max-count={}", request.commits);
     let args = [

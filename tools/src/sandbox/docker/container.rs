@@ -10,7 +10,7 @@ use super::{
     super::{
         Network, Request,
         image::user,
-        view::{MEMORY_FILES, Seen, View, memory_bytes},
+        view::{MEMORY_FILES, SandboxView, Seen, memory_bytes},
     },
     Engine, LABEL,
 };
@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn container(
         &self,
         request: &Request,
-        view: &View,
+        view: &SandboxView,
         image: String,
         mark: &str,
     ) -> ContainerCreateBody {

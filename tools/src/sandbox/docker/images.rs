@@ -14,7 +14,7 @@ use super::{
     super::{
         Limits, Network, Request, Sandbox, SandboxError, Status, image,
         image::root_of,
-        view::{View, view},
+        view::{SandboxView, view},
     },
     DockerSandbox, Engine, unavailable,
 };
@@ -62,7 +62,10 @@ impl DockerSandbox {
 
 impl Engine {
     /// An image with the links and texts of a view, imported where it is not there yet.
-    pub(super) async fn image_of(&self, view: &View) -> Result<String, bollard::errors::Error> {
+    pub(super) async fn image_of(
+        &self,
+        view: &SandboxView,
+    ) -> Result<String, bollard::errors::Error> {
         let archive = root_of(view)?;
         let tag = blake3::hash(&archive).to_hex()[..16].to_owned();
         let name = format!("{REPOSITORY}:{tag}");

@@ -17,24 +17,24 @@ use super::super::Captured;
 
 /// The usage of a container, as far as the engine reported it.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Used {
+pub(super) struct ContainerUsage {
     pub(super) cpu: Duration,
     pub(super) memory: u64,
     pub(super) out_of_memory: bool,
 }
 
 /// A task that ends with what it is for.
-pub(super) struct Looking(pub(super) tokio::task::JoinHandle<()>);
+pub(super) struct UsageWatch(pub(super) tokio::task::JoinHandle<()>);
 
-impl Drop for Looking {
+impl Drop for UsageWatch {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Used {
+impl ContainerUsage {
     /// Asks again and again until it is stopped.
-    pub(super) async fn look(docker: Docker, name: String, told: Arc<Mutex<Used>>) {
+    pub(super) async fn look(docker: Docker, name: String, told: Arc<Mutex<ContainerUsage>>) {
         let filters =
             HashMap::from([("container", vec![name.clone()]), ("event", vec!["oom".into()])]);
         let options = EventsOptionsBuilder::new().filters(&filters).build();

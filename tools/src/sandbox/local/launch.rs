@@ -50,7 +50,7 @@ pub(super) fn walled_launch(request: &Request, walls: &Walls) -> io::Result<Laun
     }
 }
 
-/// Limits that the kernel keeps for each process; those of the tree are looked at by [`Watch`].
+/// Limits that the kernel keeps for each process; those of the tree are looked at by [`RunningRequest`].
 fn rlimits(limits: &Limits) -> Vec<(u32, u64)> {
     // Interpreters and numeric libraries reserve far more addresses than they use.
     let addresses = limits.memory.saturating_mul(4).max(limits.memory.saturating_add(16 << 30));

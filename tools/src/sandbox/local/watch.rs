@@ -11,9 +11,9 @@ const GRACE: Duration = Duration::from_secs(20);
 const READ_BYTES: usize = 64 * 1024;
 
 /// One running request.
-pub(super) struct Watch<'a> {
+pub(super) struct RunningRequest<'a> {
     supervisor: Supervisor,
-    tree: Tree,
+    tree: ProcessTree,
     limits: Limits,
     disk: Disk,
     interrupt: &'a Interrupt,
@@ -27,20 +27,23 @@ pub(super) struct Watch<'a> {
     groups: Option<Groups>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RunningRequest<'a> {
     pub(super) fn new(
         supervisor: Supervisor,
-        tree: Tree,
+        tree: ProcessTree,
         request: &Request,
         groups: Option<Groups>,
         interrupt: &'a Interrupt,
         started: Instant,
-    ) -> io::Result<Watch<'a>> {
+    ) -> io::Result<RunningRequest<'a>> {
         let limits = request.limits;
         let stream = |source: &File| -> io::Result<Stream> {
-            Ok(Stream { source: Some(unblocked(source)?), capture: Capture::new(limits.output) })
+            Ok(Stream {
+                source: Some(unblocked(source)?),
+                capture: StreamCapture::new(limits.output),
+            })
         };
-        Ok(Watch {
+        Ok(RunningRequest {
             stdout: stream(&supervisor.stdout)?,
             stderr: stream(&supervisor.stderr)?,
             supervisor,
@@ -57,7 +60,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Sees it to its end.
-    pub(super) fn finish(mut self) -> io::Result<(Finished, Report)> {
+    pub(super) fn finish(mut self) -> io::Result<(Finished, SupervisorReport)> {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let ready = self.wait()?;
@@ -92,7 +95,7 @@ impl<'a> Watch<'a> {
         Ok((finished, report))
     }
 
-    fn status(&self, report: Report) -> Status {
+    fn status(&self, report: SupervisorReport) -> Status {
         if let Some((status, _)) = self.stopped {
             return status;
         }
@@ -196,7 +199,7 @@ struct Ready {
 /// One output stream: where it comes from while it is open, and what was kept.
 struct Stream {
     source: Option<File>,
-    capture: Capture,
+    capture: StreamCapture,
 }
 
 impl Stream {

@@ -4,7 +4,7 @@
 use super::{calls::*, *};
 
 /// Everything the supervisor needs, allocated before the fork.
-pub(super) struct Plan<'a> {
+pub(super) struct LaunchPlan<'a> {
     pub(super) launch: &'a Launch,
     pub(super) args: &'a [*const c_char],
     pub(super) env: &'a [*const c_char],
@@ -12,7 +12,7 @@ pub(super) struct Plan<'a> {
     pub(super) places: [RawFd; PLACES],
 }
 
-impl Plan<'_> {
+impl LaunchPlan<'_> {
     pub(super) fn fork_supervisor(&self) -> io::Result<i32> {
         // SAFETY: the child runs `supervise` alone, which keeps to system calls and never returns.
         // Signals are blocked over the fork, so that no handler of ours runs in the child.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use graph::{Adjustments, PlannedUnit, Reason, Source};
 
 use super::{add, head_of, indent, line_in};
-use crate::{execute::Raised, slice::advise::Attempt};
+use crate::{execute::Raised, slice::advise::AdviceInput};
 
 /// Returns true if a line looks names of a module up by strings.
 pub(super) fn asks_globals(line: &str) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn asks_globals(line: &str) -> bool {
 pub(super) fn keep_like(
     line: &str,
     name: &str,
-    attempt: &Attempt<'_>,
+    attempt: &AdviceInput<'_>,
     adjustments: &mut Adjustments,
 ) {
     keep_binders(attempt, name, adjustments);
@@ -48,7 +48,7 @@ pub(super) fn keep_like(
 pub(super) fn keep_read_beside(
     raised: &Raised,
     attribute: &str,
-    attempt: &Attempt<'_>,
+    attempt: &AdviceInput<'_>,
     adjustments: &mut Adjustments,
 ) {
     let lines: Vec<&str> = attempt.gist.text.lines().collect();
@@ -81,7 +81,7 @@ fn attributes(line: &str) -> impl Iterator<Item = &str> {
 
 /// Keeps what binds a name and was left out, as may be a part of an import that is there.
 pub(in crate::slice) fn keep_binders(
-    attempt: &Attempt<'_>,
+    attempt: &AdviceInput<'_>,
     name: &str,
     adjustments: &mut Adjustments,
 ) {
@@ -105,7 +105,7 @@ pub(in crate::slice) fn keep_binders(
 }
 
 /// Keeps uncalled methods of a name.
-pub(super) fn keep_stubs(attempt: &Attempt<'_>, name: &str, adjustments: &mut Adjustments) {
+pub(super) fn keep_stubs(attempt: &AdviceInput<'_>, name: &str, adjustments: &mut Adjustments) {
     for (place, stub) in &attempt.plan.dropped_stubs {
         if stub == name {
             add(&mut adjustments.more_stubs, place.clone());
