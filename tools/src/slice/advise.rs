@@ -96,7 +96,7 @@ pub fn advise<E>(
         mend::made_for(case, attempt, &mut next.adjustments);
     }
     // One file has one set of future imports: what shows of annotations may be of the other kind.
-    if next == *request && attempt.plan.mixed {
+    if next == *request && attempt.plan.mixed && !request.adjustments.apart {
         next.adjustments.apart = true;
         return Ok(Some(next));
     }

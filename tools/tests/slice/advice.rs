@@ -716,6 +716,27 @@ fn one_run_tells_whether_the_time_matters_at_which_a_module_runs() {
 }
 
 #[test]
+fn the_search_ends_whatever_the_plan_allows() {
+    for plan in [
+        Plan { mixed: true, ..Plan::default() },
+        Plan { mixed: true, late: true, ..Plan::default() },
+    ] {
+        let mut request = SliceRequest::default();
+        let next = |request: &SliceRequest| {
+            let raised = ("AssertionError", "assert 'a' == 'b'", 4, "<module>");
+            advised(&plan, BODY, &Trace::default(), raised, request)
+        };
+        let mut tried = vec![request.clone()];
+        while let Some(more) = next(&request) {
+            assert!(!tried.contains(&more), "tried again: {more:?}");
+            tried.push(more.clone());
+            request = more;
+        }
+        assert!(request.adjustments.apart, "{request:?}");
+    }
+}
+
+#[test]
 fn an_error_of_a_file_outside_that_reads_docstrings_asks_for_them() {
     let directory = tempfile::tempdir().unwrap();
     let outside = directory.path().join("grammar.py");
