@@ -51,7 +51,8 @@ impl std::fmt::Debug for AdviceInput<'_> {
 /// 5. errors that the original caught as well
 /// 6. a ladder of steps, each more conservative than the last request, so that the search ends
 ///
-/// It returns `None` at once if the gist misses a file that it replaces.
+/// If the gist misses a file that it replaces, the statement that needs it goes, if it is there for its effect alone;
+/// else there is no advice.
 ///
 /// # Errors
 /// Those of `caught`.
@@ -104,8 +105,12 @@ pub fn advise<E>(
     // own or a guess at a time.
     let careful = request.adjustments.impure && request.adjustments.side_effects;
     let is_replaced = |raised: &Raised| mend::asks_for_replaced_files(raised, attempt);
-    if careful && difference.raised.as_ref().is_some_and(is_replaced) {
-        return Ok(None);
+    if let Some(raised) = difference.raised.as_ref().filter(|raised| is_replaced(raised)) {
+        // No slice restores a file. A statement that is there for its effect, and needs the file, may go.
+        mend::leave_effect_out(raised, attempt, &mut next.adjustments);
+        if careful || next != *request {
+            return Ok((next != *request).then_some(next));
+        }
     }
     if next == *request && careful {
         // What the original caught in the same place is asked when all others have been.

@@ -399,7 +399,11 @@ fn asked_while_made(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mu
 
 /// Leaves out a module-level statement that is there for its effect alone, where that is an error now: what
 /// imported its module had seen to it that it is none, as a filter of warnings does.
-fn leave_effect_out(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) {
+pub(super) fn leave_effect_out(
+    raised: &Raised,
+    attempt: &AdviceInput<'_>,
+    adjustments: &mut Adjustments,
+) {
     let of_module = |(_, _, function): &&(String, u32, String)| function == "<module>";
     let mut lines = raised.frames.iter().filter(of_module).filter_map(|one| line_in(one, attempt));
     let Some(line) = lines.next().and_then(|line| attempt.gist.lines.get(line as usize - 1)) else {
