@@ -696,7 +696,12 @@ impl<'a> Search<'a> {
                 let before = token.checked_sub(1).map(|before| own[before].0);
                 let is_named = own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Equal);
                 let is_local = locals.contains(there[token].1) || bound.contains(there[token].1);
-                let is_defined = line.role == Role::Definition && token == 0;
+                // An annotated variable is bound like a definition.
+                let is_annotated =
+                    || own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Colon);
+                let is_defined = token == 0
+                    && (line.role == Role::Definition
+                        || line.role == Role::Simple && is_annotated());
                 let is_unread = || {
                     file.unread.iter().any(|range| range.contains(placed[token].2))
                         || reading.quoted.iter().any(|range| range.contains(here))

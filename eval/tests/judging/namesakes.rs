@@ -581,3 +581,34 @@ fn an_import_may_bind_a_name_before_a_class_does() {
         ],
     );
 }
+
+#[test]
+fn an_annotated_variable_is_bound_where_it_stands() {
+    let first = "SIZES: dict[str, int] = {\"a\": 1}\n\n\ndef first():\n    return list(SIZES)\n";
+    let second = "SIZES: dict[str, int] = {\"b\": 2}\nALL = dict(SIZES)\n";
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/first.py", first),
+            ("pkg/second.py", second),
+            (
+                "test_sizes.py",
+                "from pkg.first import first\nfrom pkg.second import ALL\n\n\ndef test_all():\n    assert ALL == {\"b\": 2}\n    assert first() == [\"a\"]\n",
+            ),
+        ],
+        command: "pytest test_sizes.py::test_all",
+    };
+    let gist = "SIZES: dict[str, int] = {\"a\": 1}\nSIZES_first = SIZES\ndef first():\n    return list(SIZES_first)\nSIZES: dict[str, int] = {\"b\": 2}\nALL = dict(SIZES)\ndef test_all():\n    assert ALL == {\"b\": 2}\n    assert first() == [\"a\"]\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "the value of the other",
+                edits: &[("SIZES_first = SIZES\n", ""), ("list(SIZES_first)", "list({\"a\": 1})")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

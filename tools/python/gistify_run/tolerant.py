@@ -2,7 +2,8 @@
 
 A gist has what one command needs; its test file may also import, decorate and build what only other tests use. Each
 statement that runs while a test file is loaded may fail without ending that. A name that it would have bound stays
-unbound, so that a test of the command that needs it fails. Statements inside functions are left alone.
+unbound, so that a test of the command that needs it fails. Statements inside functions are left alone, but for hooks of
+pytest, which run for all tests: a statement of a hook may miss a name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 LOST = "@gistify_lost"
+# The errors that a statement may end with: any while a file is loaded, a missing name in a hook.
+_ANY, _MISSING = "@gistify_error", "@gistify_missing"
 # How a test file says that its tests are skipped, or that nothing is to run; pytest's skips are no `Exception`.
 _ENDINGS = ("SkipTest", "Exit", "UsageError")
 
@@ -28,25 +31,34 @@ def tolerate(tree: ast.Module) -> None:
     >>> [type(statement).__name__ for statement in tree.body]
     ['Try', 'Try']
     """
-    tree.body = _block(tree.body)
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name.startswith("pytest_"):
+            statement.body = _block(statement.body, _MISSING)
+    tree.body = _block(tree.body, _ANY)
     ast.fix_missing_locations(tree)
 
 
-def _block(body: list[ast.stmt]) -> list[ast.stmt]:
+def _block(body: list[ast.stmt], error: str) -> list[ast.stmt]:
     guarded: list[ast.stmt] = []
     for at, statement in enumerate(body):
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        if at == 0 and is_text or is_future or isinstance(statement, (ast.Pass, ast.Global)):
+        if (
+            at == 0
+            and is_text
+            or is_future
+            or isinstance(statement, (ast.Pass, ast.Global))
+            or _waits(statement, error)
+        ):
             guarded.append(statement)
         elif isinstance(statement, ast.ImportFrom):
-            guarded.extend(_guard(one) for one in _each_name(statement))
+            guarded.extend(_guard(one, error) for one in _each_name(statement))
         else:
             if isinstance(statement, (ast.ClassDef, ast.If, ast.With)):
-                statement.body = _block(statement.body)
+                statement.body = _block(statement.body, error)
             if isinstance(statement, ast.If):
-                statement.orelse = _block(statement.orelse)
-            guarded.append(_guard(statement))
+                statement.orelse = _block(statement.orelse, error)
+            guarded.append(_guard(statement, error))
     return guarded
 
 
@@ -56,9 +68,15 @@ def _each_name(statement: ast.ImportFrom) -> Iterable[ast.stmt]:
         yield ast.copy_location(one, statement)
 
 
-def _guard(statement: ast.stmt) -> ast.stmt:
+def _waits(statement: ast.stmt, error: str) -> bool:
+    """Returns true if errors of a test come into a statement of a hook, as they do at `yield`."""
+    waits = (ast.Yield, ast.YieldFrom)
+    return error == _MISSING and any(isinstance(node, waits) for node in ast.walk(statement))
+
+
+def _guard(statement: ast.stmt, error: str) -> ast.stmt:
     handler = ast.ExceptHandler(
-        type=ast.Name(id="@gistify_error", ctx=ast.Load()),
+        type=ast.Name(id=error, ctx=ast.Load()),
         name=None,
         body=[ast.Expr(ast.Call(func=ast.Name(id=LOST, ctx=ast.Load()), args=[], keywords=[]))],
     )
@@ -89,7 +107,8 @@ def install(paths: Sequence[str], root: str, lost: Callable[[str, int, str], Non
         lost(frame.f_code.co_filename, frame.f_lineno, f"{kind.__name__}: {error}")
 
     setattr(builtins, LOST, note)
-    setattr(builtins, "@gistify_error", Exception)
+    setattr(builtins, _ANY, Exception)
+    setattr(builtins, _MISSING, (NameError, ImportError))
     # Behind pytest's own finder, which explains assertions.
     before = sys.meta_path.index(importlib.machinery.PathFinder)
     sys.meta_path.insert(before, _Finder(files))

@@ -49,6 +49,40 @@ def test_only_what_fails_is_lost(pytester: pytest.Pytester, monkeypatch: pytest.
     assert [line for _, line, _ in lost] == [3, 7, 13]
 
 
+HOOKS = """
+import pytest
+
+def pytest_collection_modifyitems(items):
+    "Skips and reverses."
+    if count() < 2:
+        for item in items:
+            item.add_marker(pytest.mark.skip)
+    items.reverse()
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield)
+"""
+
+
+def test_a_hook_may_miss_a_name(pytester: pytest.Pytester) -> None:
+    # A conftest of the directory that is named would be loaded before the plugin acts.
+    pytester.makepyfile(**{"own/conftest": HOOKS, "own/test_file": "def test_a(): gone\n\ndef test_b(): pass\n"})
+    lost = []
+
+    class Plugin:
+        def pytest_configure(self) -> None:
+            tolerant.install(["own/conftest.py"], str(pytester.path), lambda *what: lost.append(what))
+
+    result = pytester.inline_run(".", plugins=[Plugin()])
+    reports = [report for report in result.getreports("pytest_runtest_logreport") if report.when == "call"]
+    assert [(report.nodeid, report.outcome) for report in reports] == [
+        ("own/test_file.py::test_b", "passed"),
+        ("own/test_file.py::test_a", "failed"),
+    ]
+    assert [(Path(file).name, line) for file, line, _ in lost] == [("conftest.py", 5)]
+
+
 def test_lines_stay_where_they_are(tmp_path: Path) -> None:
     tree = ast.parse(FILE)
     before = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

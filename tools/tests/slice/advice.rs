@@ -604,8 +604,12 @@ fn the_search_ends_where_a_file_is_missed_that_the_gist_stands_for() {
         check(other, "FileNotFoundError", false);
     }
     // A statement that is there for its effect alone goes.
-    let effect =
-        Kept { place: place(1), last_line: 1, binds: Vec::new(), reason: Reason::SideEffect };
+    let effect = PlannedUnit {
+        place: place(1),
+        last_line: 1,
+        binds: Vec::new(),
+        reason: Reason::SideEffect,
+    };
     let plan = Plan { kept: vec![effect], ..Plan::default() };
     let message = "[Errno 2] No such file or directory: '/run/pkg/parts'";
     let raised = ("FileNotFoundError", message, 1, "<module>");
