@@ -33,7 +33,7 @@ use crate::{
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
     tool::{Problem, ToolError},
-    trace::{Observer, Reuse, TraceOptions, TraceStore, trace_with},
+    trace::{Observer, Reuse, TRACER, TraceOptions, TraceStore, trace_with},
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -429,6 +429,8 @@ impl Session {
         let environment = &self.environment;
         let parts = [
             env!("CARGO_PKG_VERSION").to_owned(),
+            // Another tracer may see more.
+            TRACER.to_owned(),
             self.sandbox.name().to_owned(),
             self.repository.root.to_string_lossy().into_owned(),
             self.command.to_string(),

@@ -32,7 +32,8 @@ pub use caught::caught;
 pub use kept::Reuse;
 pub(crate) use kept::TraceStore;
 
-const TRACER: &str = concat!(
+/// The program that traces a command, inside of its process.
+pub(crate) const TRACER: &str = concat!(
     include_str!("facts.py"),
     "\n\n",
     include_str!("tracer.py"),

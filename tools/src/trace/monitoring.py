@@ -38,6 +38,9 @@ class Monitoring(Tracer):
             except KeyError:
                 file = classify(code)
             if file is None:
+                if code.co_qualname == "ForwardRef.evaluate":
+                    tracer.looked_up(_getframe(1))
+                    return None
                 return disable
             if file is False:
                 tracer.generated(code, _getframe(1))

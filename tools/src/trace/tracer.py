@@ -346,6 +346,20 @@ class Tracer:
         names, imports = set(), set()
         package = _get(frame.f_globals, "__package__")
         _mentions(code, package if type(package) is str else "", names, imports)
+        self.mentioned(names, imports)
+
+    def looked_up(self, frame):
+        """Notes a name in the text of an annotation, which Python 3.14 looks up itself: no code runs for it."""
+        own = frame.f_locals
+        reference = own["self"]
+        name = getattr(reference, "__forward_arg__", None)
+        holder = own["globals"] or getattr(reference, "__globals__", None)
+        path = _get(holder, "__file__") if type(holder) is dict else None
+        is_own = type(path) is not str or self.relative(_real(path)) is not None
+        if self.by_path and type(name) is str and name.isidentifier() and is_own:
+            self.mentioned({name}, set())
+
+    def mentioned(self, names, imports):
         names = sorted(names - self.generated_names)
         if names or imports:
             self.generated_names.update(names)
