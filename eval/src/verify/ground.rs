@@ -21,8 +21,8 @@ use tools::Internal;
 use super::{
     meaning::{Meaning, Thing, Timeline, same},
     names::{
-        Annotations, bound_by, bound_in_line, imported_in_blocks, placed_tokens, string_value,
-        tokens, without_quoted_annotations,
+        Annotations, all_tokens, bound_by, bound_in_line, imported_in_blocks, placed_tokens,
+        string_value, tokens, without_quoted_annotations,
     },
     tree::{Match, Matcher, Original, Tree, hit},
 };
@@ -247,6 +247,7 @@ struct File<'a> {
     positions: FxHashMap<usize, usize>,
     /// True if its annotations are texts, by `from __future__ import annotations`.
     postpones: bool,
+    annotations: Vec<TextRange>,
     /// Annotations that the run did not evaluate.
     unread: Vec<TextRange>,
 }
@@ -298,7 +299,11 @@ impl<'a> Search<'a> {
         let syntax = Syntax::parse(Source::new(&*code.path, &*code.text));
         let unread = self.unread_annotations(&syntax, path);
         let postpones = graph::postpones_annotations(syntax.body());
-        let file = Rc::new(File { code, original, syntax, positions, postpones, unread });
+        let mut found = Annotations::default();
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        let annotations = [found.found, found.local].concat();
+        let file =
+            Rc::new(File { code, original, syntax, positions, postpones, annotations, unread });
         self.files.borrow_mut().insert(path.to_owned(), file.clone());
         Some(file)
     }
@@ -447,14 +452,50 @@ impl<'a> Search<'a> {
             return false;
         }
         let left = tokens(&reading.tokens, plain);
-        let right = tokens(&file.syntax, other);
-        let right_kinds: Vec<TokenKind> = right.iter().map(|(kind, _)| *kind).collect();
+        let placed = placed_tokens(&file.syntax, other);
+        let is_annotation =
+            |at: usize| file.annotations.iter().any(|range| range.contains(placed[at].2));
+        let right: Vec<(TokenKind, &str)> =
+            placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
         left.len() == right.len()
-            && left.iter().zip(&right).enumerate().all(|(at, (left, right))| {
-                left == right || {
-                    let before = at.checked_sub(1).map(|before| right_kinds[before]);
-                    self.stands_for(names, left, right, before == Some(TokenKind::Dot), file)
+            && left.iter().zip(&right).enumerate().all(|(at, (left, there))| {
+                left == there || {
+                    let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
+                    self.stands_for(names, left, there, behind_dot, file)
+                        || is_annotation(at) && self.says_the_same(names, left, there, file)
                 }
+            })
+    }
+
+    /// Returns true if the text of an annotation is that of the original, but for names that glue changes. A name that
+    /// means nothing in the original means nothing in the gist.
+    fn says_the_same(
+        &self,
+        names: &Timeline,
+        own: &(TokenKind, &str),
+        there: &(TokenKind, &str),
+        file: &File<'_>,
+    ) -> bool {
+        let parsed = |token: &(TokenKind, &str)| {
+            let value = string_value(token.1).filter(|_| token.0 == TokenKind::String)?;
+            Some(Syntax::parse(Source::new("annotation", value)))
+        };
+        let (Some(own), Some(there)) = (parsed(own), parsed(there)) else { return false };
+        let (left, right) = (all_tokens(&own), all_tokens(&there));
+        let means_nothing = |own: &str, there: &str| {
+            let meaning = self.ground.meaning;
+            meaning.is_fresh(own)
+                && names.ever(own).is_empty()
+                && meaning.in_file(&file.code.path, there).is_none()
+        };
+        left.len() == right.len()
+            && left.iter().zip(&right).enumerate().all(|(at, (left, there))| {
+                let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
+                left == there
+                    || self.stands_for(names, left, there, behind_dot, file)
+                    || !behind_dot
+                        && (left.0, there.0) == (TokenKind::Name, TokenKind::Name)
+                        && means_nothing(left.1, there.1)
             })
     }
 

@@ -88,6 +88,14 @@ pub(super) fn tokens<'t>(syntax: &'t Syntax, line: &Line) -> Vec<(TokenKind, &'t
     placed_tokens(syntax, line).into_iter().map(|(kind, text, _)| (kind, text)).collect()
 }
 
+/// Returns the tokens of a text of one line.
+pub(super) fn all_tokens(syntax: &Syntax) -> Vec<(TokenKind, &str)> {
+    let source = syntax.source();
+    let all = TextRange::up_to(TextSize::of(source.text()));
+    let tokens = syntax.tokens(all).iter().filter(|token| !token.kind().is_trivia());
+    tokens.map(|token| (token.kind(), source.slice(token.range()))).collect()
+}
+
 /// Returns the tokens of a line that are no layout, with their positions. `__spec__.parent` is one token, the name of
 /// the package.
 pub(super) fn placed_tokens<'t>(

@@ -612,3 +612,37 @@ fn an_annotated_variable_is_bound_where_it_stands() {
         ],
     );
 }
+
+#[test]
+fn the_text_of_an_annotation_follows_the_names_of_the_gist() {
+    let first = "import typing\n\n\nclass Item:\n    pass\n\n\ndef make() -> \"list[Item] | Gone\":\n    return typing.get_overloads(make)\n";
+    let second = "class Item:\n    size = 1\n\n\nclass Gone:\n    size = 2\n";
+    let test = "from pkg.first import Item as First, make\nfrom pkg.second import Gone, Item\n\n\ndef test_make():\n    assert make() == []\n    assert make.__annotations__\n    assert First and Item.size < Gone.size\n";
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/first.py", first),
+            ("pkg/second.py", second),
+            ("test_make.py", test),
+        ],
+        command: "pytest test_make.py::test_make",
+    };
+    let gist = "import typing\nclass Item:\n    pass\ndef make() -> \"list[First] | Gone_first\":\n    return typing.get_overloads(make)\nFirst = Item\nclass Item:\n    size = 1\nclass Gone:\n    size = 2\ndef test_make():\n    assert make() == []\n    assert make.__annotations__\n    assert First and Item.size < Gone.size\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "another class",
+                edits: &[("list[First] | Gone_first", "list[Gone] | Gone_first")],
+                expected: REFUSED,
+            },
+            Case {
+                what: "a class where the original has none",
+                edits: &[("list[First] | Gone_first", "list[First] | First")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
