@@ -49,9 +49,9 @@ pub use atif::atif;
 pub use cli::{Exit, command_line};
 pub use config::{
     AnswerForm, BenchSettings, CommandSettings, Config, ConfigError, ContextSettings, DEFAULTS,
-    EnvironmentSettings, GistSettings, GraphSettings, ModelSettings, Opening, ProtocolChoice,
-    RankedBy, ReferenceSettings, SandboxKind, SandboxSettings, Scaffold, SessionLimits, Settings,
-    Strategy, ToolCalls, WriterSettings, scaffolds,
+    EnvironmentSettings, FixSettings, GistSettings, GraphSettings, ModelSettings, Opening,
+    ProtocolChoice, RankedBy, ReferenceSettings, SandboxKind, SandboxSettings, Scaffold,
+    SessionLimits, Settings, Strategy, ToolCalls, WriterSettings, scaffolds,
 };
 pub use context::{Condensed, Context};
 pub use message::{Answer, Message, TokenUsage, ToolCall, ToolReply};

@@ -11,7 +11,7 @@ use graph::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tools::{Session, ToolError};
+use tools::{Repair, Session, ToolError};
 
 use crate::{
     chunks::chunks,
@@ -94,6 +94,9 @@ pub async fn opening(
     context: &mut Context,
 ) -> Result<[Message; 2], OpeningError> {
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    if let Some(repair) = session.findings.chain.repair.clone() {
+        return of_issue(session, prompts, writer, limits, (&names, &repair), context).await;
+    }
     let guide = match writer.guide.as_str() {
         "" => String::new(),
         name => {
@@ -115,7 +118,8 @@ pub async fn opening(
     };
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
     let bodies = test_bodies(session);
-    let told = told(session, writer, &bodies, context.ranking()).await?;
+    let question = format!("{} {bodies}", session.command);
+    let told = told(session, writer, &question, context.ranking()).await?;
     let opening = match told.is_empty() {
         true => String::new(),
         false => {
@@ -151,10 +155,47 @@ pub async fn opening(
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 
+/// The rules and the task of an issue.
+async fn of_issue(
+    session: &mut Session,
+    prompts: &Prompts,
+    writer: &WriterSettings,
+    limits: &SessionLimits,
+    (names, repair): (&[&str], &Repair),
+    context: &mut Context,
+) -> Result<[Message; 2], OpeningError> {
+    let told = told(session, writer, &repair.issue, context.ranking()).await?;
+    let mut values = serde_json::to_value(&told).unwrap_or_default();
+    let is_told = !told.is_empty() || repair.gist.is_some();
+    let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
+    let rules = json!({ "rounds": repair.rounds, "told": is_told });
+    let more = json!({
+        "repository": session.repository.label,
+        "tests": tests,
+        "steps": limits.steps,
+        "tools": names,
+        "issue": repair.issue.trim_end(),
+        "gist": repair.gist.as_deref().unwrap_or_default().trim_end(),
+        "form": writer.opening,
+    });
+    if let (Some(values), Value::Object(more)) = (values.as_object_mut(), more) {
+        values.extend(more);
+    }
+    let system = prompts.render("fix/system.md", rules)?;
+    let user = prompts.render("fix/task.md", &values)?;
+    let nothing = serde_json::to_value(RepositoryText::default()).unwrap_or_default();
+    let mut brief = values;
+    for (key, value) in nothing.as_object().into_iter().flatten() {
+        brief[key] = value.clone();
+    }
+    context.about(&repair.issue, prompts.render("fix/task.md", &brief)?);
+    Ok([Message::System { content: system }, Message::User { content: user }])
+}
+
 async fn told(
     session: &mut Session,
     writer: &WriterSettings,
-    tests: &str,
+    question: &str,
     ranking: &mut SimilarityMeasure,
 ) -> Result<RepositoryText, OpeningError> {
     let budget = writer.opening_tokens;
@@ -186,9 +227,8 @@ async fn told(
                 .iter()
                 .flat_map(|module| chunks(&module.path, &texts.of(&module.path), CHUNK))
                 .collect();
-            let question = format!("{} {tests}", session.command);
             let contents: Vec<&str> = all.iter().map(|chunk| chunk.text.as_str()).collect();
-            let order = ranking.order(&contents, &question).await?;
+            let order = ranking.order(&contents, question).await?;
             let order = order.into_iter().filter(|(_, score)| *score > 0.0);
             let parts = order.map(|(at, _)| {
                 let chunk = &all[at];

@@ -17,6 +17,7 @@ mod ledger;
 mod lock;
 mod matched;
 mod normalize;
+mod patch;
 mod pattern;
 mod pip;
 mod progress;
@@ -41,7 +42,7 @@ pub use candidate::{
     Candidate, CandidateError, CandidateSpec, GIST_NAME, GistPlace, Internal, Link, LinkedModule,
     LinkedSpec, lay_out, lay_out_in, lay_out_linked,
 };
-pub use chain::{Chain, Snippet, Stage};
+pub use chain::{Chain, Repair, Requested, Snippet, Stage};
 pub use command::{Command, CommandError, CommandProgram, TestId};
 pub use edit::Parsed;
 pub use environment::{
@@ -56,10 +57,16 @@ pub use host::Host;
 pub use lock::Lock;
 pub use matched::Matched;
 pub use normalize::{INTERNAL, Normalizer, SOURCE_LINES};
+pub use patch::{
+    ChangedPlace, DiffError, EditError, FileChange, Hunk, LineEdit, UnifiedDiff, apply_edits,
+};
 pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
-pub use repository::{Artifact, HistoryRequest, OpenOptions, Repository, RepositoryError, history};
+pub use repository::{
+    Artifact, HistoryRequest, OpenOptions, PatchCheck, PatchRequest, Repository, RepositoryError,
+    check_patch, history, normal_patch, patch_of,
+};
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, alone, reproduce, standalone,
 };

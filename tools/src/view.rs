@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Lines of one answer at most.
-const LINES: usize = 400;
+pub(crate) const LINES: usize = 400;
 /// Bytes of one answer at most.
 const BYTES: usize = 32_000;
 /// Bytes of one line at most.

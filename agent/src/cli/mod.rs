@@ -27,6 +27,7 @@ mod eval;
 mod exit;
 mod explain;
 mod export;
+mod fix;
 mod flags;
 mod formats;
 mod graphs;
@@ -111,6 +112,8 @@ enum Action {
     Bisect(bisect::BisectCommand),
     /// Write a script that tells if a file fails as a repro does, for other reducers.
     Oracle(oracle::OracleCommand),
+    /// Solve an issue of a repository by a git patch, with a model.
+    Fix(fix::Fix),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show why a line of the repository is in a gist, or why it went.
@@ -243,6 +246,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
     let flags = match &cli.action {
         Action::Run(run) => run.flags(),
         Action::Repro(repro) => repro.flags(),
+        Action::Fix(fix) => fix.flags(),
         Action::Bench(bench) => bench.flags(),
         Action::Collect(collect) => collect.flags(),
         Action::Eval(eval) => eval.flags(),
@@ -272,6 +276,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.act(&around),
         Action::Repro(repro) => repro.act(&around),
         Action::Bisect(bisect) => bisect.act(&around),
+        Action::Fix(fix) => fix.act(&around),
         Action::Oracle(oracle) => oracle.act(),
         Action::Bench(bench) => bench.act(&mut around),
         Action::Tables(tables) => tables.act(&around),

@@ -348,7 +348,8 @@ impl Surroundings {
     }
 }
 
-fn of_repository(error: RepositoryError) -> Failure {
+/// The failure of a repository that cannot be had, with its exit code.
+pub fn of_repository(error: RepositoryError) -> Failure {
     let exit = match &error {
         RepositoryError::Interrupted | RepositoryError::Cache(CacheError::Interrupted { .. }) => {
             Exit::Interrupted

@@ -18,9 +18,10 @@ mod settings;
 pub use scaffold::{Scaffold, scaffolds};
 
 pub use settings::{
-    AnswerForm, BenchSettings, CommandSettings, ContextSettings, EnvironmentSettings, GistSettings,
-    GraphSettings, ModelSettings, Opening, ProtocolChoice, RankedBy, ReferenceSettings,
-    SandboxKind, SandboxSettings, SessionLimits, Settings, Strategy, ToolCalls, WriterSettings,
+    AnswerForm, BenchSettings, CommandSettings, ContextSettings, EnvironmentSettings, FixSettings,
+    GistSettings, GraphSettings, Minimize, ModelSettings, Opening, ProtocolChoice, RankedBy,
+    ReferenceSettings, SandboxKind, SandboxSettings, SessionLimits, Settings, Strategy, ToolCalls,
+    WriterSettings,
 };
 
 /// The embedded defaults.

@@ -31,6 +31,8 @@ pub struct Settings {
     pub gist: GistSettings,
     /// The interpreter and packages of the command.
     pub environment: EnvironmentSettings,
+    /// The repair of issues.
+    pub fix: FixSettings,
     /// The graphs of repositories.
     pub graph: GraphSettings,
     /// The runs of suites.
@@ -289,6 +291,15 @@ pub struct GistSettings {
     pub output: PathBuf,
     pub place: GistPlace,
     pub mutants: u32,
+}
+
+/// The repair of issues.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml explains each key")]
+pub struct FixSettings {
+    pub rounds: u32,
+    pub output: PathBuf,
 }
 
 /// The interpreter and packages of the command.

@@ -16,6 +16,7 @@ mod each;
 mod ends;
 mod exchanges;
 mod externals;
+mod fixing;
 mod importing;
 mod interchange;
 mod interrupt;

@@ -50,11 +50,23 @@ impl Tool for AnalyzeTool {
         if asked.sub_task.trim().is_empty() {
             return Err(Problem::BadArguments.because("sub_task is empty"));
         }
+        let most = chain.repair.as_ref().map(|repair| repair.rounds);
+        if let Some(most) = most.filter(|&most| !asked.enough && chain.rounds() >= most as usize) {
+            let message = format!("no round is left ({most} at most): conclude with enough=true");
+            return Err(Problem::WrongStage.because(message));
+        }
         let next = match asked.enough {
-            true => {
-                chain.stage = Stage::Write;
-                "write"
-            }
+            true => match &mut chain.repair {
+                Some(repair) => {
+                    repair.root_cause = asked.sub_task;
+                    chain.stage = Stage::Solve;
+                    "solve"
+                }
+                None => {
+                    chain.stage = Stage::Write;
+                    "write"
+                }
+            },
             false => {
                 chain.stage = Stage::Retrieve;
                 // What is fetched for it is told apart by it.

@@ -1,19 +1,28 @@
 //! The stages of Chain-of-Context (the paper of that name, sections 2 and 3.3): ANALYZE names what is missing,
-//! RETRIEVE fetches it, VERIFY keeps or drops it, and only once nothing is missing the gist is written.
+//! RETRIEVE fetches it, VERIFY keeps or drops it. Once nothing is missing a gist is written; or an issue is solved:
+//! SOLVE says how, as a diff, REQUEST names the files, EDIT changes them by line numbers, one after the other.
 //!
 //! The stage is a part of the session: a tool of another stage is refused, whoever calls it. What is
-//! shown of something dropped is for whoever keeps the conversation.
+//! shown of something dropped is for whoever keeps the conversation. No file is written here.
 
 use serde::Serialize;
 
 use crate::tool::{Problem, ToolError};
 
 mod analyze;
+mod edit_file;
+mod repair;
+mod request;
 mod retrieve;
+mod solve;
 mod verify;
 
 pub(crate) use analyze::AnalyzeTool;
+pub(crate) use edit_file::EditFileTool;
+pub use repair::{Repair, Requested};
+pub(crate) use request::RequestTool;
 pub(crate) use retrieve::RetrieveTool;
+pub(crate) use solve::SolveTool;
 pub(crate) use verify::VerifyTool;
 
 /// The stage of a session.
@@ -28,6 +37,12 @@ pub enum Stage {
     Verify,
     /// To write the gist and hand it in.
     Write,
+    /// To solve the issue, as a diff.
+    Solve,
+    /// To name the files that change.
+    Request,
+    /// To edit them.
+    Edit,
 }
 
 /// The state of a session with stages.
@@ -41,6 +56,8 @@ pub struct Chain {
     pub kept: Vec<Snippet>,
     /// The number of dropped snippets.
     pub dropped: usize,
+    /// The repair of an issue; without one the stages lead to a gist.
+    pub repair: Option<Repair>,
 }
 
 /// A part of the repository that was fetched.
@@ -60,13 +77,30 @@ impl Stage {
             Self::Retrieve => &["retrieve"],
             Self::Verify => &["verify"],
             Self::Write => &["edit", "edit_execute", "submit"],
+            Self::Solve => &["solve"],
+            Self::Request => &["request"],
+            Self::Edit => &["edit_file"],
         }
     }
 
-    const ALL: [Self; 4] = [Self::Analyze, Self::Retrieve, Self::Verify, Self::Write];
+    const ALL: [Self; 7] = [
+        Self::Analyze,
+        Self::Retrieve,
+        Self::Verify,
+        Self::Write,
+        Self::Solve,
+        Self::Request,
+        Self::Edit,
+    ];
 }
 
 impl Chain {
+    /// The state at the start of a repair.
+    pub fn of_repair(repair: Repair) -> Self {
+        let stage = if repair.rounds == 0 { Stage::Solve } else { Stage::Analyze };
+        Self { stage, repair: Some(repair), ..Self::default() }
+    }
+
     /// Checks that a tool may be called now.
     ///
     /// # Errors
@@ -80,5 +114,19 @@ impl Chain {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The rounds that ended.
+    fn rounds(&self) -> usize {
+        self.kept.len() + self.dropped
+    }
+
+    /// The repair.
+    ///
+    /// # Errors
+    /// A refusal: the session has none.
+    fn repaired(&mut self) -> Result<&mut Repair, ToolError> {
+        let none = || Problem::WrongStage.because("the session solves no issue");
+        self.repair.as_mut().ok_or_else(none)
     }
 }

@@ -24,6 +24,7 @@ pub struct RetrieveTool;
 struct Arguments {
     kind: Sought,
     name: String,
+    first: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -42,6 +43,9 @@ struct Report {
     path: String,
     text: String,
     left_out: usize,
+    /// The line to go on from, where it was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u32>,
 }
 
 impl Tool for RetrieveTool {
@@ -72,6 +76,7 @@ impl Tool for RetrieveTool {
                 (entity.line, entity.end_line)
             }
         };
+        let first = asked.first.unwrap_or(first).max(first);
         let view = counted(path, &text, |line| (first..=last).contains(&line));
         let name = match entity.kind {
             EntityKind::Module => path.clone(),
@@ -82,8 +87,8 @@ impl Tool for RetrieveTool {
         if let Some(open) = open {
             name.clone_into(&mut open.name);
         }
-        let (text, left_out) = (view.text, view.left_out);
-        Reply::of(&Report { name, exact, path: path.clone(), text, left_out })
+        let (text, left_out, next) = (view.text, view.left_out, view.next);
+        Reply::of(&Report { name, exact, path: path.clone(), text, left_out, next })
     }
 }
 
@@ -142,7 +147,7 @@ mod tests {
         fs::write(root.path().join("files.py"), text).unwrap();
         fs::write(root.path().join("words.py"), "def shout(text): ...\n").unwrap();
         let graph = Graph::build(root.path(), &graph::BuildOptions::default());
-        let asked = Arguments { kind, name: name.to_owned() };
+        let asked = Arguments { kind, name: name.to_owned(), first: None };
         let (id, found) = find(&graph, &asked).unwrap();
         assert_eq!((graph.qualified(id).as_str(), found), (expected, exact));
     }
@@ -168,7 +173,8 @@ mod tests {
                     def C(): ...\n";
         let graph = Graph::of_sources([("m.py", text)]);
         let check = |kind, name: &str, line| {
-            let (id, exact) = find(&graph, &Arguments { kind, name: name.to_owned() }).unwrap();
+            let (id, exact) =
+                find(&graph, &Arguments { kind, name: name.to_owned(), first: None }).unwrap();
             assert_eq!((graph.entity(id).keyword_line, exact), (line, true), "{name}");
         };
         check(Sought::Function, "m.f", 5);

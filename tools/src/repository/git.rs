@@ -6,6 +6,7 @@
 //! `http`, `https` and `git` alone, without the user's keys.
 
 mod history;
+mod patch;
 
 use std::{
     collections::BTreeMap,
@@ -16,6 +17,7 @@ use std::{
 };
 
 pub use history::{HistoryRequest, history};
+pub use patch::{PatchCheck, PatchRequest, check_patch, normal_patch, patch_of};
 
 use super::{OpenOptions, RepositoryError, scratch};
 use crate::{

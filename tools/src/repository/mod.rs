@@ -26,7 +26,9 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
-pub use git::{HistoryRequest, history};
+pub use git::{
+    HistoryRequest, PatchCheck, PatchRequest, check_patch, history, normal_patch, patch_of,
+};
 use spec::Spec;
 
 /// A repository on disk, not to be written.

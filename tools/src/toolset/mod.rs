@@ -21,7 +21,7 @@ pub(crate) use outcomes::ended;
 
 use crate::{
     bash::BashTool,
-    chain::{AnalyzeTool, RetrieveTool, VerifyTool},
+    chain::{AnalyzeTool, EditFileTool, RequestTool, RetrieveTool, SolveTool, VerifyTool},
     edit::EditTool,
     find::{FindFilesTool, FindTestsTool},
     relate::RelateTool,
@@ -50,7 +50,7 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 17] = [
+const TOOLS: [(&str, Make); 20] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
@@ -64,6 +64,9 @@ const TOOLS: [(&str, Make); 17] = [
     ("analyze", || Box::new(AnalyzeTool)),
     ("retrieve", || Box::new(RetrieveTool)),
     ("verify", || Box::new(VerifyTool)),
+    ("solve", || Box::new(SolveTool)),
+    ("request", || Box::new(RequestTool)),
+    ("edit_file", || Box::new(EditFileTool)),
     ("bash", || Box::new(BashTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
     ("minimize", || Box::new(minimize::MinimizeTool)),
@@ -117,8 +120,9 @@ impl Toolset {
                 Problem::UnknownTool.because(format!("no tool {name:?} (there are {known})"))
             );
         };
-        // Stages hold for whoever has the tool that begins them.
-        if self.get("analyze").is_some() {
+        // Stages hold for whoever has the tool that begins them, or an issue to solve.
+        let chain = &session.findings.chain;
+        if self.get("analyze").is_some() || chain.repair.is_some() {
             session.findings.chain.admits(name)?;
         }
         catch_unwind(AssertUnwindSafe(|| tool.call(arguments, session)))

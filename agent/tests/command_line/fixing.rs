@@ -1,0 +1,314 @@
+//! `gistify fix`: from an issue to a patch that git accepts, with a scripted model in the place of a real one, and
+//! everything that can be wrong with an issue, an answer or a true patch.
+
+use serde_json::{Value, json};
+
+use super::{Ran, User, python, read};
+
+/// A package with a wrong function and a wrong constant.
+const PACKAGE: &str = "\
+#- pkg/__init__.py
+from .numbers import halve
+#- pkg/limits.py
+LOWEST = 1
+HIGHEST = 10
+#- pkg/numbers.py
+from .limits import HIGHEST
+
+
+def double(value):
+    return value * 2
+
+
+def halve(value):
+    if value > HIGHEST:
+        raise ValueError(value)
+    return value // 2
+";
+
+const ISSUE: &str = "# halve(3) is 1\n\nIt should be 1.5, and halve(11) should not fail.\n";
+
+/// The true patch, as a person writes it.
+const GOLD: &str = "\
+--- a/pkg/limits.py
++++ b/pkg/limits.py
+@@ -2 +2 @@
+-HIGHEST = 10
++HIGHEST = 100
+--- a/pkg/numbers.py
++++ b/pkg/numbers.py
+@@ -10,2 +10,2 @@
+         raise ValueError(value)
+-    return value // 2
++    return value / 2
+";
+
+/// Plays one answer after the other.
+const MODEL: &str = "\
+import json, sys
+request = json.load(sys.stdin)
+script = json.load(open(sys.argv[1]))
+step = sum(message['role'] == 'assistant' for message in request['messages'])
+if step == 0:
+    json.dump(request, open('first.json', 'w'))
+print(json.dumps({'calls': script[step]}))
+";
+
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({ "tool": tool, "arguments": arguments })
+}
+
+fn analyze(text: &str, enough: bool) -> Value {
+    call("analyze", json!({ "sub_task": text, "enough": enough }))
+}
+
+fn retrieve(kind: &str, name: &str) -> Value {
+    call("retrieve", json!({ "kind": kind, "name": name }))
+}
+
+fn verify(relevant: bool) -> Value {
+    call("verify", json!({ "relevant": relevant }))
+}
+
+fn edit(path: &str, edits: Value) -> Value {
+    call("edit_file", json!({ "path": path, "edits": edits }))
+}
+
+/// Git in a directory, with a user of its own.
+fn git(user: &User, arguments: &[&str]) -> String {
+    let settings = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+    let output = std::process::Command::new("git")
+        .args(settings)
+        .args(arguments)
+        .current_dir(user.here().join("repo"))
+        .env("HOME", user.home.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A user with a git repository, whose newest commit differs from the tag `reported`, and an issue.
+fn reporting() -> User {
+    let user = User::new();
+    let root = user.repository("repo", PACKAGE);
+    git(&user, &["init", "-q"]);
+    git(&user, &["add", "-A"]);
+    git(&user, &["commit", "-qm", "one"]);
+    git(&user, &["tag", "reported"]);
+    std::fs::write(root.join("pkg/numbers.py"), "newer = True\n").unwrap();
+    git(&user, &["commit", "-qam", "two"]);
+    std::fs::write(user.here().join("issue.md"), ISSUE).unwrap();
+    std::fs::write(user.here().join("gold.patch"), GOLD).unwrap();
+    std::fs::write(user.here().join("model.py"), MODEL).unwrap();
+    user
+}
+
+/// Solves the issue with these answers.
+fn fix(user: &User, python: &str, answers: &Value, more: &[&str]) -> Ran {
+    std::fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
+    let model = format!("command/{python} model.py script.json");
+    let args =
+        ["-q", "fix", "repo@reported", "--issue", "issue.md", "-m", &model, "--python", python];
+    user.gistify(&[&args[..], more].concat())
+}
+
+/// The answers of a model that solves the issue.
+fn solving() -> Value {
+    json!([
+        [verify(true), call("solve", json!({ "diff": GOLD })), analyze("where halve is", false)],
+        [retrieve("function", "numbers.halves"), analyze("too early", true)],
+        [verify(true), analyze("where the limit is", false), retrieve("file", "pkg/limits.py")],
+        [verify(true), analyze("double is like it", false), retrieve("function", "double")],
+        [verify(false), analyze("It divides by //, and the limit is too low.", true)],
+        [retrieve("function", "double"), call("request", json!({ "files": ["pkg/limits.py"] }))],
+        [call("solve", json!({ "diff": "Divide." }))],
+        [call("solve", json!({ "diff": GOLD.replace("-10,2 +10,2", "-1,9 +1,9") }))],
+        [call("request", json!({ "files": ["../outside.py"] }))],
+        [call("request", json!({ "files": ["pkg/limits.py", "pkg/numbers.py", "pkg/new.py"] }))],
+        [edit("pkg/numbers.py", json!([]))],
+        [edit("pkg/limits.py", json!([{ "first": 2, "last": 2, "text": "HIGHEST = 100" }]))],
+        [call("edit_file", json!({ "path": "pkg/numbers.py", "first": 8, "last": 11 }))],
+        [edit("pkg/numbers.py", json!([{ "first": 11, "last": 11, "text": "    return (value" }]))],
+        [edit(
+            "pkg/numbers.py",
+            json!([
+                { "first": 11, "last": 11, "text": "    return value / 2" },
+                { "first": 1, "last": 0, "text": "'''Numbers.'''\n\n" },
+            ])
+        )],
+        [edit("pkg/new.py", json!([{ "first": 1, "last": 0, "text": "x = 1" }]))],
+    ])
+}
+
+#[test]
+fn an_issue_becomes_a_patch_that_git_accepts() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let before =
+        git(&user, &["status", "--porcelain", "--ignored"]) + &git(&user, &["stash", "list"]);
+    let more = ["--gold", "gold.patch", "--run-dir", "run", "--json"];
+    let ran = fix(&user, &python, &solving(), &more);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    let fixed = &told["fix"];
+    assert_eq!(fixed["class"], "applies");
+    assert_eq!(fixed["files"], json!(["pkg/limits.py", "pkg/new.py", "pkg/numbers.py"]));
+    // The diff of SOLVE has wrong counts; the edits do not depend on it.
+    assert_eq!(fixed["solution"]["class"], "malformed", "{fixed}");
+    assert_eq!(fixed["root_cause"], "It divides by //, and the limit is too low.");
+    let location = &fixed["location"];
+    assert_eq!((&location["file"], &location["line"]), (&json!(true), &json!(true)), "{location}");
+    assert_eq!(location["lines"], 2);
+    let kept: Value = serde_json::from_str(&read(&user.here().join("run/fix.json"))).unwrap();
+    assert_eq!(&kept, fixed);
+    let patch = user.here().join("fix.patch");
+    assert_eq!(read(&patch), read(&user.here().join("run/fix.patch")));
+    // The clone is as it was, and takes the patch at the commit that was named.
+    let after =
+        git(&user, &["status", "--porcelain", "--ignored"]) + &git(&user, &["stash", "list"]);
+    assert_eq!(before, after);
+    git(&user, &["checkout", "-q", "reported"]);
+    git(&user, &["apply", "--check", "../fix.patch"]);
+    git(&user, &["apply", "../fix.patch"]);
+    let numbers = read(&user.here().join("repo/pkg/numbers.py"));
+    assert!(numbers.starts_with("'''Numbers.'''\n\nfrom .limits"), "{numbers}");
+    assert!(numbers.ends_with("    return value / 2\n"), "{numbers}");
+    let trajectory = read(&user.here().join("run/trajectory.jsonl"));
+    for refused in [
+        "it is the turn of analyze, not of verify",
+        "it is the turn of analyze, not of solve",
+        "it is the turn of verify, not of analyze",
+        "it is the turn of solve, not of retrieve",
+        "it is the turn of solve, not of request",
+        "diff is none: it names no file",
+        "is no path within the repository",
+        "it is the turn of file pkg/limits.py, not of pkg/numbers.py",
+        "pkg/numbers.py would have a syntax error in its new line",
+        r#""type":"condensed""#,
+    ] {
+        assert!(trajectory.contains(refused), "{refused}");
+    }
+    let first = read(&user.here().join("first.json"));
+    for told in ["halve(3) is 1", "ANALYZE", "numbers"] {
+        assert!(first.contains(told), "{told}");
+    }
+    assert_eq!(user.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn baselines_have_one_round_or_none() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let end = [
+        call("solve", json!({ "diff": GOLD })),
+        call("request", json!({ "files": ["pkg/numbers.py"] })),
+        edit(
+            "pkg/numbers.py",
+            json!([{ "first": 11, "last": 11, "text": "    return value / 2" }]),
+        ),
+    ];
+    let mut once = vec![
+        json!([analyze("halve", false), retrieve("function", "halve"), verify(true)]),
+        json!([analyze("more", false)]),
+        json!([analyze("It divides by //.", true)]),
+    ];
+    once.push(json!(end));
+    let more = ["--scaffold", "self-planning-icr", "--gold", "gold.patch", "--run-dir", "once"];
+    let ran = fix(&user, &python, &json!(once), &more);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("files       not correct: 1 of 2 covered"), "{}", ran.out);
+    assert!(ran.out.contains("lines       not correct: 1 of 2 covered"), "{}", ran.out);
+    let trajectory = read(&user.here().join("once/trajectory.jsonl"));
+    assert!(trajectory.contains("no round is left (1 at most)"));
+    let more = ["--scaffold", "self-planning-rag", "--force", "--run-dir", "none"];
+    let ran = fix(&user, &python, &json!([end]), &more);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let first: Value = serde_json::from_str(&read(&user.here().join("first.json"))).unwrap();
+    let tools: Vec<&str> = first["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(tools, ["solve", "request", "edit_file"]);
+    assert!(first["messages"].to_string().contains("most like the issue"), "{first}");
+}
+
+#[test]
+fn a_repair_without_a_change_is_no_patch() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let answers = json!([
+        [analyze("Nothing is wrong.", true), call("solve", json!({ "diff": GOLD }))],
+        [
+            call("request", json!({ "files": ["pkg/numbers.py"] })),
+            edit("pkg/numbers.py", json!([]))
+        ],
+    ]);
+    let ran = fix(&user, &python, &answers, &["--gold", "gold.patch"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("no patch: nothing changed"), "{}", ran.out);
+    assert!(ran.out.contains("files       not correct: 0 of 2 covered"), "{}", ran.out);
+    let limited =
+        fix(&user, &python, &json!([[analyze("x", false)]]), &["--set", "session.steps=1"]);
+    assert_eq!(limited.code, 1, "{}{}", limited.out, limited.err);
+    assert!(limited.out.contains("step limit reached"), "{}", limited.out);
+    assert!(!user.here().join("fix.patch").exists());
+}
+
+#[test]
+fn bad_issues_and_patches_name_path_and_cause() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(user.here().join(name), bytes).unwrap();
+    write("empty", b" \n");
+    write("bytes", &[0xff, 0xfe]);
+    write("prose", b"Divide by two.\n");
+    write("away", GOLD.replace("pkg/limits.py", "../limits.py").as_bytes());
+    write("other", GOLD.replace("HIGHEST = 10\n", "HIGHEST = 11\n").as_bytes());
+    write("taken", b"");
+    let issue = |path: &str| {
+        vec!["fix".to_owned(), "repo".to_owned(), "--issue".to_owned(), path.to_owned()]
+    };
+    let gold = |path: &str| {
+        let mut args = issue("issue.md");
+        args[1] = "repo@reported".to_owned();
+        args.extend(["--gold".to_owned(), path.to_owned()]);
+        args
+    };
+    let with = |mut args: Vec<String>, more: &[&str]| {
+        args.extend(more.iter().map(|&arg| arg.to_owned()));
+        args
+    };
+    let cases = [
+        (issue("none.md"), 3, "read issue none.md: No such file"),
+        (issue("empty"), 3, "read issue empty: it is empty"),
+        (issue("bytes"), 3, "read issue bytes: stream did not contain valid UTF-8"),
+        (issue("repo"), 3, "read issue repo: Is a directory"),
+        (gold("none.patch"), 3, "read patch none.patch: No such file"),
+        (gold("empty"), 3, "read patch empty: it is empty"),
+        (gold("prose"), 3, "patch prose on repo@reported: malformed: it names no file"),
+        (gold("away"), 3, "patch away on repo@reported: outside: ../limits.py"),
+        (
+            gold("other"),
+            3,
+            "patch other on repo@reported: does not apply: patch failed: pkg/limits.py:2",
+        ),
+        (with(issue("issue.md"), &["-o", "taken"]), 3, "output taken exists"),
+        (with(issue("issue.md"), &["-m", "offline"]), 2, "the offline model solves no issues"),
+    ];
+    for (args, code, told) in cases {
+        let mut all: Vec<&str> = vec!["-q"];
+        all.extend(args.iter().map(String::as_str));
+        if !args.iter().any(|arg| arg == "-m") {
+            all.extend(["-m", "command/false"]);
+        }
+        all.extend(["--python", &python]);
+        let ran = user.gistify(&all);
+        assert_eq!((ran.code, ran.told().contains(told)), (code, true), "{all:?}: {}", ran.err);
+    }
+    let silent = user.gistify(&["-q", "fix", "repo", "-m", "command/false"]);
+    assert_eq!(silent.code, 2, "{}", silent.err);
+    assert!(silent.err.contains("--issue <FILE>"), "{}", silent.err);
+}

@@ -1,0 +1,374 @@
+//! Makes and checks git patches of a repository, in a directory of our own: the repository is only read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    io::Read,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
+
+use graph::open_beneath;
+use serde::{Deserialize, Serialize};
+
+use super::{Git, GitSource};
+use crate::{
+    host::Host,
+    patch::{UnifiedDiff, is_inside},
+    repository::RepositoryError,
+    sandbox::{Network, Sandbox},
+};
+
+/// The inputs for a patch.
+#[derive(Clone, Copy)]
+pub struct PatchRequest<'a> {
+    /// Root of the repository's files.
+    pub root: &'a Path,
+    /// The user's machine.
+    pub host: &'a Host,
+    /// Runs git.
+    pub sandbox: &'a dyn Sandbox,
+    /// An existing directory for git's files; a new one is created in it, and removed.
+    pub scratch: &'a Path,
+}
+
+/// The class of a patch on a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "class", rename_all = "snake_case")]
+pub enum PatchCheck {
+    /// `git apply --check` accepts it.
+    Applies,
+    /// It has no change.
+    Empty,
+    /// It is no patch.
+    Malformed {
+        /// The reason.
+        reason: String,
+    },
+    /// It touches a file outside of the repository, or one of git's own.
+    Outside {
+        /// The path.
+        path: String,
+    },
+    /// The files are not those that it expects.
+    DoesNotApply {
+        /// The message of git.
+        reason: String,
+    },
+}
+
+impl PatchCheck {
+    /// Its name in records and tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Applies => "applies",
+            Self::Empty => "empty",
+            Self::Malformed { .. } => "malformed",
+            Self::Outside { .. } => "outside",
+            Self::DoesNotApply { .. } => "does_not_apply",
+        }
+    }
+
+    /// The reason of a class that has one.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Applies | Self::Empty => None,
+            Self::Malformed { reason } | Self::DoesNotApply { reason } => Some(reason),
+            Self::Outside { path } => Some(path),
+        }
+    }
+}
+
+/// The name of a given patch in the scratch directory.
+const PATCH: &str = "given.patch";
+
+/// Makes the patch by which files get these texts. Without a change it is empty.
+///
+/// # Errors
+/// Git is missing or fails, or a file cannot be read.
+pub fn patch_of(
+    request: &PatchRequest<'_>,
+    texts: &BTreeMap<String, String>,
+) -> Result<String, RepositoryError> {
+    let paths: BTreeSet<&str> = texts.keys().map(String::as_str).collect();
+    Desk::new(request)?.with(|desk, git| {
+        desk.lay_out(&paths)?;
+        let kept = desk.keep(git)?;
+        for (path, text) in texts {
+            desk.write(path, text.as_bytes(), None)?;
+        }
+        desk.difference(git, &kept)
+    })
+}
+
+/// Finds the class of a patch, and changes nothing.
+///
+/// # Errors
+/// Git is missing or fails otherwise than over the patch.
+pub fn check_patch(request: &PatchRequest<'_>, patch: &str) -> Result<PatchCheck, RepositoryError> {
+    tried(request, patch).map(|(class, _)| class)
+}
+
+/// The same change as git itself would write it, so that two patches of one change have the same places.
+///
+/// # Errors
+/// Git is missing or fails otherwise than over the patch.
+pub fn normal_patch(
+    request: &PatchRequest<'_>,
+    patch: &str,
+) -> Result<Result<String, PatchCheck>, RepositoryError> {
+    let (class, normal) = tried(request, patch)?;
+    Ok(match class {
+        PatchCheck::Applies => Ok(normal),
+        class => Err(class),
+    })
+}
+
+/// Applies a patch to copies of its files; gives its class, and the change as git writes it.
+fn tried(request: &PatchRequest<'_>, patch: &str) -> Result<(PatchCheck, String), RepositoryError> {
+    let done = |class| Ok((class, String::new()));
+    if patch.trim().is_empty() {
+        return done(PatchCheck::Empty);
+    }
+    let diff = match UnifiedDiff::parse(patch) {
+        Ok(diff) => diff,
+        Err(error) => return done(PatchCheck::Malformed { reason: error.to_string() }),
+    };
+    let paths = diff.paths();
+    if let Some(path) = paths.iter().find(|path| !is_inside(path)) {
+        return done(PatchCheck::Outside { path: (*path).to_owned() });
+    }
+    Desk::new(request)?.with(|desk, git| {
+        desk.lay_out(&paths)?;
+        let kept = desk.keep(git)?;
+        let given = desk.scratch.path().join(PATCH);
+        fs::write(&given, ended(patch)).map_err(|source| desk.failed(source))?;
+        let given = given.to_string_lossy().into_owned();
+        for action in [&["apply", "--check"][..], &["apply"]] {
+            let args = [action, &["--whitespace=nowarn", "--", &given]].concat();
+            match git.run(&args, Network::Loopback) {
+                Ok(_) => {}
+                Err(RepositoryError::Git { reason, .. }) => {
+                    return Ok((refused(&reason), String::new()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(match desk.difference(git, &kept)? {
+            normal if normal.is_empty() => (PatchCheck::Empty, normal),
+            normal => (PatchCheck::Applies, normal),
+        })
+    })
+}
+
+/// The class of a patch that git refuses.
+fn refused(reason: &str) -> PatchCheck {
+    let reason = reason.trim_start_matches("error: ").to_owned();
+    const MALFORMED: [&str; 6] = [
+        "corrupt patch",
+        "No valid patches",
+        "patch fragment without header",
+        "unrecognized input",
+        "patch with only garbage",
+        "git diff header",
+    ];
+    if reason.starts_with("invalid path") || reason.contains("beyond a symbolic link") {
+        PatchCheck::Outside { path: reason }
+    } else if MALFORMED.iter().any(|known| reason.contains(known)) {
+        PatchCheck::Malformed { reason }
+    } else {
+        PatchCheck::DoesNotApply { reason }
+    }
+}
+
+/// A patch that ends in a line break, without which git takes its last line for cut.
+fn ended(patch: &str) -> String {
+    match patch.ends_with('\n') {
+        true => patch.to_owned(),
+        false => format!("{patch}\n"),
+    }
+}
+
+/// A directory in which git has copies of some files of a repository.
+struct Desk<'a> {
+    request: &'a PatchRequest<'a>,
+    scratch: tempfile::TempDir,
+}
+
+impl<'a> Desk<'a> {
+    fn new(request: &'a PatchRequest<'a>) -> Result<Self, RepositoryError> {
+        let failed = |source| RepositoryError::Read { path: request.scratch.to_path_buf(), source };
+        let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
+        Ok(Self { request, scratch })
+    }
+
+    /// Does something with a git directory that has no commit.
+    fn with<T>(
+        &self,
+        act: impl FnOnce(&Self, &Git<'_>) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        // An address that is never asked: git begins with an empty directory.
+        let origin = GitSource::Remote(String::new());
+        let PatchRequest { host, sandbox, .. } = *self.request;
+        let git = Git::new(&origin, host, sandbox, self.scratch.path())?;
+        fs::create_dir_all(git.work_tree()).map_err(|source| self.failed(source))?;
+        act(self, &git)
+    }
+
+    fn failed(&self, source: io::Error) -> RepositoryError {
+        RepositoryError::Read { path: self.scratch.path().to_path_buf(), source }
+    }
+
+    /// Copies files of the repository, as far as there are.
+    fn lay_out(&self, paths: &BTreeSet<&str>) -> Result<(), RepositoryError> {
+        let root = self.request.root;
+        for path in paths {
+            let failed = |source| RepositoryError::Read { path: root.join(path), source };
+            let there = root.join(path).symlink_metadata();
+            if !there.is_ok_and(|there| there.is_file()) {
+                continue;
+            }
+            let mut file = open_beneath(root, Path::new(path)).map_err(failed)?;
+            let mode = file.metadata().map_err(failed)?.permissions().mode();
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            self.write(path, &bytes, Some(mode))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file of the work tree.
+    fn write(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<(), RepositoryError> {
+        let whole = self.scratch.path().join("tree").join(path);
+        let write = || {
+            if let Some(parent) = whole.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(&whole, bytes)?;
+            match mode {
+                Some(mode) => {
+                    let mode = if mode & 0o111 == 0 { 0o644 } else { 0o755 };
+                    fs::set_permissions(&whole, fs::Permissions::from_mode(mode))
+                }
+                None => Ok(()),
+            }
+        };
+        write().map_err(|source| RepositoryError::Read { path: whole.clone(), source })
+    }
+
+    /// Takes the work tree as the state before the change, and returns its name.
+    fn keep(&self, git: &Git<'_>) -> Result<String, RepositoryError> {
+        git.run(&["add", "--all", "--force"], Network::Loopback)?;
+        let tree = git.run(&["write-tree"], Network::Loopback)?;
+        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// The change of the work tree since then.
+    fn difference(&self, git: &Git<'_>, kept: &str) -> Result<String, RepositoryError> {
+        git.run(&["add", "--all", "--force"], Network::Loopback)?;
+        let args = [
+            "diff",
+            "--cached",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+            "--full-index",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            kept,
+        ];
+        let bytes = git.run(&args, Network::Loopback)?;
+        String::from_utf8(bytes).map_err(|_| git.git_error("the change is no text in UTF-8"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{Interrupt, LocalSandbox};
+
+    /// Does something with a repository of two files, one of which is a program.
+    fn with<T>(act: impl FnOnce(&PatchRequest<'_>) -> T) -> T {
+        let outer = tempfile::tempdir().unwrap();
+        let (root, scratch) = (outer.path().join("repo"), outer.path().join("scratch"));
+        fs::create_dir_all(root.join("pkg")).unwrap();
+        fs::create_dir(&scratch).unwrap();
+        fs::write(root.join("pkg/a.py"), "a = 1\nb = 2\nc = 3\n").unwrap();
+        fs::write(root.join("run.sh"), "echo\r\nls").unwrap();
+        fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        let host = Host::from_variables(std::env::vars());
+        let sandbox = LocalSandbox::new(Interrupt::new());
+        let request =
+            PatchRequest { root: &root, host: &host, sandbox: &sandbox, scratch: &scratch };
+        let done = act(&request);
+        assert_eq!(fs::read_to_string(root.join("pkg/a.py")).unwrap(), "a = 1\nb = 2\nc = 3\n");
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "something is left");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 2);
+        done
+    }
+
+    #[test]
+    fn texts_become_a_patch_of_git() {
+        let texts = [
+            ("pkg/a.py", "a = 1\nb = 3\nc = 3\n"),
+            ("new/é.py", "x = 1\n"),
+            ("run.sh", "echo\r\nls -l"),
+        ];
+        let texts = texts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        let patch = with(|request| {
+            let patch = patch_of(request, &texts).unwrap();
+            assert_eq!(check_patch(request, &patch).unwrap(), PatchCheck::Applies);
+            assert_eq!(normal_patch(request, &patch).unwrap().unwrap(), patch);
+            patch
+        });
+        assert!(patch.contains(
+            "--- a/pkg/a.py\n+++ b/pkg/a.py\n@@ -1,3 +1,3 @@\n a = 1\n-b = 2\n+b = 3\n c = 3\n"
+        ));
+        assert!(
+            patch.contains(" 100755\n") && patch.contains("\n echo\r\n-ls\n\\ No newline"),
+            "{patch}"
+        );
+        assert!(patch.contains("new file mode 100644"), "{patch}");
+        let same = [("pkg/a.py".to_owned(), "a = 1\nb = 2\nc = 3\n".to_owned())].into();
+        assert_eq!(with(|request| patch_of(request, &same).unwrap()), "");
+    }
+
+    #[test]
+    fn every_bad_patch_has_a_class_of_its_own() {
+        let head = "--- a/pkg/a.py\n+++ b/pkg/a.py\n";
+        let cases = [
+            ("applies", format!("{head}@@ -1,3 +1,3 @@\n a = 1\n-b = 2\n+b = 3\n c = 3\n")),
+            ("applies", format!("{head}@@ -1,3 +1,3 @@\n a = 1\n-b = 2\n+b = 3\n c = 3")),
+            (
+                "applies",
+                "diff --git a/pkg/a.py b/b.py\nrename from pkg/a.py\nrename to b.py\n".to_owned(),
+            ),
+            (
+                "applies",
+                "--- a/pkg/a.py\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a = 1\n-b = 2\n-c = 3\n"
+                    .to_owned(),
+            ),
+            ("empty", String::new()),
+            ("empty", " \n\n".to_owned()),
+            ("malformed", "Change line 2.\n".to_owned()),
+            ("malformed", head.to_owned()),
+            (
+                "malformed",
+                format!("{head}@@ -2 +2 @@\n-b = 2\n+b = 3\n+c = 4\n!\n@@ -9,4 +9 @@\n-x\n"),
+            ),
+            ("outside", "--- a/../x.py\n+++ b/../x.py\n@@ -1 +1 @@\n-x\n+y\n".to_owned()),
+            ("outside", "--- /dev/null\n+++ b//etc/x\n@@ -0,0 +1 @@\n+y\n".to_owned()),
+            ("outside", "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+y\n".to_owned()),
+            ("does_not_apply", format!("{head}@@ -2 +2 @@\n-b = 9\n+b = 3\n")),
+            ("does_not_apply", "--- a/none.py\n+++ b/none.py\n@@ -1 +1 @@\n-x\n+y\n".to_owned()),
+            ("does_not_apply", "--- /dev/null\n+++ b/pkg/a.py\n@@ -0,0 +1 @@\n+y\n".to_owned()),
+        ];
+        with(|request| {
+            for (class, patch) in &cases {
+                let found = check_patch(request, patch).unwrap();
+                assert_eq!(found.name(), *class, "{patch}: {found:?}");
+            }
+        });
+    }
+}
