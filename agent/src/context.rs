@@ -193,7 +193,7 @@ impl Context {
             let call = calls.iter().find(|call| call.id == reply.id);
             let values = json!({
                 "tool": reply.tool,
-                "arguments": call.map(|call| told(&call.arguments)).unwrap_or_default(),
+                "arguments": call.map(|call| short_arguments(&call.arguments)).unwrap_or_default(),
                 "names": names(&reply.content),
                 "bytes": reply.content.len(),
             });
@@ -256,7 +256,7 @@ impl Context {
 }
 
 /// The arguments of a call in short: long texts are dropped.
-fn told(arguments: &Value) -> String {
+fn short_arguments(arguments: &Value) -> String {
     let mut arguments = arguments.clone();
     if let Some(fields) = arguments.as_object_mut() {
         fields.retain(|_, value| value.as_str().is_none_or(|text| text.len() < 200));

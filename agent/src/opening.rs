@@ -119,7 +119,7 @@ pub async fn opening(
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
     let bodies = test_bodies(session);
     let question = format!("{} {bodies}", session.command);
-    let told = told(session, writer, &question, context.ranking()).await?;
+    let told = repository_text(session, writer, &question, context.ranking()).await?;
     let opening = match told.is_empty() {
         true => String::new(),
         false => {
@@ -164,7 +164,7 @@ async fn of_issue(
     (names, repair): (&[&str], &Repair),
     context: &mut Context,
 ) -> Result<[Message; 2], OpeningError> {
-    let told = told(session, writer, &repair.issue, context.ranking()).await?;
+    let told = repository_text(session, writer, &repair.issue, context.ranking()).await?;
     let mut values = serde_json::to_value(&told).unwrap_or_default();
     let is_told = !told.is_empty() || repair.gist.is_some();
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
@@ -192,7 +192,7 @@ async fn of_issue(
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 
-async fn told(
+async fn repository_text(
     session: &mut Session,
     writer: &WriterSettings,
     question: &str,

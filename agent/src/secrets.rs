@@ -181,7 +181,7 @@ fn bits_per_character(text: &str) -> f64 {
 mod tests {
     use super::*;
 
-    fn own() -> OwnSecrets {
+    fn own_secrets() -> OwnSecrets {
         OwnSecrets {
             values: [
                 ("DATABASE_URL", "postgres-of-ours"),
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn finds_secrets_and_no_others() {
         let check = |line: &str, expected: Option<&str>| {
-            let found = find_secrets(&format!("x = 1\n{line}\n"), &own());
+            let found = find_secrets(&format!("x = 1\n{line}\n"), &own_secrets());
             let kinds: Vec<_> = found.iter().map(|secret| secret.kind.as_str()).collect();
             assert_eq!(kinds, expected.into_iter().collect::<Vec<_>>(), "{line}");
             assert!(found.iter().all(|secret| secret.line == 2), "{line}");
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn shows_only_the_beginning() {
-        let found = find_secrets("connect('postgres-of-ours')", &own());
+        let found = find_secrets("connect('postgres-of-ours')", &own_secrets());
         assert_eq!(found[0].to_string(), "line 1: value of DATABASE_URL (post...)");
     }
 

@@ -327,7 +327,7 @@ pub fn source_map(session: &Session) -> Option<SourceMap> {
 /// Maps the lines of a gist to the repository, by their text.
 pub fn matched_map(session: &mut Session) -> Option<SourceMap> {
     let text = session.findings.gist.as_ref()?.text.clone();
-    let lines = session.matched(&text).ok()?.lines(&text);
+    let lines = session.matched(&text).ok()?.gist_lines(&text);
     Some(SourceMap::of(&graph::Gist { text, lines }))
 }
 

@@ -25,7 +25,7 @@ const TOP_TOO: [&str; 5] =
     ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "findings", "pyproject.toml"];
 /// Lines that a file may have; sources may have [`SOURCE`], tests [`TESTS`].
 const BOUNDS: [(&str, usize); 2] = [("agent/src/agent.rs", 199), ("agent/src/main.rs", 29)];
-const SOURCE: usize = 1_100;
+const SOURCE: usize = 1_200;
 const TESTS: usize = 1_200;
 
 #[test]
@@ -184,6 +184,43 @@ fn public_types_have_names_of_their_own() {
 }
 
 #[test]
+fn imports_name_what_they_import() {
+    for (path, text) in sources().filter(|(path, _)| !path.ends_with("tests.rs")) {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let mut lines = text.lines().enumerate();
+        while let Some((at, line)) = lines.next() {
+            let mut statement = line.trim_start().to_owned();
+            let visible = statement.strip_prefix("pub").map_or(statement.as_str(), |rest| {
+                rest.split_once(')').map_or(rest, |(_, rest)| rest).trim_start()
+            });
+            if !visible.starts_with("use ") {
+                continue;
+            }
+            while !statement.contains(';') {
+                let Some((_, more)) = lines.next() else { break };
+                statement.push_str(more);
+            }
+            assert!(!statement.contains('*'), "{path}:{} imports everything of a module", at + 1);
+        }
+    }
+}
+
+#[test]
+fn names_say_more_than_a_verb() {
+    let bare = ["told", "kept", "found", "alike", "lines", "asked", "left", "own", "stands"];
+    for (path, text) in files(".rs") {
+        let stem = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        assert!(!bare.contains(&stem), "{path} is named by a bare verb");
+        for (at, line) in text.lines().enumerate() {
+            if let Some(name) = defined(line) {
+                let bare = bare.contains(&name.to_lowercase().as_str());
+                assert!(!bare, "{path}:{}: {name} does not say what it is", at + 1);
+            }
+        }
+    }
+}
+
+#[test]
 fn commit_subjects_fit_in_a_line() {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(root()).output().unwrap();
@@ -225,6 +262,15 @@ fn public_type(line: &str) -> Option<&str> {
     let mut words = words(rest).filter(|word| !word.is_empty());
     let kind = words.next()?;
     ["struct", "enum", "trait", "type", "union"].contains(&kind).then(|| words.next())?
+}
+
+/// The name of the function, type or module that a line begins to define.
+fn defined(line: &str) -> Option<&str> {
+    let signs = ["fn", "struct", "enum", "trait", "type", "union", "mod"];
+    let before = ["pub", "async", "const", "unsafe", "crate", "super", "self", "in"];
+    let mut words = words(line).filter(|word| !word.is_empty());
+    let first = words.find(|word| !before.contains(word))?;
+    signs.contains(&first).then(|| words.next())?
 }
 
 /// The Rust files of the crates, without their tests.

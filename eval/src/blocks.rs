@@ -10,24 +10,13 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use ruff_python_ast::{
-    ExceptHandler, Expr, Stmt,
-    comparable::{
-        ComparableArguments, ComparableExpr, ComparableParameters, ComparablePattern,
-        ComparableStmt, ComparableTypeParams, ComparableWithItem,
-    },
-    token::{Token, TokenKind},
-};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_source_file::LineIndex;
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::TextSize;
 use serde::{Deserialize, Serialize};
 
 use self::reader::{BlockPlace, BlockScope, Reader};
-use crate::{
-    key::{self, Key, digest},
-    names::assigned,
-};
+use crate::key::Key;
 
 /// Statements with more tokens than this that can nest are compared by their tokens, because code that
 /// recurses over their tree could exhaust any stack.

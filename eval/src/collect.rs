@@ -103,7 +103,7 @@ const COUNTS_BYTES: u64 = 1 << 24;
 /// When nothing can be collected, or something besides the tests fails.
 pub fn collect(spec: &CollectSpec<'_>) -> Result<Collected, EvalError> {
     let mut collected = Collected::default();
-    let mut tests = found(spec, &mut collected)?;
+    let mut tests = find_tests(spec, &mut collected)?;
     collected.tests = tests.len();
     tests.sort_by_cached_key(|test| (place(spec.seed, test), test.clone()));
     let codebases = Codebases::default();
@@ -147,7 +147,7 @@ fn place(seed: u64, test: &str) -> [u8; 32] {
 }
 
 /// The ids of all test functions, without parameters.
-fn found(spec: &CollectSpec<'_>, collected: &mut Collected) -> Result<Vec<String>, EvalError> {
+fn find_tests(spec: &CollectSpec<'_>, collected: &mut Collected) -> Result<Vec<String>, EvalError> {
     let mut words: Vec<String> = ["pytest", "--collect-only", "-q"].map(str::to_owned).into();
     match spec.paths {
         // An empty expression selects everything, where `.` would overrule the repository's `testpaths`.

@@ -299,7 +299,7 @@ fn draw<'a>(
     let modules: BTreeSet<&String> = internal.modules.values().collect();
     let mut functions: BTreeMap<(&str, &str), Vec<Drawn<'a>>> = BTreeMap::new();
     for file in codebase.files() {
-        let hits = executed.lines(&file.path);
+        let hits = executed.lines_of(&file.path);
         let is_package = modules.contains(&file.path) && !internal.support.contains(&file.path);
         if hits.is_empty() || !is_package {
             continue;

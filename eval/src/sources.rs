@@ -46,7 +46,7 @@ impl Sources {
     ) -> Result<Self, StoreError> {
         let lines = match map {
             Some(map) => said(gist, map),
-            None => found(gist, codebase),
+            None => line_places(gist, codebase),
         };
         let mut files = BTreeMap::new();
         for (path, _) in lines.iter().flatten() {
@@ -78,7 +78,7 @@ fn said(gist: &str, map: &SourceMap) -> Vec<Option<(String, u32)>> {
 
 /// The places of lines that stand in a block of their name: each once, in the file of the line before it
 /// where that has one.
-fn found(gist: &str, codebase: &Codebase) -> Vec<Option<(String, u32)>> {
+fn line_places(gist: &str, codebase: &Codebase) -> Vec<Option<(String, u32)>> {
     let mut lines = vec![None; gist.lines().count()];
     let mut used: HashSet<CodebaseLine> = HashSet::new();
     let mut near: Option<String> = None;

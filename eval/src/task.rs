@@ -11,7 +11,7 @@ mod tests;
 use std::{
     collections::BTreeSet,
     fs, io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use self::file::{SuiteFile, value_error};

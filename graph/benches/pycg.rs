@@ -25,7 +25,7 @@ fn main() {
     let (mut hits, mut extra, mut missed, mut exact) = (0, 0, 0, 0);
     for case in &cases {
         let expected = expected(case);
-        let found = found(case);
+        let found = graph_edges(case);
         let right = expected.intersection(&found).count();
         hits += right;
         extra += found.len() - right;
@@ -66,7 +66,7 @@ fn expected(case: &Path) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-fn found(case: &Path) -> BTreeSet<(String, String)> {
+fn graph_edges(case: &Path) -> BTreeSet<(String, String)> {
     let graph = Graph::build(case, &BuildOptions::default());
     let mut lambdas: BTreeMap<EntityId, usize> = BTreeMap::new();
     let mut seen: BTreeMap<EntityId, usize> = BTreeMap::new();

@@ -15,17 +15,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use self::reuse::{Examined, examine, reuse};
 use crate::{
     assemble,
     facts::FileFacts,
-    graph::{BuildOptions, FileId, Graph},
+    graph::{BuildOptions, Graph},
     load,
-    walk::{FoundFile, SkippedFile, read, walk},
+    walk::{FoundFile, SkippedFile, walk},
 };
 
 /// Version of the persisted form; any other is ignored and replaced.

@@ -95,12 +95,12 @@ pub fn context(
             }
         })
         .collect();
-    let share = budget.left() / 3;
+    let share = budget.tokens_left() / 3;
     budget.block("Modules", "module summaries", described, share);
     let classes = ranking.classes.iter().take(options.classes).map(|class| {
         class_entry(graph, class.id, &texts.of(&graph.module(graph.entity(class.id).module).path))
     });
-    let share = budget.left() * 3 / 5;
+    let share = budget.tokens_left() * 3 / 5;
     budget.block("Core classes", "core classes", classes.collect::<Vec<_>>(), share);
     let others = directories(graph, ranking.modules.iter().skip(options.modules));
     budget.block("Other modules", "directories", others, usize::MAX);
@@ -225,7 +225,7 @@ impl Budget {
         Self { limit, text: String::new(), tokens: 0, omitted: Vec::new() }
     }
 
-    fn left(&self) -> usize {
+    fn tokens_left(&self) -> usize {
         self.limit.saturating_sub(TAIL).saturating_sub(self.tokens)
     }
 
@@ -263,7 +263,7 @@ impl Budget {
         if entries.iter().all(|entry| entry.trim().is_empty()) {
             return String::new();
         }
-        let room = share.min(self.left());
+        let room = share.min(self.tokens_left());
         let mut block = format!("# {heading}\n");
         let bare = block.len();
         // The empty line after the block is one token.

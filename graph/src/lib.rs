@@ -3,7 +3,6 @@
 //!
 //! This crate starts no process, opens no socket and is never async.
 
-mod asked;
 mod assemble;
 mod beneath;
 mod cache;
@@ -19,7 +18,8 @@ mod graph;
 mod handlers;
 mod importance;
 mod imported;
-mod lines;
+mod internal_imports;
+mod line_graph;
 mod literals;
 mod load;
 mod module;
@@ -41,7 +41,6 @@ mod trace;
 mod tree;
 mod walk;
 
-pub use asked::asked;
 pub use beneath::open_beneath;
 pub use cache::{CacheReport, GraphCache, GraphCacheError};
 pub use commented::commented;
@@ -68,7 +67,8 @@ pub use importance::{
     features, module_graph, rank,
 };
 pub use imported::imported;
-pub use lines::{LineGraph, LineId, Order};
+pub use internal_imports::internal_imports;
+pub use line_graph::{LineGraph, LineId, Order};
 pub use literals::literals;
 pub use module::{Module, ModuleId, Modules};
 pub use needs::{Need, NeedsPage, NumberedFile, needs, shown_lines, top_modules};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 
 use crate::{

@@ -55,9 +55,9 @@ fn main() -> Result<(), Failure> {
     told("S08: after its limit, what spins", overtime(&local, &place, SPINS, false)?, 2.0, "s");
     told("S08: what ignores signals", overtime(&local, &place, IGNORES, true)?, 2.0, "s");
     told("S03: the slowest of TCP, UDP and DNS", network(&local, &place)?, 1.0, "s");
-    let before = left(&place);
+    let before = count_leftovers(&place);
     at_once(&local, &place)?;
-    told("left by 32 at once", (left(&place) - before) as f64, 0.0, "things");
+    told("left by 32 at once", (count_leftovers(&place) - before) as f64, 0.0, "things");
     let before = descriptors();
     for _ in 0..row {
         run(&local, &request(&place, "/bin/true", &[]))?;
@@ -65,9 +65,14 @@ fn main() -> Result<(), Failure> {
     told(&format!("descriptors left by {row} in a row"), (descriptors() - before) as f64, 0.0, "");
     match LocalSandbox::by_namespaces(Interrupt::new()) {
         Ok(ours) => {
-            let before = left(&place);
+            let before = count_leftovers(&place);
             at_once(&ours, &place)?;
-            told("left by 32 at once, namespaces", (left(&place) - before) as f64, 0.0, "things");
+            told(
+                "left by 32 at once, namespaces",
+                (count_leftovers(&place) - before) as f64,
+                0.0,
+                "things",
+            );
             told("memory for 1 GB of output, namespaces", output(&ours, &place)?, 64.0, "MB");
             told("S08: what spins, namespaces", overtime(&ours, &place, SPINS, false)?, 2.0, "s");
             let late = overtime(&ours, &place, IGNORES, true)?;
@@ -252,7 +257,7 @@ fn at_once(sandbox: &LocalSandbox, place: &Path) -> Result<(), Failure> {
 }
 
 /// Children of ours, processes in the place, entries of the place and control groups of ours.
-fn left(place: &Path) -> usize {
+fn count_leftovers(place: &Path) -> usize {
     let own = std::process::id();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(|entry| {
         let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();

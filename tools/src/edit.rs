@@ -176,7 +176,7 @@ fn change(old: &str, asked: &Arguments) -> Result<(Range<usize>, String), ToolEr
             if !asked.old.is_empty() {
                 return refuse("old and first are two ways to say what is replaced".to_owned());
             }
-            Ok((lines(old, asked)?, ended(&asked.text)))
+            Ok((line_bytes(old, asked)?, ended(&asked.text)))
         }
         Action::Replace => {
             let mut found = old.match_indices(asked.old.as_str());
@@ -200,12 +200,12 @@ fn change(old: &str, asked: &Arguments) -> Result<(Range<usize>, String), ToolEr
             let at = start_of(old, after + 1);
             Ok((at..at, ended(&asked.text)))
         }
-        Action::Delete => Ok((lines(old, asked)?, String::new())),
+        Action::Delete => Ok((line_bytes(old, asked)?, String::new())),
     }
 }
 
 /// The bytes of the lines that are asked for.
-fn lines(old: &str, asked: &Arguments) -> Result<Range<usize>, ToolError> {
+fn line_bytes(old: &str, asked: &Arguments) -> Result<Range<usize>, ToolError> {
     let lines = old.lines().count();
     let first = asked.first.unwrap_or(0);
     let last = asked.last.unwrap_or(first);

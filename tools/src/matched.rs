@@ -59,7 +59,7 @@ impl Matched {
     }
 
     /// Each line of a gist with its origin, as a source map has them; nothing for a text without a line.
-    pub fn lines(&self, text: &str) -> Vec<GistLine> {
+    pub fn gist_lines(&self, text: &str) -> Vec<GistLine> {
         let count = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
         let mut origins: BTreeMap<u32, Option<Place>> = BTreeMap::new();
         for (statement, place) in &self.statements {

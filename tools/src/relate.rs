@@ -99,7 +99,7 @@ pub struct Calls {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelateError {
     /// Nothing has this name.
-    #[error("nothing is named {name} ({})", alike(.near))]
+    #[error("nothing is named {name} ({})", suggest(.near))]
     Missing {
         /// The name.
         name: String,
@@ -190,7 +190,7 @@ fn told_apart(graph: &Graph, ids: &[EntityId]) -> (Vec<String>, usize) {
     (first, others)
 }
 
-fn alike(near: &[String]) -> String {
+fn suggest(near: &[String]) -> String {
     match near {
         [] => "names are dotted; search for symbols to find one".to_owned(),
         near => format!("did you mean {}?", near.join(", ")),
@@ -337,8 +337,8 @@ pub fn relation(
             found.dedup();
             found.into_iter().map(|id| certain(1, id)).collect()
         }
-        Relation::Lines => lines(&queries, meant, depth, Order::Breadth),
-        Relation::Chains => lines(&queries, meant, depth, Order::Depth),
+        Relation::Lines => lines_around(&queries, meant, depth, Order::Breadth),
+        Relation::Chains => lines_around(&queries, meant, depth, Order::Depth),
     };
     Ok(Answers { related, not_followed })
 }
@@ -368,7 +368,7 @@ fn shorten(calls: &mut Vec<Calls>) {
 }
 
 /// Lines around the one that defines something, each with the definition that it stands in.
-fn lines(queries: &Queries<'_>, id: EntityId, hops: u32, order: Order) -> Vec<Related> {
+fn lines_around(queries: &Queries<'_>, id: EntityId, hops: u32, order: Order) -> Vec<Related> {
     let graph = queries.graph();
     let entity = graph.entity(id);
     let start = LineId { module: entity.module, line: entity.keyword_line };

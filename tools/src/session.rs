@@ -162,7 +162,7 @@ impl Findings {
 
     /// Remembers how the gist did that stands, and the gist itself where none before did better. One that has no
     /// failure of a command that fails is never the best.
-    pub(crate) fn stands(&mut self, standing: Standing) {
+    pub(crate) fn remember_standing(&mut self, standing: Standing) {
         self.standing = Some(standing);
         let Some(gist) = self.gist.as_ref().filter(|_| !standing.failure.is_lost()) else { return };
         if self.best.as_ref().is_none_or(|best| best.standing <= standing) {
@@ -291,7 +291,7 @@ impl Session {
             let (reuse, found) = TraceStore::new(directory).get(key, files);
             self.findings.reuse = Some(reuse);
             if let Some((original, trace)) = found {
-                return Ok(self.found(original, trace));
+                return Ok(self.remember_original(original, trace));
             }
         }
         let options = TraceOptions { patience: self.patience, ..TraceOptions::default() };
@@ -311,7 +311,7 @@ impl Session {
         if let Some((key, files, directory)) = kept {
             TraceStore::new(&directory).put(&key, files, &original, &trace);
         }
-        Ok(self.found(original, trace))
+        Ok(self.remember_original(original, trace))
     }
 
     /// Runs the original under the tracer, in a process of its own.
@@ -417,7 +417,11 @@ impl Session {
         Ok((Arc::new(execution), Arc::new(trace)))
     }
 
-    fn found(&mut self, original: Execution, trace: Trace) -> (Arc<Execution>, Arc<Trace>) {
+    fn remember_original(
+        &mut self,
+        original: Execution,
+        trace: Trace,
+    ) -> (Arc<Execution>, Arc<Trace>) {
         let (original, trace) = (Arc::new(original), Arc::new(trace));
         self.findings.original = Some(Arc::clone(&original));
         self.findings.trace = Some(Arc::clone(&trace));

@@ -123,7 +123,7 @@ impl Tool for ViewTool {
         if asked.target == gist {
             let text = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
             let text = text.ok_or_else(|| Problem::NoGist.because("there is no gist"))?;
-            return Reply::of(&lines(&gist, text, &asked)?);
+            return Reply::of(&numbered_lines(&gist, text, &asked)?);
         }
         let graph = session.graph();
         let texts = session.repository.texts();
@@ -186,7 +186,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, 
             });
             return Ok(bounded(target, lines));
         }
-        return lines(target, &text, asked);
+        return numbered_lines(target, &text, asked);
     }
     let queries = Queries::new(graph);
     let ids = match resolve(&queries, target) {
@@ -206,7 +206,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, 
         return Ok(bounded(path, lines));
     }
     if entity.kind == EntityKind::Module {
-        return lines(path, &text, asked);
+        return numbered_lines(path, &text, asked);
     }
     let spans: Vec<(u32, u32)> =
         ids.iter().map(|&id| (graph.entity(id).line, graph.entity(id).end_line)).collect();
@@ -214,7 +214,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, 
 }
 
 /// The numbered lines of a file, or some of them.
-fn lines(path: &str, text: &str, asked: &Arguments) -> Result<PassageView, ToolError> {
+fn numbered_lines(path: &str, text: &str, asked: &Arguments) -> Result<PassageView, ToolError> {
     let first = asked.first.unwrap_or(1).max(1);
     let last = asked.last.unwrap_or(u32::MAX);
     let lines = numbered(text).count();

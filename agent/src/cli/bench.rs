@@ -527,7 +527,7 @@ fn elsewhere(
     let source = task.source.as_deref().unwrap_or_default();
     let own = around.settings.environment.python.as_str();
     let python = if own.is_empty() { task.python.as_str() } else { own };
-    let told = |failure: Failure| failure.told();
+    let told = |failure: Failure| failure.message();
     let repository = around.repository(source, sandbox, progress).map_err(told)?;
     let lock = task
         .lock

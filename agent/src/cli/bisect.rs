@@ -94,7 +94,7 @@ impl BisectCommand {
         let last = releases.len() - 1;
         let (good, bad) = (runs.ending(&releases[0])?, runs.ending(&releases[last])?);
         let told = |release: &str, ending: &Ending| {
-            format!("{} {release}: {}", self.package, ending.told())
+            format!("{} {release}: {}", self.package, ending.describe())
         };
         if matches!(good, Ending::Uninstallable(_))
             || matches!(bad, Ending::Uninstallable(_))
@@ -110,7 +110,7 @@ impl BisectCommand {
         };
         let mut note = |at: usize, ending: &Ending| {
             let (release, verdict) = (releases[at].clone(), tone(ending));
-            tried.insert(at, Tried { release, verdict, told: ending.told() });
+            tried.insert(at, Tried { release, verdict, told: ending.describe() });
             verdict
         };
         note(0, &good);
@@ -177,7 +177,7 @@ impl Ending {
         Self::Ran(run.status, VARIES.replace_all(said.trim(), "<...>").into_owned())
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Ran(Status::Exited(0), _) => "it succeeds".to_owned(),
             Self::Ran(Status::Exited(code), said) if said.is_empty() => format!("exit code {code}"),
@@ -286,7 +286,7 @@ impl Runs<'_> {
                     let failure = of_environment(error);
                     return match failure.exit {
                         Exit::Environment => {
-                            let told = failure.told();
+                            let told = failure.message();
                             let last = told.trim_end().lines().last().unwrap_or_default();
                             Ok(Ending::Uninstallable(format!("it cannot be installed: {last}")))
                         }

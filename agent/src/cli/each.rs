@@ -529,12 +529,12 @@ fn outcomes(case: &CaseReport) -> Vec<String> {
 fn depends(whole: &CaseOutcomes, alone: &CaseOutcomes) -> String {
     let most = whole.len().max(alone.len());
     let at = (0..most).find(|at| whole.get(*at) != alone.get(*at)).unwrap_or_default();
-    let (before, after) = (told(whole, at), told(alone, at));
+    let (before, after) = (outcome_word(whole, at), outcome_word(alone, at));
     format!("depends on tests before it: case {} {before} in the whole run, {after} alone", at + 1)
 }
 
 /// Returns the outcome of a case in a word: that of its first phase which did not pass.
-fn told(cases: &CaseOutcomes, at: usize) -> &str {
+fn outcome_word(cases: &CaseOutcomes, at: usize) -> &str {
     match cases.get(at) {
         None => "did not run",
         Some(phases) => phases.iter().find(|one| *one != "passed").map_or("passed", String::as_str),

@@ -76,7 +76,7 @@ impl Failure {
     }
 
     /// The message with its causes, those left out that it has in it.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         self.error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match &told {
             _ if told.is_empty() => cause,
             _ if told.contains(&cause) => told,

@@ -181,7 +181,7 @@ impl Fix {
             let printed = json!({ "fix": fixed, "patch": kept, "record": record.path() });
             println!("{printed:#}");
         } else {
-            print!("{}", printable(&told(&fixed)));
+            print!("{}", printable(&fix_message(&fixed)));
             if let Some(output) = kept {
                 println!("  patch       {}", output.display());
             }
@@ -315,7 +315,7 @@ fn fixed(
 }
 
 /// The lines for a reader.
-fn told(fixed: &Fixed) -> String {
+fn fix_message(fixed: &Fixed) -> String {
     let mut out = match &fixed.patch {
         PatchCheck::Applies => format!("patch of {}\n", fixed.files.join(", ")),
         class => match class.reason() {

@@ -170,7 +170,7 @@ impl Work<'_> {
 /// The gist of a test, written without a model, with its scores.
 fn gist(around: &Surroundings, target: &TargetFlags, arguments: &Value) -> Result<String, String> {
     let test = arguments["test"].as_str().ok_or("the argument test is missing")?;
-    write_gist(around, &target.with_test(test)).map_err(|failure| failure.told())
+    write_gist(around, &target.with_test(test)).map_err(|failure| failure.message())
 }
 
 fn write_gist(around: &Surroundings, target: &TargetFlags) -> Result<String, Failure> {
@@ -245,6 +245,6 @@ fn evaluate(
     };
     match opened.judge(around, &session.workspace, &judged) {
         Ok(evaluation) => Ok(super::verdict::scores(&evaluation).to_string()),
-        Err(failure) => Err(failure.told()),
+        Err(failure) => Err(failure.message()),
     }
 }

@@ -187,7 +187,7 @@ enum Action {
 pub fn command_line(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match parse(args) {
         Ok(cli) => act(cli).unwrap_or_else(|failure| {
-            eprintln!("gistify: {}", printable(&failure.told()));
+            eprintln!("gistify: {}", printable(&failure.message()));
             failure.exit
         }),
         Err(error) => {

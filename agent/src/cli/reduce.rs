@@ -112,7 +112,9 @@ mod tests {
         };
         answer.send(Ok(message(text, true))).unwrap();
         let worker = std::thread::spawn(move || {
-            Dialogue { input: answers.into_iter(), output: Lines(ask, Vec::new()) }.hold().unwrap();
+            Dialogue { input: answers.into_iter(), output: LineSender(ask, Vec::new()) }
+                .hold()
+                .unwrap();
         });
         let mut best = text.to_owned();
         for line in questions {
@@ -133,9 +135,9 @@ mod tests {
         best
     }
 
-    struct Lines(std::sync::mpsc::Sender<String>, Vec<u8>);
+    struct LineSender(std::sync::mpsc::Sender<String>, Vec<u8>);
 
-    impl Write for Lines {
+    impl Write for LineSender {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.1.extend_from_slice(bytes);
             while let Some(end) = self.1.iter().position(|byte| *byte == b'\n') {

@@ -155,7 +155,7 @@ impl ReproCommand {
                 print!("{}", format.write(&[Checked::of_repro(&repro, name, &output)]));
             }
             Printed::Full => {
-                super::output::styled(&told(&session, &repro));
+                super::output::styled(&repro_message(&session, &repro));
                 println!("  repro       {}", output.display());
                 println!("  record      {}", record.path().display());
             }
@@ -282,7 +282,7 @@ fn shared<'a>(
 }
 
 /// Returns the message about a repro.
-fn told(session: &Session, repro: &Repro) -> String {
+fn repro_message(session: &Session, repro: &Repro) -> String {
     let first = repro.failure.lines().next().unwrap_or_default();
     let mut text = format!("reproduced {} of {}, alone: {first}\n", repro.reproduced, repro.runs);
     let mut row = |name: &str, value: String| {

@@ -122,7 +122,7 @@ impl Run {
             if !matches!(failure.exit, Exit::NotFaithful | Exit::Infrastructure) {
                 return Err(failure);
             }
-            let kept = format!("{} (record: {})", failure.told(), record.path().display());
+            let kept = format!("{} (record: {})", failure.message(), record.path().display());
             return Err(Failure::new(failure.exit, kept));
         };
         let source_map = source_map(&session);
@@ -193,7 +193,7 @@ impl Run {
             }
             Printed::Full => {
                 super::output::styled(&verdict(&evaluation, around.color));
-                if let Some(told) = findings.reuse.as_ref().and_then(told) {
+                if let Some(told) = findings.reuse.as_ref().and_then(reuse_message) {
                     println!("  trace       {told}");
                 }
                 println!("  gist        {}", output.display());
@@ -216,7 +216,7 @@ fn best_so_far(findings: &Findings, output: &Path) -> String {
 }
 
 /// Returns the message about an earlier trace.
-fn told(reuse: &Reuse) -> Option<String> {
+fn reuse_message(reuse: &Reuse) -> Option<String> {
     let files = |paths: &[String]| match paths {
         [one] => one.clone(),
         [one, rest @ ..] => format!("{one} and {} more", rest.len()),

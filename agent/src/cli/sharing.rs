@@ -209,7 +209,7 @@ Its code is copied from `shop 1.2`: MIT (LICENSE).
     fn secrets_are_refused_until_told() {
         let own = OwnSecrets { home: Some("/srv/maria".to_owned()), ..OwnSecrets::default() };
         let text = "open('/srv/maria/x')\n";
-        let refused = refuse_secrets(text, &own, false).unwrap_err().told();
+        let refused = refuse_secrets(text, &own, false).unwrap_err().message();
         assert!(refused.contains("line 1: your home directory (/srv...)"), "{refused}");
         assert!(refuse_secrets(text, &own, true).is_ok());
         assert!(refuse_secrets("x = 1\n", &own, false).is_ok());

@@ -326,7 +326,7 @@ impl Surroundings {
         };
         let scratch = self.scratch().map_err(|failure| SandboxError::Unavailable {
             program: PathBuf::from("docker"),
-            reason: failure.told(),
+            reason: failure.message(),
         })?;
         DockerSandbox::connect(options, &scratch, self.interrupt.clone())
     }

@@ -65,7 +65,7 @@ impl TraceCommand {
         let wide = trace.files.iter().map(|file| file.path.len()).max().unwrap_or(0);
         for file in &trace.files {
             let called = file.functions.iter().filter(|function| function.test).count();
-            let (lines, tests) = (lines(file), file.test_lines.len());
+            let (lines, tests) = (count_executed_lines(file), file.test_lines.len());
             let path = printable(&file.path);
             println!("{path:wide$}  {lines:5} lines, {tests:5} in tests, {called:4} functions");
             if self.functions {
@@ -75,13 +75,13 @@ impl TraceCommand {
                 }
             }
         }
-        let all: usize = trace.files.iter().map(lines).sum();
+        let all: usize = trace.files.iter().map(count_executed_lines).sum();
         println!("{} files, {all} lines executed", trace.files.len());
     }
 }
 
 /// Different lines that ran.
-fn lines(file: &FileTrace) -> usize {
+fn count_executed_lines(file: &FileTrace) -> usize {
     let mut lines: Vec<_> = file.import_lines.iter().chain(&file.test_lines).collect();
     lines.sort_unstable();
     lines.dedup();

@@ -71,7 +71,7 @@ impl Why {
         };
         match around.json {
             true => println!("{:#}", serde_json::to_value(&answer).or_exit(Exit::Infrastructure)?),
-            false => print!("{}", told(&answer)),
+            false => print!("{}", answer_text(&answer)),
         }
         Ok(Exit::Success)
     }
@@ -161,7 +161,7 @@ fn newest(runs: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// An answer as text: the fate of the line, and the chain of units below it.
-fn told(answer: &LineAnswer) -> String {
+fn answer_text(answer: &LineAnswer) -> String {
     let lines: Vec<String> = answer.gist_lines.iter().map(u32::to_string).collect();
     let fate = match answer.fate {
         LineFate::Kept => format!("is in the gist, line {}", lines.join(", ")),

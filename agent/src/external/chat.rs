@@ -24,7 +24,7 @@ pub struct ChatRequest {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn asked(body: &[u8]) -> Result<ChatRequest, String> {
+pub fn read_request(body: &[u8]) -> Result<ChatRequest, String> {
     let body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let given = body["messages"].as_array().ok_or("there are no messages")?;
     let mut messages = Vec::with_capacity(given.len());
@@ -145,11 +145,14 @@ mod tests {
         let said = answered(&answer, "m", 1)["choices"][0]["message"].clone();
         let reply = json!({ "role": "tool", "tool_call_id": "c1", "content": [{ "text": "ok" }] });
         let body = json!({ "messages": [said, reply], "stream": true }).to_string();
-        let read = asked(body.as_bytes()).unwrap();
+        let read = read_request(body.as_bytes()).unwrap();
         assert_eq!(read.messages[0], Message::Assistant(answer.clone()));
         let Message::Tool(reply) = &read.messages[1] else { panic!("{:?}", read.messages) };
         assert_eq!((reply.tool.as_str(), reply.content.as_str()), ("bash", "ok"));
         assert!(read.stream && streamed(&answer, "m", 1).ends_with("data: [DONE]\n\n"));
-        assert!(asked(b"{}").is_err() && asked(b"{\"messages\": [{\"role\": \"x\"}]}").is_err());
+        assert!(
+            read_request(b"{}").is_err()
+                && read_request(b"{\"messages\": [{\"role\": \"x\"}]}").is_err()
+        );
     }
 }

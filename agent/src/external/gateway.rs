@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::{net::UnixListener, sync::Mutex, task::LocalSet};
 use tools::Interrupt;
 
-use super::chat::{answered, asked, streamed};
+use super::chat::{answered, read_request, streamed};
 use crate::{
     config::SessionLimits,
     message::Message,
@@ -110,7 +110,7 @@ async fn answer(
 
 impl Gateway<'_> {
     async fn complete(&mut self, body: &[u8]) -> Response<String> {
-        let asked = match asked(body) {
+        let asked = match read_request(body) {
             Ok(asked) => asked,
             Err(message) => return refuse(StatusCode::BAD_REQUEST, &message),
         };

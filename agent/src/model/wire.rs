@@ -209,7 +209,7 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ExchangeFail
 }
 
 /// Returns the failure behind an error that came instead of an answer, or within one.
-pub fn told(error: &serde_json::Value) -> ExchangeFailure {
+pub fn failure_of_error(error: &serde_json::Value) -> ExchangeFailure {
     let text = serde_json::json!({ "error": error }).to_string();
     let message = said(&text);
     let lower = text.to_lowercase();

@@ -14,7 +14,7 @@ fn check(user: &User, args: &[&str], code: i32, parts: &[&str]) {
     let ran = user.gistify(&args);
     assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
     for part in parts {
-        assert!(ran.told().contains(part), "no {part:?} in {}", ran.err);
+        assert!(ran.last_error_line().contains(part), "no {part:?} in {}", ran.err);
     }
     assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
     assert!(!user.here().join("concise.py").exists(), "there is a gist");
@@ -193,7 +193,11 @@ fn a_package_index_that_cannot_be_reached() {
     let ran =
         Ran::of(command.env("PIP_INDEX_URL", "http://127.0.0.1:9/simple").output().unwrap(), &user);
     assert_eq!(ran.code, 4, "{}", ran.err);
-    assert!(ran.told().contains("http://127.0.0.1:9/simple/six/"), "{}", ran.told());
+    assert!(
+        ran.last_error_line().contains("http://127.0.0.1:9/simple/six/"),
+        "{}",
+        ran.last_error_line()
+    );
 }
 
 #[test]
@@ -223,8 +227,8 @@ fn d04_a_full_disk() {
         return eprintln!("skipped: {}", ran.err);
     }
     assert_eq!(ran.code, 5, "{}{}", ran.out, ran.err);
-    assert!(ran.told().contains("HERE/full/record/"), "{}", ran.told());
-    assert!(ran.told().contains("No space left on device"), "{}", ran.told());
+    assert!(ran.last_error_line().contains("HERE/full/record/"), "{}", ran.last_error_line());
+    assert!(ran.last_error_line().contains("No space left on device"), "{}", ran.last_error_line());
     assert!(!user.here().join("concise.py").exists());
     assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
 }

@@ -153,7 +153,11 @@ fn solvers_are_benched_on_the_same_tasks() {
     assert!(ran.out.contains("fidelity") && ran.out.contains("-100.0"), "{}", ran.out);
     assert!(ran.out.contains("small::double: faithful to run-time error"), "{}", ran.out);
     let ran = user.gistify(&["compare", "run", "run"]);
-    assert!(ran.code == 2 && ran.told().contains("several solvers are in it"), "{}", ran.err);
+    assert!(
+        ran.code == 2 && ran.last_error_line().contains("several solvers are in it"),
+        "{}",
+        ran.err
+    );
 
     // A patch that git applies, and that holds the gist.
     let ran = user.gistify(&["predictions", "run", "--solver", "offline"]);
@@ -221,7 +225,11 @@ fn d12_a_source_or_program_that_changed_is_refused_with_the_difference() {
         fs::write(&path, format!("{before}\n")).unwrap();
         let ran = bench("--resume");
         assert_eq!(ran.code, 3, "{}", ran.err);
-        assert!(ran.told().contains(told) && ran.told().contains("inputs."), "{}", ran.err);
+        assert!(
+            ran.last_error_line().contains(told) && ran.last_error_line().contains("inputs."),
+            "{}",
+            ran.err
+        );
         fs::write(&path, before).unwrap();
     }
 }
@@ -258,7 +266,7 @@ fn d10_a_directory_has_one_bench() {
     }
     let second = user.gistify(&["bench", "s.toml", "--resume", "run"]);
     assert_eq!(second.code, 3, "{}", second.err);
-    assert!(second.told().ends_with("another bench is at work in it"), "{}", second.err);
+    assert!(second.last_error_line().ends_with("another bench is at work in it"), "{}", second.err);
     // Whoever only reads is let in.
     let ran = user.gistify(&["tables", "run"]);
     assert!(ran.code == 0 && ran.out.contains("offline"), "{}{}", ran.out, ran.err);
@@ -367,7 +375,8 @@ fn d04_a_bench_on_a_full_disk_ends_in_order_and_goes_on_elsewhere() {
             return eprintln!("skipped: {}", ran.err);
         }
         assert_eq!(ran.code, 5, "{kib} KiB: {}{}", ran.out, ran.err);
-        let told = ran.told().contains("No space left") || ran.told().contains("disk is full");
+        let told = ran.last_error_line().contains("No space left")
+            || ran.last_error_line().contains("disk is full");
         assert!(told && !ran.err.contains("panicked"), "{kib} KiB: {}", ran.err);
         assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
         // Elsewhere it is finished, and what was whole stays as it is.
@@ -375,7 +384,7 @@ fn d04_a_bench_on_a_full_disk_ends_in_order_and_goes_on_elsewhere() {
         let whole = |path: &PathBuf| read(path).contains("\"judged\"");
         let before: Vec<_> = finished(&saved).into_iter().filter(whole).collect();
         let before: Vec<_> = before.into_iter().map(|path| (path.clone(), read(&path))).collect();
-        eprintln!("{kib} KiB held {} of 6 results: {}", before.len(), ran.told());
+        eprintln!("{kib} KiB held {} of 6 results: {}", before.len(), ran.last_error_line());
         let how = if saved.join("plan.json").exists() { "--resume" } else { "--run-dir" };
         if how == "--run-dir" {
             fs::remove_dir_all(&saved).unwrap();
@@ -470,10 +479,14 @@ fn what_was_begun_otherwise_is_refused() {
         let args = [&["bench", "s.toml", "--resume", "run"][..], more].concat();
         let changed = user.gistify(&args);
         assert_eq!(changed.code, 3, "{}", changed.err);
-        assert!(changed.told().contains(told), "{}", changed.err);
+        assert!(changed.last_error_line().contains(told), "{}", changed.err);
     }
     let missing = user.gistify(&["bench", "s.toml", "--resume", "mixed"]);
     assert_eq!(missing.code, 3, "{}", missing.err);
     let missing = user.gistify(&["tables", "mixed"]);
-    assert!(missing.code == 3 && missing.told().contains("plan.json"), "{}", missing.err);
+    assert!(
+        missing.code == 3 && missing.last_error_line().contains("plan.json"),
+        "{}",
+        missing.err
+    );
 }

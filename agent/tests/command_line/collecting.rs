@@ -223,5 +223,5 @@ fn a_suite_without_tasks_says_so() {
     fs::write(user.here().join("none.toml"), "list = 'collected'\nseed = 0\n").unwrap();
     let ran = user.gistify(&["bench", "none.toml"]);
     let told = "gistify: suite none: it has no task (a draw from which all was dropped leaves such a file)";
-    assert_eq!((ran.code, ran.told()), (3, told));
+    assert_eq!((ran.code, ran.last_error_line()), (3, told));
 }

@@ -412,7 +412,7 @@ fn commands_refuse_what_they_cannot_do() {
     user.repository("repo", PACKAGE);
     let check = |args: &[&str], code: i32, told: &str| {
         let ran = user.gistify(&[&["-q", "repoexec"], args].concat());
-        assert_eq!((ran.code, ran.told()), (code, told), "{args:?}: {}", ran.out);
+        assert_eq!((ran.code, ran.last_error_line()), (code, told), "{args:?}: {}", ran.out);
     };
     check(
         &["eval", "none.jsonl", "g.jsonl", "-o", "v.jsonl"],

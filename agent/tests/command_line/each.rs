@@ -126,7 +126,7 @@ fn a_directory_of_gists_goes_on_and_takes_no_others() {
     assert_eq!(read(&index), text);
     let ran = each(&[], "tests/test_one.py");
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
-    assert!(ran.told().contains("it has gists of another command"), "{}", ran.err);
+    assert!(ran.last_error_line().contains("it has gists of another command"), "{}", ran.err);
     for (args, code, told) in [
         (&["run", "several", "--each", "--standalone"][..], 2, "cannot be used with"),
         (&["run", "several", "-w", "2"], 2, "--each"),

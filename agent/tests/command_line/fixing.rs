@@ -306,7 +306,12 @@ fn bad_issues_and_patches_name_path_and_cause() {
         }
         all.extend(["--python", &python]);
         let ran = user.gistify(&all);
-        assert_eq!((ran.code, ran.told().contains(told)), (code, true), "{all:?}: {}", ran.err);
+        assert_eq!(
+            (ran.code, ran.last_error_line().contains(told)),
+            (code, true),
+            "{all:?}: {}",
+            ran.err
+        );
     }
     let silent = user.gistify(&["-q", "fix", "repo", "-m", "command/false"]);
     assert_eq!(silent.code, 2, "{}", silent.err);

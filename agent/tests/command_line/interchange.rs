@@ -9,13 +9,13 @@ use super::*;
 
 const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
 
-fn lines(path: &Path) -> Vec<Value> {
+fn read_lines(path: &Path) -> Vec<Value> {
     read(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Messages of a trajectory without how long things took.
 fn messages(path: &Path) -> Vec<Value> {
-    let mut all: Vec<Value> = lines(path).iter().map(|line| line["message"].clone()).collect();
+    let mut all: Vec<Value> = read_lines(path).iter().map(|line| line["message"].clone()).collect();
     for message in &mut all {
         if let Some(fields) = message.as_object_mut() {
             fields.remove("seconds");
@@ -40,8 +40,8 @@ fn a_run_is_taken_up_and_replayed() {
     let third = run(&["--run-dir", "third", "--resume", "second"]);
     assert_eq!(third.code, 0, "{}", third.err);
     let path = |name: &str| user.here().join(name).join("trajectory.jsonl");
-    assert_eq!(lines(&path("first")).last().unwrap()["outcome"]["kind"], "step_limit");
-    assert_eq!(lines(&path("second")).last().unwrap()["outcome"]["kind"], "submitted");
+    assert_eq!(read_lines(&path("first")).last().unwrap()["outcome"]["kind"], "step_limit");
+    assert_eq!(read_lines(&path("second")).last().unwrap()["outcome"]["kind"], "submitted");
     assert_eq!(messages(&path("second")), messages(&path("third")));
     let gist = |name: &str| read(&user.here().join(name).join("concise.py"));
     assert_eq!(gist("second"), gist("third"));
@@ -80,7 +80,7 @@ fn check_inspect_log(user: &User, run: &str, status: &str, fidelity: Option<f64>
     let call = &said.iter().find(|one| one["role"] == "assistant").unwrap()["tool_calls"][0];
     let reply = said.iter().find(|one| one["role"] == "tool").unwrap();
     assert_eq!(call["id"], reply["tool_call_id"]);
-    let is_limited = lines(&user.here().join(run).join("trajectory.jsonl")).last().unwrap()["outcome"]
+    let is_limited = read_lines(&user.here().join(run).join("trajectory.jsonl")).last().unwrap()["outcome"]
         ["kind"]
         == "step_limit";
     assert_eq!(sample["limit"]["type"] == "message", is_limited);

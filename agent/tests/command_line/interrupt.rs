@@ -62,7 +62,7 @@ fn an_interrupt_leaves_nothing_but_the_record() {
         let (child, inner) = hanging(&user, &python);
         signal(&child, number);
         let ran = Ran::of(child.wait_with_output().unwrap(), &user);
-        assert_eq!((ran.code, ran.told()), (130, "gistify: interrupted"), "{}", ran.err);
+        assert_eq!((ran.code, ran.last_error_line()), (130, "gistify: interrupted"), "{}", ran.err);
         assert!(!is_alive(inner), "a child is left");
         assert_eq!(user.leftovers(), Vec::<PathBuf>::new());
         assert!(!user.here().join("concise.py").exists());

@@ -140,7 +140,7 @@ impl Ran {
     }
 
     /// The last line on standard error, where failures are told.
-    fn told(&self) -> &str {
+    fn last_error_line(&self) -> &str {
         self.err.lines().last().unwrap_or_default()
     }
 }

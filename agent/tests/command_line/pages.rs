@@ -109,13 +109,13 @@ fn wrong_settings_name_the_key() {
     let ran = user.gistify(&["config", "--set", "session.stesp=1"]);
     assert_eq!(ran.code, 2);
     assert_eq!(
-        ran.told(),
+        ran.last_error_line(),
         "gistify: settings of --set session.stesp=1: unknown key session.stesp (did you mean \
          session.steps?)"
     );
     let ran = user.gistify(&["config", "--config", "none.toml"]);
     assert_eq!(
-        (ran.code, ran.told()),
+        (ran.code, ran.last_error_line()),
         (2, "gistify: read settings none.toml: No such file or directory (os error 2)")
     );
 }

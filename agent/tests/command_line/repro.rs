@@ -191,7 +191,7 @@ fn a_program_decides_what_is_of_interest() {
     };
     let ran = run("-q");
     assert_eq!(
-        (ran.code, ran.told()),
+        (ran.code, ran.last_error_line()),
         (2, "gistify: oracle oracle: it is no program (make it executable with chmod +x)")
     );
     fs::set_permissions(&oracle, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -200,7 +200,7 @@ fn a_program_decides_what_is_of_interest() {
     // One that exists stays.
     let ran = run("-q");
     assert_eq!(
-        (ran.code, ran.told()),
+        (ran.code, ran.last_error_line()),
         (3, "gistify: output repro.py exists (replace it with --force)")
     );
     assert_eq!(run("--force").code, 0);
@@ -215,7 +215,7 @@ fn a_command_that_passes_has_nothing_to_reproduce() {
     let ran = user.gistify(&["repro", "shop", "--python", &python, "-q", "--", "pytest", test]);
     let message =
         "gistify: the command does not fail (`gistify run` writes the gist of one that passes)";
-    assert_eq!((ran.code, ran.told()), (3, message));
+    assert_eq!((ran.code, ran.last_error_line()), (3, message));
     assert!(!user.here().join("repro.py").exists());
 }
 

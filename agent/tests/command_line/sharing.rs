@@ -79,8 +79,8 @@ fn a_secret_is_not_printed_until_told() {
     user.repository("till", TILL);
     let ran = repro(&user, &python, &["--markdown", "--same", "type"], "open.py");
     assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
-    assert!(ran.told().contains(": value of TILL_CODE (open...)"), "{}", ran.err);
-    assert!(!ran.told().contains("4711"), "{}", ran.err);
+    assert!(ran.last_error_line().contains(": value of TILL_CODE (open...)"), "{}", ran.err);
+    assert!(!ran.last_error_line().contains("4711"), "{}", ran.err);
     let ran = repro(&user, &python, &["--markdown", "--allow-secrets"], "open.py");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("open-4711-sesame"), "{}", ran.out);
@@ -192,8 +192,8 @@ fn bisecting_names_the_release_since_which_a_file_fails() {
     assert!(ran.out.contains("\"first_bad\": \"1.1\""), "{}", ran.out);
     let ran = bisect("1.0", "1.1", &["-q"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
-    assert!(ran.told().contains("the two releases do not differ in it"), "{}", ran.err);
+    assert!(ran.last_error_line().contains("the two releases do not differ in it"), "{}", ran.err);
     let ran = bisect("1.0", "1.9", &["-q"]);
     assert_ne!(ran.code, 0, "{}", ran.out);
-    assert!(ran.told().contains("1.9"), "{}", ran.err);
+    assert!(ran.last_error_line().contains("1.9"), "{}", ran.err);
 }

@@ -84,7 +84,11 @@ fn a_line_s_chain_of_reasons_is_printed() {
     let record = user.record();
     let asked = user.gistify(&["why", "pkg/limits.py:14"]);
     assert_eq!(asked.code, 3, "{}", asked.out);
-    assert!(asked.told().contains("pkg/limits.py:14: the file has 13 lines"), "{}", asked.err);
+    assert!(
+        asked.last_error_line().contains("pkg/limits.py:14: the file has 13 lines"),
+        "{}",
+        asked.err
+    );
     assert!(asked.err.starts_with(&format!("record: {}", record.display())), "{}", asked.err);
     let inside = user
         .command(&["why", "limits.py:3"])
@@ -106,14 +110,14 @@ fn a_line_that_no_record_knows_is_an_error_that_says_so() {
     let user = User::new();
     let asked = user.gistify(&["why", "pkg/limits.py:3"]);
     assert_eq!(asked.code, 3, "{}", asked.err);
-    assert!(asked.told().contains("no run with a plan below"), "{}", asked.err);
+    assert!(asked.last_error_line().contains("no run with a plan below"), "{}", asked.err);
     user.repository("chain", CHAIN);
     let test = ["--", "pytest", "tests/test_shapes.py"];
     let ran = user.gistify(&[&["run", "chain", "--python", &python][..], &test].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let asked = user.gistify(&["why", "pkg/limit.py:3"]);
     assert_eq!(asked.code, 3, "{}", asked.err);
-    assert!(asked.told().contains("(did you mean pkg/limits.py?)"), "{}", asked.err);
+    assert!(asked.last_error_line().contains("(did you mean pkg/limits.py?)"), "{}", asked.err);
     for wrong in ["pkg/limits.py", "pkg/limits.py:0", ":3"] {
         let asked = user.gistify(&["why", wrong]);
         assert_eq!(asked.code, 2, "{wrong}: {}", asked.err);
@@ -122,5 +126,5 @@ fn a_line_that_no_record_knows_is_an_error_that_says_so() {
     fs::remove_file(user.record().join("plan.json")).unwrap();
     let asked = user.gistify(&["why", &user.record().to_string_lossy(), "pkg/limits.py:3"]);
     assert_eq!(asked.code, 3, "{}", asked.err);
-    assert!(asked.told().contains("the record has no plan.json"), "{}", asked.err);
+    assert!(asked.last_error_line().contains("the record has no plan.json"), "{}", asked.err);
 }

@@ -1,6 +1,21 @@
 //! Reads the lines of a syntax tree, block by block.
 
-use super::*;
+use ruff_python_ast::{
+    ExceptHandler, Expr, Stmt,
+    comparable::{
+        ComparableArguments, ComparableExpr, ComparableParameters, ComparablePattern,
+        ComparableStmt, ComparableTypeParams, ComparableWithItem,
+    },
+    token::{Token, TokenKind},
+};
+use ruff_source_file::LineIndex;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{Class, Line, NESTING, Outline, Role, StatementSuite, folded, number};
+use crate::{
+    key::{self, Key, digest},
+    names::assigned,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockScope {

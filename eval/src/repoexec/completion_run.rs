@@ -188,7 +188,7 @@ fn judged(execution: &Execution, cases: &[String], tampered: bool) -> Completion
         _ => {}
     }
     if let Some((place, raised)) = execution.collection_errors.first() {
-        return run(SampleClass::Failed, Some(raised.kind.clone()), told(place, raised));
+        return run(SampleClass::Failed, Some(raised.kind.clone()), traceback_end(place, raised));
     }
     let mut phases = execution
         .cases
@@ -196,7 +196,7 @@ fn judged(execution: &Execution, cases: &[String], tampered: bool) -> Completion
         .flat_map(|case| case.phases.iter().map(move |phase| (case.id.as_str(), phase)));
     if let Some((id, phase)) = phases.find(|(_, phase)| phase.outcome == "failed") {
         let raised = phase.raised.clone().unwrap_or_default();
-        return run(SampleClass::Failed, Some(raised.kind.clone()), told(id, &raised));
+        return run(SampleClass::Failed, Some(raised.kind.clone()), traceback_end(id, &raised));
     }
     let passed = |case: &&String| {
         execution.cases.iter().any(|ran| {
@@ -215,7 +215,7 @@ fn judged(execution: &Execution, cases: &[String], tampered: bool) -> Completion
 }
 
 /// An exception as a traceback's end shows it.
-fn told(place: &str, raised: &Raised) -> String {
+fn traceback_end(place: &str, raised: &Raised) -> String {
     let mut lines = vec![place.to_owned()];
     lines.extend(
         raised

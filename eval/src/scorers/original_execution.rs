@@ -125,11 +125,11 @@ impl Executed {
 
     /// Returns true if a line of a file was executed.
     pub fn has(&self, path: &str, line: &Line) -> bool {
-        hit(self.lines(path), line.reach)
+        hit(self.lines_of(path), line.reach)
     }
 
     /// Executed lines of a file, sorted.
-    pub fn lines(&self, path: &str) -> &[u32] {
+    pub fn lines_of(&self, path: &str) -> &[u32] {
         self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
@@ -147,7 +147,7 @@ impl Executed {
     /// the gist's lines in the same order in other places, and may have more lines after them.
     pub fn hits(&self, gist: &Outline, text: &str, path: &str) -> Vec<bool> {
         let traced = Outline::of(text);
-        let hits = self.lines(path);
+        let hits = self.lines_of(path);
         let mut executed: Vec<bool> =
             traced.lines.iter().map(|line| hit(hits, line.reach)).collect();
         executed.resize(gist.lines.len(), false);
@@ -156,7 +156,7 @@ impl Executed {
 
     /// Lines of code of a file that were executed: (first, last) of each, sorted.
     pub fn code(&self, file: &CodeFile) -> Vec<(u32, u32)> {
-        let hits = self.lines(&file.path);
+        let hits = self.lines_of(&file.path);
         let outline = &file.outline;
         starts(outline)
             .into_iter()
@@ -229,7 +229,7 @@ impl<'a> Earned<'a> {
             };
         }
         let ran = |place: &CodebaseLine| {
-            let hits = self.executed.lines(self.codebase.path(*place));
+            let hits = self.executed.lines_of(self.codebase.path(*place));
             hit(hits, self.codebase.line(*place).reach)
         };
         let mapped = self.map.origin(line.first).and_then(|origin| {
@@ -259,14 +259,14 @@ impl<'a> Earned<'a> {
         let origin = file.outline.lines.iter().find(|there| {
             there.block == line.block
                 && (there.first..=there.last).contains(&claim.line)
-                && alike(&there.text, &line.text)
+                && shares_words(&there.text, &line.text)
         })?;
-        Some(hit(self.executed.lines(&claim.path), origin.reach))
+        Some(hit(self.executed.lines_of(&claim.path), origin.reach))
     }
 }
 
 /// Returns true if two lines share at least half of their words.
-fn alike(left: &str, right: &str) -> bool {
+fn shares_words(left: &str, right: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let mut words: Vec<String> = text
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))

@@ -1,6 +1,10 @@
 //! The file format of suites.
 
-use super::*;
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+
+use super::{Counts, Difficulty, Mutation, Task, TaskError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
         }
         let code = self.ground.codebase.file(path)?;
         let tree = Tree::of(&code.outline);
-        let hits = self.ground.executed.lines(&code.path);
+        let hits = self.ground.executed.lines_of(&code.path);
         let original = Original { outline: &code.outline, tree, hits };
         let flat = original.flatten(original.tree.roots());
         let positions = flat.iter().enumerate().map(|(at, (line, _))| (*line, at)).collect();
@@ -403,7 +403,8 @@ impl<'a> Search<'a> {
             let files = codebase.files().iter();
             for code in files.filter(|file| self.ground.executed.ran(&file.path)) {
                 let Some(file) = self.file(&code.path) else { continue };
-                let alike = file.positions.keys().filter(|other| self.alike(at, &file, **other));
+                let alike =
+                    file.positions.keys().filter(|other| self.is_same_line(at, &file, **other));
                 there.extend(alike.map(|other| (code.path.as_str(), *other)));
             }
         }
@@ -413,7 +414,7 @@ impl<'a> Search<'a> {
         for (path, other) in there {
             let Some(file) = self.file(path) else { continue };
             let Some(&position) = file.positions.get(&other) else { continue };
-            let alike = |gist: usize, original: usize| self.alike(gist, &file, original);
+            let alike = |gist: usize, original: usize| self.is_same_line(gist, &file, original);
             let matcher = Matcher {
                 gist: self.outline,
                 tree: &self.tree,
@@ -435,7 +436,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns true if a line of the gist is a line of the original, but for names that glue changes.
-    fn alike(&self, gist: usize, file: &File<'_>, original: usize) -> bool {
+    fn is_same_line(&self, gist: usize, file: &File<'_>, original: usize) -> bool {
         let (own, reading) = (&self.outline.lines[gist], self.reading(file));
         let plain = &reading.outline.lines[gist];
         let other = &file.original.outline.lines[original];

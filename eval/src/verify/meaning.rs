@@ -53,7 +53,7 @@ impl<'a> Meaning<'a> {
         let ran = |id, stmt: &Stmt| {
             let module = modules.get(id);
             let (first, last) = module.syntax.source().line_span(stmt.range());
-            hit(executed.lines(module.path()), (first, last))
+            hit(executed.lines_of(module.path()), (first, last))
         };
         let resolver = Resolver::new(modules, Some(trace), ran);
         let bound = modules.iter().flat_map(|(id, _)| resolver.names(id));

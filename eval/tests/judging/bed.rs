@@ -204,7 +204,7 @@ pub fn is_sound(evaluation: &Evaluation) -> bool {
 }
 
 /// The scores of an evaluation on one line, as the tables of expectations write them.
-pub fn told(evaluation: &Evaluation) -> String {
+pub fn score_line(evaluation: &Evaluation) -> String {
     let scores = &evaluation.scores;
     let fidelity = evaluation.strict().map_or("-".to_owned(), |f| f.score.to_string());
     let existence = scores

@@ -86,7 +86,7 @@ fn task(id: &str, suite: &str) -> Task {
 }
 
 /// The settings of a bench, beside its tasks.
-struct Asked<'a> {
+struct BenchOptions<'a> {
     solvers: &'a [Scripted],
     repetitions: u32,
     directory: &'a Path,
@@ -96,7 +96,7 @@ struct Asked<'a> {
     most: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> BenchOptions<'a> {
     fn of(directory: &'a Path) -> Self {
         Self {
             solvers: &[Scripted("scripted")],
@@ -165,7 +165,7 @@ fn every_task_has_its_result_on_disk() {
     let names = ["good", "wrong", "absent", "failing", "gone", "down", "surprising"];
     let tasks: Vec<Task> = names.iter().map(|name| task(name, "tiny")).collect();
     let directory = tempfile::tempdir().unwrap();
-    let (found, finished) = Asked::of(directory.path()).run(&bed, &tasks);
+    let (found, finished) = BenchOptions::of(directory.path()).run(&bed, &tasks);
     assert_eq!(finished, tasks.len());
     let told: Vec<String> = found
         .iter()
@@ -208,7 +208,7 @@ fn every_task_has_its_result_on_disk() {
     assert!(text.contains("5 of 7") && text.contains("60.0"), "{text}");
 
     // What the machine failed at is tried again, and nothing else.
-    let (again, finished) = Asked::of(directory.path()).run(&bed, &tasks);
+    let (again, finished) = BenchOptions::of(directory.path()).run(&bed, &tasks);
     assert_eq!(finished, 2);
     assert_eq!(again.len(), found.len());
 }
@@ -218,7 +218,7 @@ fn damaged_results_are_told_apart() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
     let tasks = [task("good", "tiny"), task("gone", "tiny")];
-    let (found, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    let (found, _) = BenchOptions::of(directory.path()).run(&bed, &tasks);
     let good = found.iter().find(|row| row.task == "good").unwrap();
     let path = directory.path().join(&good.place).join("result.json");
     let whole = fs::read(&path).unwrap();
@@ -235,7 +235,7 @@ fn damaged_results_are_told_apart() {
 fn d02_an_index_is_made_good_wherever_it_is_cut_off() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let (found, _) = Asked::of(directory.path()).run(&bed, &[task("gone", "tiny")]);
+    let (found, _) = BenchOptions::of(directory.path()).run(&bed, &[task("gone", "tiny")]);
     let path = directory.path().join("index.sqlite");
     let whole = fs::read(&path).unwrap();
     for length in (0..whole.len()).step_by(97) {
@@ -253,12 +253,13 @@ fn solvers_share_what_the_original_does() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
     let tasks = [task("good", "tiny"), task("wrong", "tiny")];
-    let one = Asked::of(directory.path());
+    let one = BenchOptions::of(directory.path());
     let (first, _) = one.run(&bed, &tasks);
     // Both tasks have one command; whoever came second found what the first one measured.
     assert_eq!(first.iter().filter(|row| !row.reference_cached).count(), 1);
     let solvers = [Scripted("scripted"), Scripted("other one")];
-    let both = Asked { solvers: &solvers, repetitions: 2, ..Asked::of(directory.path()) };
+    let both =
+        BenchOptions { solvers: &solvers, repetitions: 2, ..BenchOptions::of(directory.path()) };
     let (rows, finished) = both.run(&bed, &tasks);
     // What the first one did is not done again.
     assert_eq!((rows.len(), finished), (8, 6));
@@ -281,7 +282,7 @@ fn a_task_that_cannot_tell_the_original_from_nothing_is_unfit() {
     fs::write(bed.repository.root.join("src/shop/silent.py"), "value = 1\n").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let tasks = [task("silent", "tiny"), task("good", "tiny")];
-    let (rows, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    let (rows, _) = BenchOptions::of(directory.path()).run(&bed, &tasks);
     let told: Vec<_> = rows.iter().map(|row| (row.standing, row.evidence.as_str())).collect();
     assert_eq!(
         told,
@@ -298,16 +299,16 @@ fn a_task_that_cannot_tell_the_original_from_nothing_is_unfit() {
 fn an_interrupt_leaves_no_half_results_and_a_drain_whole_ones() {
     let Some(bed) = Bed::new(&SHOP) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let asked = Asked::of(directory.path());
+    let asked = BenchOptions::of(directory.path());
     asked.interrupt.trigger();
     let (found, finished) = asked.run(&bed, &[task("good", "tiny")]);
     assert_eq!((found.len(), finished), (0, 0));
     let tasks: Vec<Task> = (0..8).map(|at| task(&format!("good {at}"), "tiny")).collect();
-    let asked = Asked { most: 1, ..Asked::of(directory.path()) };
+    let asked = BenchOptions { most: 1, ..BenchOptions::of(directory.path()) };
     let (found, finished) = asked.run(&bed, &tasks);
     // Two workers: what the other one had begun is ended, and nothing more is begun.
     assert!((1..=2).contains(&finished), "{finished} results");
     assert!(found.iter().all(|row| row.is_faithful()));
-    let (found, _) = Asked::of(directory.path()).run(&bed, &tasks);
+    let (found, _) = BenchOptions::of(directory.path()).run(&bed, &tasks);
     assert_eq!(found.len(), tasks.len());
 }

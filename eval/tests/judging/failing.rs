@@ -2,13 +2,13 @@
 
 use gistify_eval::{Category, OriginalExecution, SourceMap, Submission, VouchedExistence};
 
-use super::bed::{Bed, Original, edited, told};
+use super::bed::{Bed, Original, edited, score_line};
 
 fn check(original: &Original<'_>, gist: &str, rows: &[(&[(&str, &str)], &str)]) {
     let Some(bed) = Bed::new(original) else { return };
     for (edits, expected) in rows {
         let evaluation = bed.verdict(&edited(gist, edits));
-        let found = told(&evaluation);
+        let found = score_line(&evaluation);
         assert_eq!(found, *expected, "{edits:?}\n{evaluation:#?}");
     }
 }
@@ -177,7 +177,10 @@ fn the_whole_original_bundled_is_faithful_and_idle() {
     let bundle = format!("{library}{}", test.replace("from big import part_7\n", ""));
     let evaluation = bed.verdict(&bundle);
     // 80 definitions and 5 lines of one body, 2 of the test; all 480 + 2 lines can be executed.
-    assert_eq!(told(&evaluation), "fidelity 1, existence 482/482, execution 87/482, test 100, -");
+    assert_eq!(
+        score_line(&evaluation),
+        "fidelity 1, existence 482/482, execution 87/482, test 100, -"
+    );
     assert!(evaluation.scores.value::<OriginalExecution>().unwrap() < 0.3);
 }
 
@@ -187,11 +190,14 @@ fn what_was_never_written_is_a_file_creation_failure() {
     let absent = Submission::Absent("the step limit was reached".to_owned());
     let evaluation = bed.judge(absent, None).unwrap();
     assert_eq!(
-        told(&evaluation),
+        score_line(&evaluation),
         "fidelity 0, existence -, execution -, test -, file creation failure"
     );
     let evaluation = bed.judge(Submission::Written(String::new()), None).unwrap();
-    assert_eq!(told(&evaluation), "fidelity 0, existence 0/0, execution -, test 0, missing test");
+    assert_eq!(
+        score_line(&evaluation),
+        "fidelity 0, existence 0/0, execution -, test 0, missing test"
+    );
 }
 
 #[test]
@@ -222,7 +228,7 @@ fn a_source_map_tells_glue_from_invention() {
     ];
     let map = SourceMap { lines };
     let evaluation = bed.judge(Submission::Written(text.to_owned()), Some(&map)).unwrap();
-    assert_eq!(told(&evaluation), "fidelity 1, existence 4/5, execution 4/5, test -, -");
+    assert_eq!(score_line(&evaluation), "fidelity 1, existence 4/5, execution 4/5, test -, -");
     let existence = evaluation.scores.evidence::<VouchedExistence>().unwrap();
     assert_eq!((existence.glue, existence.rate_without_glue), (1, Some(1.0)));
 }

@@ -1,6 +1,6 @@
 //! Tests modules through which tests reach their helpers, and the replacements that cheats use.
 
-use super::bed::{Bed, Original, edited, is_sound, told};
+use super::bed::{Bed, Original, edited, is_sound, score_line};
 
 /// One gist, as edits of the honest one, and how its verdict ends.
 pub struct Case {
@@ -21,7 +21,7 @@ pub fn check(original: &Original<'_>, base: &str, cases: &[Case]) {
     for case in cases {
         let text = edited(base, case.edits);
         let evaluation = bed.verdict(&text);
-        let all = told(&evaluation);
+        let all = score_line(&evaluation);
         let (first, last) = all.split_once(", ").expect("a list");
         let last = last.rsplit(", ").next().expect("a verdict");
         let found = match case.expected {

@@ -4,7 +4,7 @@ use gistify_eval::{Evaluation, Quarantine, Submission};
 use tools::GistPlace;
 
 use super::{
-    bed::{Bed, Original, told},
+    bed::{Bed, Original, score_line},
     shop::{GIST, SHOP},
 };
 
@@ -31,7 +31,7 @@ fn lines_that_vary_are_masked_and_others_are_not() {
         ),
     ] {
         let Some(evaluation) = judged(test, &gist) else { return };
-        assert_eq!(told(&evaluation), expected, "{evaluation:#?}");
+        assert_eq!(score_line(&evaluation), expected, "{evaluation:#?}");
     }
 }
 
@@ -39,7 +39,7 @@ fn lines_that_vary_are_masked_and_others_are_not() {
 fn cases_that_vary_are_not_compared() {
     let test = "import os\nimport pytest\n\n\n@pytest.mark.parametrize('x', ['0', '1'])\ndef test_a(x):\n    assert x == '0' or os.environ['PYTHONHASHSEED'] != x\n";
     let Some(evaluation) = judged(test, test) else { return };
-    assert_eq!(told(&evaluation), "fidelity 1, existence 5/5, execution 4/4, test 100, -");
+    assert_eq!(score_line(&evaluation), "fidelity 1, existence 5/5, execution 4/4, test 100, -");
     let unstable: Vec<&String> = evaluation.reference.unstable.keys().collect();
     assert_eq!(unstable, ["<internal>::test_a[1]"]);
 }
@@ -65,7 +65,7 @@ fn a_task_that_asks_for_the_network_is_quarantined() {
 fn a_server_on_loopback_is_no_network() {
     let test = "import socket\n\n\ndef test_a():\n    server = socket.create_server(('127.0.0.1', 0))\n    client = socket.create_connection(server.getsockname())\n    client.close()\n    server.close()\n";
     let Some(evaluation) = judged(test, test) else { return };
-    assert_eq!(told(&evaluation), "fidelity 1, existence 6/6, execution 6/6, test 100, -");
+    assert_eq!(score_line(&evaluation), "fidelity 1, existence 6/6, execution 6/6, test 100, -");
 }
 
 #[test]
@@ -83,7 +83,10 @@ fn a_gist_may_stand_at_the_root() {
     let Some(mut bed) = Bed::new(&SHOP) else { return };
     bed.place = GistPlace::Root;
     let evaluation = bed.verdict(GIST);
-    assert_eq!(told(&evaluation), "fidelity 1, existence 33/33, execution 27/29, test 100, -");
+    assert_eq!(
+        score_line(&evaluation),
+        "fidelity 1, existence 33/33, execution 27/29, test 100, -"
+    );
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn nothing_is_said_of_too_few_mutants_or_of_none() {
 }
 
 /// A package of plain functions, and the assertions of its test.
-struct Asked {
+struct PlainPackage {
     module: &'static str,
     functions: &'static [Function],
 }
@@ -125,8 +125,8 @@ struct Asked {
 /// Name, parameters, and arguments with the value that they give.
 type Function = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-const ASKED: [Asked; 3] = [
-    Asked {
+const PLAIN_PACKAGES: [PlainPackage; 3] = [
+    PlainPackage {
         module: r#"def price(count, kind):
     base = {"std": 7, "low": 4}
     total = count * base[kind]
@@ -149,7 +149,7 @@ def label(name, total):
             ("label", "name, total", &[("' ann ', 4", "'Ann: 4'")]),
         ],
     },
-    Asked {
+    PlainPackage {
         module: r#"def words(text):
     cleaned = text.replace(",", " ")
     return cleaned.split(" ")
@@ -171,7 +171,7 @@ def initials(text):
             ("initials", "text", &[("'red green'", "'R.G'")]),
         ],
     },
-    Asked {
+    PlainPackage {
         module: r#"def clamp(value, low, high):
     lower = max(value, low)
     return min(lower, high)
@@ -196,7 +196,7 @@ def spread(values):
     },
 ];
 
-impl Asked {
+impl PlainPackage {
     fn test(&self) -> String {
         let mut test = String::from("def test_all():\n");
         for (name, _, values) in self.functions {
@@ -324,7 +324,7 @@ const CHEATS: [Cheat; 10] = [
 fn thirty_cheats_are_far_from_honest_gists() {
     let mut wrong = Vec::new();
     let mut refused = 0;
-    for asked in &ASKED {
+    for asked in &PLAIN_PACKAGES {
         let test = format!("from pkg import {}\n\n\n{}", asked.names(), asked.test());
         let files = [("pkg.py", asked.module), ("test_pkg.py", test.as_str())];
         let original = Original { files: &files, command: "pytest test_pkg.py::test_all" };
@@ -347,6 +347,6 @@ fn thirty_cheats_are_far_from_honest_gists() {
             }
         }
     }
-    println!("{refused} of {} cheats are not verified", ASKED.len() * CHEATS.len());
+    println!("{refused} of {} cheats are not verified", PLAIN_PACKAGES.len() * CHEATS.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -3,7 +3,7 @@
 use gistify_eval::{OriginalExecution, VouchedExistence};
 
 use super::{
-    bed::{Bed, Original, edited, is_sound, told},
+    bed::{Bed, Original, edited, is_sound, score_line},
     modules::REFUSED,
     shop::{GIST, SHOP},
 };
@@ -19,7 +19,7 @@ fn check(bed: &Bed, base: &str, case: &Case) -> Option<String> {
     let evaluation = bed.verdict(&edited(base, case.edits));
     let found = match case.expected {
         REFUSED if !is_sound(&evaluation) => REFUSED.to_owned(),
-        _ => told(&evaluation),
+        _ => score_line(&evaluation),
     };
     (found != case.expected).then(|| {
         format!(

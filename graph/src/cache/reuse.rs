@@ -1,6 +1,17 @@
 //! Decides which parts of a cached graph are still valid.
 
-use super::*;
+use std::path::Path;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rustc_hash::FxHashMap;
+
+use super::{CachedGraph, Entry, Span64};
+use crate::{
+    facts::FileFacts,
+    graph::{BuildOptions, FileId, Graph},
+    load,
+    walk::{FoundFile, SkippedFile, read},
+};
 
 /// A file beside what is kept of it.
 pub(super) struct Examined {

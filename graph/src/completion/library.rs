@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashMap;

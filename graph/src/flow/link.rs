@@ -168,7 +168,8 @@ impl<'a> LinkedFiles<'a> {
 
     /// Returns the attribute of a module, found through the module that provides it.
     pub(crate) fn attribute(&self, file: u32, name: LinkedName) -> Option<Attribute> {
-        provider(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
+        provider(self, ModuleId(file), &name)
+            .and_then(|provider| self.provided_attribute(provider, name))
     }
 
     /// The same, of what its star imports bring alone.
@@ -176,10 +177,11 @@ impl<'a> LinkedFiles<'a> {
         if !self.stars.contains_key(&file) {
             return None;
         }
-        starred(self, ModuleId(file), &name).and_then(|provider| self.found(provider, name))
+        starred(self, ModuleId(file), &name)
+            .and_then(|provider| self.provided_attribute(provider, name))
     }
 
-    fn found(
+    fn provided_attribute(
         &self,
         provider: AttributeProvider<ModulePlace>,
         name: LinkedName,

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::{
     narrow::{CaseTable, whole_lines},
     parse,
-    splice::{Edit, added, joined, lines, spliced},
+    splice::{Edit, added, joined, lines_with_origins, spliced},
 };
 use crate::{
     slice::Gist,
@@ -40,7 +40,7 @@ fn with_main(gist: &Gist, head: Option<&str>, call: &str) -> Gist {
     let main = ["", "", "if __name__ == \"__main__\":"].into_iter().map(str::to_owned);
     let body = head.into_iter().chain([call]).map(|line| format!("    {line}"));
     let main = main.chain(body).map(|line| (line, added(reason)));
-    joined(lines(gist).into_iter().chain(main))
+    joined(lines_with_origins(gist).into_iter().chain(main))
 }
 
 /// A test, and the class that it is a method of.

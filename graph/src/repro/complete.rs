@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     parse,
-    splice::{joined, lines},
+    splice::{joined, lines_with_origins},
     statements,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub fn completed(
         }
         // From the last line on, and of those that end together the inner ones first.
         sites.sort_by_key(|site| std::cmp::Reverse((site.at, std::cmp::Reverse(site.depth))));
-        let mut all = lines(gist);
+        let mut all = lines_with_origins(gist);
         for site in sites {
             all.splice(site.at..site.at, site.lines);
         }

@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::{
     parse,
-    splice::{joined, lines, spliced},
+    splice::{joined, lines_with_origins, spliced},
 };
 use crate::{
     glue::{DataFile, WRITER, quoted},
@@ -52,7 +52,7 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
     if reach >= Reach::Package {
         text.push_str("__import__(\"sys\").path.insert(0, _DATA)\n");
     }
-    let all = lines(&with_deep_stack(|| moved(gist)));
+    let all = lines_with_origins(&with_deep_stack(|| moved(gist)));
     let futures = all.iter().rposition(|(line, _)| line.starts_with("from __future__"));
     let at = futures.map_or(0, |at| at + 1);
     let added = text.lines().map(|line| {

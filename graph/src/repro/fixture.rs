@@ -7,7 +7,7 @@ use super::{
     functions,
     narrow::{fixture_name, with_parameters},
     parse,
-    splice::{joined, lines, spliced},
+    splice::{joined, lines_with_origins, spliced},
 };
 use crate::{
     slice::{Gist, GistLine},
@@ -61,7 +61,7 @@ fn inlined(
     let indent = indent_of(source.text(), into.start().to_usize())?;
     let own = indent_of(source.text(), fixture.body.first()?.start().to_usize())?;
     let (before, value) = split(fixture)?;
-    let all = lines(gist);
+    let all = lines_with_origins(gist);
     let in_strings = source_lines_in_strings(syntax, fixture.range());
     let mut added: Vec<(String, GistLine)> = Vec::new();
     if let (Some(first), Some(last)) = (before.first(), before.last()) {

@@ -7,7 +7,7 @@ use ruff_text_size::Ranged;
 
 use super::{
     parse,
-    splice::{added, joined, lines},
+    splice::{added, joined, lines_with_origins},
     statements,
 };
 use crate::{
@@ -29,7 +29,7 @@ pub enum Arrangement {
 pub fn laid_out(gist: &Gist, layout: Arrangement, last: &[String]) -> Gist {
     with_deep_stack(|| {
         let syntax = parse(gist);
-        let all = lines(gist);
+        let all = lines_with_origins(gist);
         let inner = methods(&syntax);
         let mut chunks = chunks(&syntax, &all, &inner, last);
         if layout == Arrangement::Ordered {

@@ -118,7 +118,7 @@ pub(super) fn joined(lines: impl IntoIterator<Item = (String, GistLine)>) -> Gis
 }
 
 /// The lines of a gist, each with its origin.
-pub(super) fn lines(gist: &Gist) -> Vec<(String, GistLine)> {
+pub(super) fn lines_with_origins(gist: &Gist) -> Vec<(String, GistLine)> {
     gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned()).collect()
 }
 

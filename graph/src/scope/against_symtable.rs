@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use rayon::prelude::*;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use ruff_python_ast::{Stmt, name::Name};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;

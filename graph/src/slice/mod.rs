@@ -200,7 +200,7 @@ impl Sliceable {
         tests: &[(String, Vec<String>)],
         helpers: &BTreeSet<String>,
     ) -> Result<Self, SliceError> {
-        use rayon::prelude::*;
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         let parsed: Vec<Syntax> = sources.into_par_iter().map(Syntax::parse).collect();
         let mut list = Vec::new();
         let (mut data, mut broken) = (Vec::new(), None);

@@ -23,17 +23,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Adjustments,
-    plan::Reason,
     program::{Moment, UnitId},
-    scan::{GlobalUsage, GlobalUse},
-    select::{Selection, goes_through_globals, is_definition},
+    select::{Selection, is_definition},
 };
-use crate::{
-    glue::Glue,
-    module::ModuleId,
-    resolve::{BindingKind, Target},
-    scope,
-};
+use crate::{glue::Glue, module::ModuleId, resolve::Target, scope};
 
 /// The object that a flat name can refer to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -148,7 +148,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn lines(&self, range: TextRange) -> (usize, usize) {
+    fn line_span(&self, range: TextRange) -> (usize, usize) {
         let line = |at| self.syntax.source().line(at) as usize - 1;
         (line(range.start()), line(range.end()))
     }
@@ -168,7 +168,7 @@ impl<'a> Search<'a> {
         // Statements that share a line go together.
         let mut groups: Vec<(usize, usize, Vec<&Stmt>)> = Vec::new();
         for stmt in body {
-            let (first, last) = self.lines(stmt.range());
+            let (first, last) = self.line_span(stmt.range());
             match groups.last_mut() {
                 Some(group) if group.1 >= first => {
                     group.1 = last;
@@ -199,7 +199,7 @@ impl<'a> Search<'a> {
 
     fn clause(&mut self, keyword: Option<ruff_text_size::TextSize>, body: &'a [Stmt]) {
         if let (Some(start), Some(stmt)) = (keyword, body.last()) {
-            let (first, last) = self.lines(TextRange::new(start, stmt.end()));
+            let (first, last) = self.line_span(TextRange::new(start, stmt.end()));
             self.parts.push(Part { first, last, alone: false });
         }
         self.block(body, false);

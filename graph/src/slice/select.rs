@@ -34,18 +34,17 @@ use super::{
     Adjustments, hooks,
     on_demand::{OnDemandFacts, When},
     plan::{Place, Reason},
-    program::{GETATTR, Program, Unit, UnitId},
-    prune::{Clause, ClauseHeader, Node},
-    scan::{GlobalUsage, GlobalUse, Scan, scan},
+    program::{Program, Unit, UnitId},
+    prune::Node,
+    scan::{Scan, scan},
 };
 use crate::{
     deferred::postpones_annotations,
     documented::{self, DOCSTRING},
     module::ModuleId,
-    resolve::{BindingKind, Target},
+    resolve::Target,
     scope,
     syntax::Syntax,
-    trace::Value,
 };
 
 /// Names of a test module that pytest itself reads.

@@ -74,7 +74,7 @@ pub fn check(files: &str, tests: &str, expected: &str) {
         let LineOrigin::Source(place) = &line.origin else { continue };
         let file = case.sources.iter().find(|file| file.path == place.path).expect("a source");
         assert!(
-            line.adapted || file.stands(place.line, text),
+            line.adapted || file.matches_line(place.line, text),
             "`{text}` is not on line {} of {}",
             place.line,
             place.path

@@ -60,7 +60,7 @@ impl Marked {
         Self { path: path.to_owned(), text, marks, syntax }
     }
 
-    fn lines(&self, range: TextRange) -> std::ops::RangeInclusive<u32> {
+    fn line_range(&self, range: TextRange) -> std::ops::RangeInclusive<u32> {
         let (first, last) = self.syntax.source().line_span(range);
         first..=last
     }
@@ -77,7 +77,7 @@ impl Marked {
 
     /// Returns true if a line of a gist equals this line, or is a part of it, apart from its
     /// indentation.
-    pub fn stands(&self, line: u32, text: &str) -> bool {
+    pub fn matches_line(&self, line: u32, text: &str) -> bool {
         let text = text.trim();
         let original = self.text.lines().nth(line as usize - 1).unwrap_or_default().trim();
         if original == text {
@@ -86,7 +86,8 @@ impl Marked {
         let words = |text: &str| -> BTreeSet<String> {
             text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
         };
-        let whole = self.syntax.body().iter().find(|stmt| self.lines(stmt.range()).contains(&line));
+        let whole =
+            self.syntax.body().iter().find(|stmt| self.line_range(stmt.range()).contains(&line));
         let whole = whole.map_or("", |stmt| self.syntax.source().slice(stmt));
         let eager = text.strip_prefix("lazy ").unwrap_or(text);
         if eager.starts_with("import ") || eager.starts_with("from ") {
@@ -131,11 +132,11 @@ impl Marked {
             .found
             .iter()
             .filter_map(|stmt| stmt.as_function_def_stmt())
-            .flat_map(|inner| inner.body.iter().flat_map(|stmt| self.lines(stmt.range())))
+            .flat_map(|inner| inner.body.iter().flat_map(|stmt| self.line_range(stmt.range())))
             .collect();
         let source = self.syntax.source();
         let header = source.line(function.name.start());
-        let body = function.body.iter().flat_map(|stmt| self.lines(stmt.range()));
+        let body = function.body.iter().flat_map(|stmt| self.line_range(stmt.range()));
         let mut mark = self.marked(body.filter(|line| !bodies.contains(line)));
         if source.line(function.body[0].start()) == header {
             mark.import = false;
@@ -172,7 +173,7 @@ impl Marked {
         imports.visit_body(self.syntax.body());
         let mut modules = BTreeSet::new();
         for (stmt, name) in imports.found {
-            let mark = self.marked(self.lines(stmt.range()));
+            let mark = self.marked(self.line_range(stmt.range()));
             if mark.import || mark.test {
                 modules.extend(prefixes(&name).map(str::to_owned));
             }
@@ -226,7 +227,7 @@ struct ModuleCode<'m, 'c> {
 
 impl<'a> StatementVisitor<'a> for ModuleCode<'_, '_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        let mark = self.file.marked(self.file.lines(stmt.range()));
+        let mark = self.file.marked(self.file.line_range(stmt.range()));
         if !(mark.import || mark.test) {
             return;
         }

@@ -349,7 +349,7 @@ impl Provisioning<'_> {
         base: &Path,
     ) -> Result<bool, EnvironmentError> {
         #[derive(Deserialize)]
-        struct Own {
+        struct OwnPackage {
             installed: bool,
             needed: bool,
         }
@@ -359,8 +359,8 @@ impl Provisioning<'_> {
         args.push(name.to_string().into());
         let finished = self.run(python, args, base)?;
         match serde_json::from_slice(&finished.stdout.bytes) {
-            Ok(Own { installed: true, needed: false }) => {}
-            Ok(Own { installed, needed: _ }) => return Ok(installed),
+            Ok(OwnPackage { installed: true, needed: false }) => {}
+            Ok(OwnPackage { installed, needed: _ }) => return Ok(installed),
             Err(_) => return Ok(false),
         }
         self.say(&format!("removing {name}, which a dependency brought"));

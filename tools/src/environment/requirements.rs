@@ -36,7 +36,7 @@ pub(super) fn requirements(
     }
     if !resolving.lists(root, is_for_tests) {
         let lines = ini_values(&read(&root.join("tox.ini")), "testenv", "deps");
-        if !resolving.lines(root, lines) {
+        if !resolving.take_lines(root, lines) {
             resolving.lists(root, is_for_development);
         }
     }
@@ -70,23 +70,25 @@ impl Resolving<'_> {
             }
         }
         for (_, lines) in metadata.groups.iter().filter(|(name, _)| wanted(name)) {
-            any |= self.lines(root, lines.clone());
+            any |= self.take_lines(root, lines.clone());
         }
         for file in requirement_files(root, wanted) {
-            any |= self.lines(root, requirement_file(root, &file));
+            any |= self.take_lines(root, requirement_file(root, &file));
         }
         any
     }
 
     /// Takes lines, of which some may name files; says whether there was one.
-    fn lines(&mut self, root: &Path, lines: Vec<String>) -> bool {
+    fn take_lines(&mut self, root: &Path, lines: Vec<String>) -> bool {
         let mut any = false;
         for line in lines {
             match included(&line) {
                 Some(file) => {
                     let lines = requirement_file(root, Path::new(file));
-                    any |= self
-                        .lines(root, lines.into_iter().filter(|l| included(l).is_none()).collect());
+                    any |= self.take_lines(
+                        root,
+                        lines.into_iter().filter(|l| included(l).is_none()).collect(),
+                    );
                 }
                 None => any |= self.line(&line, None),
             }

@@ -109,7 +109,7 @@ pub fn usable_trace(
 
 /// The first error that pytest prints, or else the last line. That of an option stands below how it is used.
 fn reason(execution: &Execution) -> String {
-    let mut errors = lines(execution).skip_while(|line| !line.starts_with("ERROR: "));
+    let mut errors = output_lines(execution).skip_while(|line| !line.starts_with("ERROR: "));
     let first = errors.next().and_then(|line| line.strip_prefix("ERROR: "));
     let error = match first {
         Some(usage) if usage.starts_with("usage: ") => {
@@ -122,9 +122,9 @@ fn reason(execution: &Execution) -> String {
 }
 
 fn last(execution: &Execution) -> String {
-    lines(execution).filter(|line| !line.is_empty()).last().unwrap_or("no output").to_owned()
+    output_lines(execution).filter(|line| !line.is_empty()).last().unwrap_or("no output").to_owned()
 }
 
-fn lines(execution: &Execution) -> impl Iterator<Item = &str> {
+fn output_lines(execution: &Execution) -> impl Iterator<Item = &str> {
     execution.stdout.lines().chain(execution.stderr.lines()).map(str::trim)
 }

@@ -90,7 +90,7 @@ pub fn alone(session: &Session) -> Result<Alone, ToolError> {
     if is_same(session, &first) {
         return Ok(Alone { holds: true, ..Alone::default() });
     }
-    let otherwise = Some(first.told());
+    let otherwise = Some(first.describe_end());
     let (files, larger) = data_files(session, gist)?;
     let all = Needs { files, plugins, shell: Shell::Fixed, variables: BTreeMap::new() };
     let none = Alone { holds: false, needs: larger, otherwise };

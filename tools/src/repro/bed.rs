@@ -47,7 +47,7 @@ impl FileRun {
     }
 
     /// Returns the end of the run, in a sentence.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe_end(&self) -> String {
         let found = failures(&self.execution);
         match found.first().map(|failure| failure.raised.as_deref()) {
             None => "it does not fail".to_owned(),

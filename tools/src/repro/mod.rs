@@ -216,7 +216,7 @@ impl<'a> Work<'a> {
         let first = work.bed.run(session, &work.gist, &work.form)?;
         work.holds = oracle.holds(session, &work.bed, &work.gist, &first)?;
         if !work.holds {
-            work.otherwise = Some(first.told());
+            work.otherwise = Some(first.describe_end());
             work.complete()?;
         }
         if !work.holds {
@@ -381,7 +381,7 @@ impl<'a> Work<'a> {
         let whole = |_: &GistLine| false;
         let mut reduction = Reduction::new(self.gist.clone(), &whole);
         while let Some(proposal) = reduction.propose() {
-            if self.left().is_zero() {
+            if self.time_left().is_zero() {
                 return Ok(false);
             }
             if self.accepts(proposal.clone())? {
@@ -404,7 +404,7 @@ impl<'a> Work<'a> {
             tried: self.tried,
             removed: self.before.saturating_sub(lines),
             lines,
-            left: self.left(),
+            left: self.time_left(),
         });
         let run = self.bed.run(self.session, &proposal, &self.form)?;
         if run.interrupted() {
@@ -424,7 +424,7 @@ impl<'a> Work<'a> {
         Ok(holds)
     }
 
-    fn left(&self) -> std::time::Duration {
+    fn time_left(&self) -> std::time::Duration {
         self.session.deadline.saturating_duration_since(self.session.interrupt.now())
     }
 
@@ -433,7 +433,7 @@ impl<'a> Work<'a> {
         let names = self.form.packages(&self.inventory, &self.gist, false);
         let requires = self.inventory.pinned(&names);
         let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
-        let expected = format!("{}{}", self.oracle.told(), place.unwrap_or_default());
+        let expected = format!("{}{}", self.oracle.describe(), place.unwrap_or_default());
         let head = ReproHead { expected, requires: requires.clone(), ..head.clone() };
         let whole = headed(&self.form.with_main(&self.gist), &head);
         let mut reproduced = 0;
@@ -449,7 +449,7 @@ impl<'a> Work<'a> {
                 if self.oracle.holds(self.session, &self.bed, &whole, &run)? && as_program {
                     reproduced += 1;
                 } else {
-                    self.otherwise.get_or_insert_with(|| run.told());
+                    self.otherwise.get_or_insert_with(|| run.describe_end());
                 }
             }
         }
@@ -467,7 +467,7 @@ impl<'a> Work<'a> {
         Ok(Repro {
             guards: whole.text.lines().filter(|line| Guard::parse(line).is_some()).count(),
             foreign: foreign.collect(),
-            failure: self.oracle.told(),
+            failure: self.oracle.describe(),
             place: self.oracle.place().cloned(),
             reproduced,
             runs,

@@ -93,7 +93,7 @@ impl Oracle {
     }
 
     /// The failure in words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match &self.raised {
             Some(raised) if raised.message.is_empty() => raised.kind.clone(),
             Some(raised) => format!("{}: {}", raised.kind, raised.message),

@@ -9,15 +9,9 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
-    ffi::{CString, OsStr},
-    fs::File,
-    io::{self, Read},
-    os::{
-        fd::AsRawFd,
-        unix::{ffi::OsStrExt, process::ExitStatusExt},
-    },
+    ffi::CString,
+    io::{self},
     path::{Path, PathBuf},
-    process::ExitStatus,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -28,16 +22,12 @@ use self::{
 };
 use super::{
     Captured, Finished, Interrupt, Limits, Network, Promise, Request, Sandbox, SandboxError,
-    Status, bubblewrap,
-    capture::StreamCapture,
+    Status,
     cgroup::{Groups, Hierarchy},
-    disk::Disk,
     filter, landlock,
-    namespaces::{self, Failed},
-    status_of_code,
-    supervise::{self, Launch, StartError, Supervisor, SupervisorReport},
-    usage::{self, ProcessTree},
-    view::view,
+    namespaces::Failed,
+    supervise::{self, Launch, StartError, SupervisorReport},
+    usage::ProcessTree,
 };
 use crate::host::{Host, is_executable};
 

@@ -125,7 +125,7 @@ impl Walls {
             filters: filters.to_vec(),
             // Our own process inside counts too.
             processes: request.limits.processes.saturating_add(1),
-            told: told(),
+            told: argument_ranges(),
         })
     }
 
@@ -404,7 +404,7 @@ impl Steps {
 }
 
 /// Returns the memory ranges of this process's arguments and environment.
-fn told() -> Vec<(usize, usize)> {
+fn argument_ranges() -> Vec<(usize, usize)> {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // Fields 48 to 51 of proc(5); the program's name, in parentheses, is the second.
     let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);

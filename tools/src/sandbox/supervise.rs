@@ -17,7 +17,6 @@ use std::{
     ffi::{CString, c_char, c_int},
     fs::File,
     io::{self, Read},
-    mem,
     os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
     ptr,
     time::Duration,

@@ -65,7 +65,7 @@ impl Difference {
     /// A line of the tests that does not run in the gist.
     pub(crate) fn skipped(place: &Place) -> Self {
         let line = format!("line {} of {} runs", place.line, place.path);
-        found(DifferenceKind::Skipped, None, &line, "it does not", None)
+        new_difference(DifferenceKind::Skipped, None, &line, "it does not", None)
     }
 
     /// Returns true if only texts differ, which may vary from run to run.
@@ -91,7 +91,7 @@ pub fn difference(
     {
         let told = raw.collection_errors.first().map(|(_, raised)| raised);
         let raised = describe(Some(raised));
-        return Some(found(DifferenceKind::Collection, Some(id), "", &raised, told));
+        return Some(new_difference(DifferenceKind::Collection, Some(id), "", &raised, told));
     }
     let left: BTreeMap<&str, &CaseReport> = by_name(original);
     let right: BTreeMap<&str, &CaseReport> = by_name(gist);
@@ -120,7 +120,8 @@ pub fn difference(
     if stopped.is_some() && missing.is_empty() && original.status != gist.status {
         return ends();
     }
-    let absent = |name| found(DifferenceKind::Missing, Some(name), "ran", &tail(gist), None);
+    let absent =
+        |name| new_difference(DifferenceKind::Missing, Some(name), "ran", &tail(gist), None);
     let more = || missing.iter().skip(1).take(MORE).map(ToString::to_string).collect();
     let added = right.keys().find(|name| !left.contains_key(*name));
     missing
@@ -128,7 +129,9 @@ pub fn difference(
         .map(|name| Difference { more: more(), ..absent(name) })
         .or(of_text)
         .or_else(|| {
-            added.map(|name| found(DifferenceKind::Added, Some(name), "absent", "ran", None))
+            added.map(|name| {
+                new_difference(DifferenceKind::Added, Some(name), "absent", "ran", None)
+            })
         })
         .or_else(|| stopped.map(absent))
         .or_else(ends)
@@ -158,7 +161,7 @@ fn between_cases(
             all.join(", ")
         };
         let gist = format!("{}: {}", phases(other), describe(raised));
-        return Some(found(DifferenceKind::Outcome, name, &phases(case), &gist, told));
+        return Some(new_difference(DifferenceKind::Outcome, name, &phases(case), &gist, told));
     }
     let phases = || case.phases.iter().zip(&other.phases).zip(&told.phases);
     if let Some(((one, two), told)) = phases().find(|((one, two), _)| one.outcome != two.outcome) {
@@ -166,7 +169,13 @@ fn between_cases(
             format!("{} {}: {}", phase.when, phase.outcome, describe(phase.raised.as_ref()))
         };
         let told = told.raised.as_ref();
-        return Some(found(DifferenceKind::Outcome, name, &describe(one), &describe(two), told));
+        return Some(new_difference(
+            DifferenceKind::Outcome,
+            name,
+            &describe(one),
+            &describe(two),
+            told,
+        ));
     }
     let gist = other;
     let moved = |text: fn(&PhaseReport) -> &str| {
@@ -179,11 +188,17 @@ fn between_cases(
         let other = varied.and_then(|phase| phase.raised.as_ref());
         if !raises(one.raised.as_ref(), other, two.raised.as_ref()) {
             let (one, two) = (describe(one.raised.as_ref()), describe(two.raised.as_ref()));
-            return Some(found(DifferenceKind::Exception, name, &one, &two, told));
+            return Some(new_difference(DifferenceKind::Exception, name, &one, &two, told));
         }
         for text in TEXTS {
             if !fits(text(one), varied.map(text), text(two)) && !moved(text) {
-                return Some(found(DifferenceKind::Output, name, text(one), text(two), None));
+                return Some(new_difference(
+                    DifferenceKind::Output,
+                    name,
+                    text(one),
+                    text(two),
+                    None,
+                ));
             }
         }
     }
@@ -231,15 +246,16 @@ fn between_ends(
         let again = again.and_then(first);
         let differs = !raises(Some(one), again.as_ref(), Some(two));
         let (one, two) = (describe(Some(one)), describe(Some(two)));
-        return differs
-            .then(|| found(DifferenceKind::Exception, None, &one, &two, first(raw).as_ref()));
+        return differs.then(|| {
+            new_difference(DifferenceKind::Exception, None, &one, &two, first(raw).as_ref())
+        });
     }
     if original.status != gist.status {
         let told =
             raw.raised.clone().or_else(|| printed(&raw.stderr)).or_else(|| printed(&raw.stdout));
         let (one, two) =
             (format!("{:?}", original.status), format!("{:?}: {}", gist.status, tail(gist)));
-        return Some(found(DifferenceKind::Status, None, &one, &two, told.as_ref()));
+        return Some(new_difference(DifferenceKind::Status, None, &one, &two, told.as_ref()));
     }
     if !original.cases.is_empty() || !original.collected.is_empty() {
         return None;
@@ -247,18 +263,36 @@ fn between_ends(
     let other = again.and_then(|again| again.raised.as_ref());
     if !raises(original.raised.as_ref(), other, gist.raised.as_ref()) {
         let (one, two) = (describe(original.raised.as_ref()), describe(gist.raised.as_ref()));
-        return Some(found(DifferenceKind::Exception, None, &one, &two, raw.raised.as_ref()));
+        return Some(new_difference(
+            DifferenceKind::Exception,
+            None,
+            &one,
+            &two,
+            raw.raised.as_ref(),
+        ));
     }
     if !fits(&original.stdout, again.map(|again| again.stdout.as_str()), &gist.stdout) {
-        return Some(found(DifferenceKind::Output, None, &original.stdout, &gist.stdout, None));
+        return Some(new_difference(
+            DifferenceKind::Output,
+            None,
+            &original.stdout,
+            &gist.stdout,
+            None,
+        ));
     }
     if !fits(&original.stderr, again.map(|again| again.stderr.as_str()), &gist.stderr) {
-        return Some(found(DifferenceKind::Output, None, &original.stderr, &gist.stderr, None));
+        return Some(new_difference(
+            DifferenceKind::Output,
+            None,
+            &original.stderr,
+            &gist.stderr,
+            None,
+        ));
     }
     None
 }
 
-fn found(
+fn new_difference(
     what: DifferenceKind,
     case: Option<&str>,
     original: &str,

@@ -303,7 +303,7 @@ fn asked_from_outside(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &
         if !tops.iter().any(|top| text.contains(top.as_str())) {
             continue;
         }
-        for (from, name) in graph::asked(Source::new(path, text), &is_internal) {
+        for (from, name) in graph::internal_imports(Source::new(path, text), &is_internal) {
             let Some(name) = name else {
                 add(&mut adjustments.register, from);
                 continue;

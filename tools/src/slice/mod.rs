@@ -202,7 +202,7 @@ impl Slicer {
             [] => true,
             [first] if request.refine && !self.trace.busy => {
                 let kept: HashSet<(&str, u32)> = places(gist).collect();
-                first.lines().any(|line| !kept.contains(&line))
+                first.executed_lines().any(|line| !kept.contains(&line))
             }
             _ => false,
         }
@@ -214,8 +214,8 @@ impl Slicer {
     /// The code that would have called it was dropped, although all outcomes agree.
     pub(crate) fn skipped(&self, gist: &Gist, learned: &Learned) -> Option<Place> {
         let [first] = &self.learned[..] else { return None };
-        let ran: HashSet<(&str, u32)> = first.lines().collect();
-        let runs: HashSet<(&str, u32)> = learned.lines().collect();
+        let ran: HashSet<(&str, u32)> = first.executed_lines().collect();
+        let runs: HashSet<(&str, u32)> = learned.executed_lines().collect();
         let is_skipped = |line: &(&str, u32)| {
             self.support.contains(line.0) && ran.contains(line) && !runs.contains(line)
         };
@@ -227,8 +227,8 @@ impl Slicer {
     /// another run pays off.
     pub(crate) fn has_idle(&self, gist: &Gist, learned: &Learned) -> bool {
         let [first] = &self.learned[..] else { return false };
-        let ran: HashSet<(&str, u32)> = first.lines().collect();
-        let runs: HashSet<(&str, u32)> = learned.lines().collect();
+        let ran: HashSet<(&str, u32)> = first.executed_lines().collect();
+        let runs: HashSet<(&str, u32)> = learned.executed_lines().collect();
         let idle = places(gist).filter(|line| ran.contains(line) && !runs.contains(line)).count();
         idle * PAYS >= gist.lines.len()
     }

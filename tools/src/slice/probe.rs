@@ -33,7 +33,7 @@ pub struct Learned {
 
 impl Learned {
     /// Executed lines, each with its file.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (&str, u32)> {
+    pub(crate) fn executed_lines(&self) -> impl Iterator<Item = (&str, u32)> {
         self.executed.iter().flat_map(|one| one.lines.iter().map(|line| (one.path.as_str(), *line)))
     }
 

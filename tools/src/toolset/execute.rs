@@ -123,7 +123,7 @@ impl Tool for ExecuteTool {
             }
             _ => false,
         };
-        session.findings.stands(standing);
+        session.findings.remember_standing(standing);
         let execution = run.execution;
         let early = match (&session.findings.slicer, &run.learned) {
             (Some(slicer), Some(learned)) => slicer.early(&learned.late),

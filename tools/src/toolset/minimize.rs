@@ -96,7 +96,7 @@ impl Tool for MinimizeTool {
         let standing = session.findings.standing;
         session.findings.gist = Some(gist);
         if let Some(standing) = standing {
-            session.findings.stands(Standing { size: Reverse(lines), ..standing });
+            session.findings.remember_standing(Standing { size: Reverse(lines), ..standing });
         }
         let complete = ended?;
         Reply::of(&Report { before, lines, runs, complete })

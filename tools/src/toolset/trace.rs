@@ -113,7 +113,7 @@ fn report(
         outcomes,
         entered,
         more_functions,
-        files: files.into_iter().map(lines).collect(),
+        files: files.into_iter().map(file_report).collect(),
         more_files,
     })
 }
@@ -158,7 +158,7 @@ fn named(graph: &Graph, path: &str, function: &FunctionTrace) -> String {
     within.unwrap_or_else(|| function.name.clone())
 }
 
-fn lines(file: &FileTrace) -> FileReport {
+fn file_report(file: &FileTrace) -> FileReport {
     let test: BTreeSet<u32> = file.test_lines.iter().copied().collect();
     let import = file.import_lines.iter().copied().filter(|line| !test.contains(line));
     FileReport {
@@ -210,7 +210,7 @@ mod tests {
             .collect();
         let expected = ["b.py gone:9 (import)", "a.py A.first:3", "b.py z:1 y:2", "a.py A.last:2"];
         assert_eq!((shown, more), (expected.map(str::to_owned).to_vec(), 0));
-        assert_eq!(lines(&a).lines, "1-3 5");
-        assert_eq!(lines(&a).import_lines, "9");
+        assert_eq!(file_report(&a).lines, "1-3 5");
+        assert_eq!(file_report(&a).import_lines, "9");
     }
 }

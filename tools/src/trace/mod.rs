@@ -15,8 +15,8 @@
 //! counts as taken if the lines there were executed.
 
 mod caught;
-mod kept;
 mod log;
+mod store;
 
 use std::path::Path;
 
@@ -29,8 +29,8 @@ use crate::{
 };
 
 pub use caught::caught;
-pub use kept::Reuse;
-pub(crate) use kept::TraceStore;
+pub use store::Reuse;
+pub(crate) use store::TraceStore;
 
 /// The program that traces a command, inside of its process.
 pub(crate) const TRACER: &str = concat!(

@@ -8,7 +8,7 @@
 //! from such a run it returns an error, and the caller runs cold.
 
 mod channel;
-mod kept;
+mod restored;
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ use serde_json::json;
 
 use self::{
     channel::{Channel, Heard},
-    kept::RestoredDirectory,
+    restored::RestoredDirectory,
 };
 use crate::{
     command::Command,

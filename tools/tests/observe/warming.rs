@@ -11,7 +11,7 @@ use graph::Trace;
 use crate::{Project, pythons};
 
 /// Everything but times, with the places of directories and the numbers of objects by one name.
-fn told(execution: &Execution, places: &[&Path]) -> String {
+fn without_times(execution: &Execution, places: &[&Path]) -> String {
     let mut execution = execution.clone();
     (execution.wall, execution.cpu) = (Duration::ZERO, Duration::ZERO);
     let mut text = format!("{execution:#?}");
@@ -175,7 +175,7 @@ fn a_run_by_fork_is_the_cold_run_at_every_point() {
             for turn in 0..2 {
                 let found = waiting.run(&[], &[], Ends::Process);
                 let what = format!("{waits_at:?}, turn {turn}");
-                assert_eq!(told(&found, &places), told(&cold, &places), "{what}");
+                assert_eq!(without_times(&found, &places), without_times(&cold, &places), "{what}");
             }
             drop(waiting);
             let _ = fs::remove_file(project.root.join("left.txt"));

@@ -27,7 +27,8 @@ pub fn write(results: &[Checked]) -> String {
         .information_uri(env!("CARGO_PKG_REPOSITORY"))
         .rules(rules)
         .build();
-    let found: Vec<_> = results.iter().flat_map(|result| &result.problems).map(found).collect();
+    let found: Vec<_> =
+        results.iter().flat_map(|result| &result.problems).map(sarif_result).collect();
     let run = Run::builder().tool(Tool::builder().driver(driver).build()).results(found).build();
     let version = Version::V2_1_0.to_string();
     let file = Sarif::builder()
@@ -44,7 +45,7 @@ fn rule(id: &str, meaning: &str) -> ReportingDescriptor {
     ReportingDescriptor::builder().id(id).short_description(meaning).build()
 }
 
-fn found(problem: &CheckedProblem) -> SarifResult {
+fn sarif_result(problem: &CheckedProblem) -> SarifResult {
     let level = match problem.level {
         ProblemLevel::Error => ResultLevel::Error,
         ProblemLevel::Note => ResultLevel::Note,

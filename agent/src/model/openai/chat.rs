@@ -14,7 +14,7 @@ use super::{
         connection::Connection,
         object,
         retry::{ExchangeFailure, persist},
-        wire::told,
+        wire::failure_of_error,
     },
     Endpoint, Form, client, failure,
 };
@@ -114,7 +114,7 @@ impl Model for OpenAiChat {
 /// Adds one part of an answer. A missing or malformed field is ignored.
 fn add(draft: &mut PartialAnswer, chunk: &Value) -> Result<(), ExchangeFailure> {
     if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-        return Err(told(error));
+        return Err(failure_of_error(error));
     }
     if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
         draft.usage = Some(used(usage));

@@ -13,7 +13,7 @@ use super::{
         connection::Connection,
         pace::Spent,
         retry::{ExchangeFailure, persist},
-        wire::told,
+        wire::failure_of_error,
     },
     Endpoint, Form, client, failure,
 };
@@ -67,7 +67,7 @@ impl Embeddings {
     ) -> Result<(Vec<Vec<f32>>, TokenUsage), ExchangeFailure> {
         let answer: Value = self.client.embeddings().create_byot(body).await.map_err(failure)?;
         if !answer["error"].is_null() {
-            return Err(told(&answer["error"]));
+            return Err(failure_of_error(&answer["error"]));
         }
         let mut vectors = vec![Vec::new(); texts];
         for (at, entry) in answer["data"].as_array().into_iter().flatten().enumerate() {

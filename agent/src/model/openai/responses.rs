@@ -14,7 +14,7 @@ use super::{
         connection::Connection,
         object,
         retry::{ExchangeFailure, persist},
-        wire::told,
+        wire::failure_of_error,
     },
     Endpoint, Form, client, failure,
 };
@@ -158,12 +158,12 @@ impl Heard {
             "response.completed" | "response.incomplete" => {
                 self.last = Some(event["response"].take());
             }
-            "response.failed" => return Err(told(&event["response"]["error"])),
-            "error" if event["error"].is_object() => return Err(told(&event["error"])),
-            "error" => return Err(told(&event)),
+            "response.failed" => return Err(failure_of_error(&event["response"]["error"])),
+            "error" if event["error"].is_object() => return Err(failure_of_error(&event["error"])),
+            "error" => return Err(failure_of_error(&event)),
             // An answer that did not stream is its own last word.
             "" if event["object"] == "response" => self.last = Some(event),
-            "" if !event["error"].is_null() => return Err(told(&event["error"])),
+            "" if !event["error"].is_null() => return Err(failure_of_error(&event["error"])),
             _ => {}
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Heard {
         let mut draft = PartialAnswer::default();
         let last = self.last.unwrap_or_default();
         if !last["error"].is_null() {
-            return Err(told(&last["error"]));
+            return Err(failure_of_error(&last["error"]));
         }
         let items = match last["output"].as_array() {
             Some(items) if !items.is_empty() => items,
@@ -188,7 +188,7 @@ impl Heard {
         for (at, item) in items.iter().enumerate() {
             add(&mut draft, at, item);
         }
-        let kept: Vec<Value> = items.iter().map(kept).collect();
+        let kept: Vec<Value> = items.iter().map(stored_item).collect();
         // Thoughts, compactions, phases and whatever comes next are given back as they came.
         let plain = |item: &Value| match item["type"].as_str() {
             Some("function_call") => true,
@@ -241,7 +241,7 @@ fn add(draft: &mut PartialAnswer, at: usize, item: &Value) {
 }
 
 /// An item as it is kept: of a call only that there was one.
-fn kept(item: &Value) -> Value {
+fn stored_item(item: &Value) -> Value {
     match item["type"].as_str() {
         Some("function_call") => json!({ "type": "function_call" }),
         _ => item.clone(),

@@ -17,7 +17,7 @@ fn problems(packages: &[&str]) -> Option<Vec<Value>> {
     let args = [&["-q", "repoexec", "build", "-o", "built", "--all", "--tests", "none"], packages];
     let ran = user.gistify(&args.concat());
     if ran.code == 4 {
-        eprintln!("skipped: {}", ran.told());
+        eprintln!("skipped: {}", ran.last_error_line());
         return None;
     }
     assert_eq!(ran.code, 0, "{}", ran.err);

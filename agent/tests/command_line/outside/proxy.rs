@@ -166,8 +166,8 @@ fn a_proxy_of_others_stands_between() {
     ] {
         let (ran, trajectory) = proxy.run(&user, model, key, &[]);
         assert_eq!(ran.code, 5, "{model}: {}", ran.err);
-        assert!(ran.told().starts_with("gistify: model failure: "), "{}", ran.err);
-        assert!(ran.told().contains(told), "{}", ran.err);
+        assert!(ran.last_error_line().starts_with("gistify: model failure: "), "{}", ran.err);
+        assert!(ran.last_error_line().contains(told), "{}", ran.err);
         assert!(trajectory.contains(r#""outcome":{"kind":"model_failure""#), "{trajectory}");
     }
 }

@@ -74,7 +74,7 @@ fn every_scaffold_comes_to_its_end_on_a_real_task() {
     };
     let ran = run("record-offline", &["-o", "offline.py"]);
     if ran.code == 4 || ran.err.contains("cannot be had") {
-        eprintln!("skipped: {}", ran.told());
+        eprintln!("skipped: {}", ran.last_error_line());
         return;
     }
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -107,7 +107,7 @@ fn d01_a_bench_of_real_tasks_that_is_killed_again_and_again_loses_nothing() {
     let what = [SUITE, "--first", "4", "--set", &cache];
     let ran = user.gistify(&[&["bench"], &what[..], &["--run-dir", "first"]].concat());
     if ran.code == 5 {
-        eprintln!("skipped: {}", ran.told());
+        eprintln!("skipped: {}", ran.last_error_line());
         return;
     }
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);

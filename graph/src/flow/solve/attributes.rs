@@ -1,6 +1,11 @@
 //! Solves attributes: the slots of modules, classes and instances, and the effects of reading them.
 
-use super::*;
+use super::{Ancestor, Field, LATER, Solver, Watch};
+use crate::{
+    facts::EntityKind,
+    flow::{Attribute, LinkedEntity, LinkedName, LinkedSlot, Object, ObjectId},
+    module::ModulePlace,
+};
 
 impl Solver<'_> {
     /// Returns the object that reading a class member through a receiver gives: a bound method for

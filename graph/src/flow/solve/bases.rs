@@ -1,6 +1,10 @@
 //! In which order a class and its bases are searched.
 
-use super::*;
+use super::{Ancestor, Solver};
+use crate::{
+    facts::EntityKind,
+    flow::{LinkedEntity, LinkedName, LinkedSlot, Object},
+};
 
 impl Solver<'_> {
     /// The order in which each class is searched (C3; where bases contradict it, depth first).

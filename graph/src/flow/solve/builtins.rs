@@ -1,6 +1,12 @@
 //! Calls of containers' methods and of the best known functions from outside.
 
-use super::*;
+use super::{Field, Held, Key2, Solver, Watch};
+use crate::{
+    facts::ArgumentKind,
+    flow::{
+        ForeignName, LinkedName, LinkedSlot, Object, ObjectId, Site, SiteForm, foreign::Behaviour,
+    },
+};
 
 impl Solver<'_> {
     /// A method of a list, a dictionary or a string.

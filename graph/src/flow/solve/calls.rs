@@ -1,6 +1,10 @@
 //! Calls of what the repository defines: arguments go to parameters, returned values come back.
 
-use super::*;
+use super::{Ancestor, Field, Key2, Solver, Watch};
+use crate::{
+    facts::{ArgumentKind, CallForm, EntityKind, ParameterKind},
+    flow::{LinkedEntity, LinkedName, LinkedSlot, Object, ObjectId, SiteForm},
+};
 
 impl Solver<'_> {
     pub(super) fn call(&mut self, site: u32, object: ObjectId, keep: bool) {

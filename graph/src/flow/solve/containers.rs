@@ -1,6 +1,10 @@
 //! Solves lists, dictionaries, iteration and `with`: a value stored under a key is read under it.
 
-use super::*;
+use super::{Ancestor, CUT, Field, Held, Key2, LATER, Solver, Special, Watch};
+use crate::{
+    facts::{ContainerKey, EntityKind},
+    flow::{LinkedEntity, LinkedSlot, Object, ObjectId},
+};
 
 impl Solver<'_> {
     pub(super) fn key_id(&mut self, key: Key2) -> u32 {

@@ -17,18 +17,12 @@ mod slots;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Attribute, Foreign, ForeignName, LinkedEntity, LinkedFiles, LinkedName, LinkedSlot, Object,
-    ObjectId, Site, SiteForm, Solution, foreign::Behaviour, link::ImportTarget,
+    Foreign, ForeignName, LinkedEntity, LinkedFiles, LinkedName, LinkedSlot, Object, ObjectId,
+    Site, SiteForm, Solution,
 };
 use slots::{NO_WATCH, Slots};
 
-use crate::{
-    facts::{
-        ArgumentKind, CallForm, Container, ContainerKey, EntityKind, FileFacts, Name, Op,
-        ParameterKind, Slot,
-    },
-    module::ModulePlace,
-};
+use crate::facts::{EntityKind, Op};
 
 /// Constants that a slot may hold.
 const CONSTANTS: usize = 4;

@@ -1,6 +1,10 @@
 //! Solves the names of files: imports, star imports and builtins, and the receivers of methods.
 
-use super::*;
+use super::Solver;
+use crate::{
+    flow::{Attribute, LinkedEntity, LinkedName, LinkedSlot, Object, ObjectId, link::ImportTarget},
+    module::ModulePlace,
+};
 
 impl Solver<'_> {
     pub(super) fn free(&mut self, file: u32, name: LinkedName, to: LinkedSlot) {

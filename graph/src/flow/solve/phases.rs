@@ -1,6 +1,12 @@
 //! The phases of the analysis: installs the flows of all files, solves, collects.
 
-use super::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Ancestor, Key2, LATER, Solver, Watch};
+use crate::{
+    facts::{Container, FileFacts, Name, Op, Slot},
+    flow::{LinkedEntity, LinkedName, LinkedSlot, Object, Site, SiteForm, Solution},
+};
 
 impl Solver<'_> {
     pub(super) fn first_phase(&mut self) {

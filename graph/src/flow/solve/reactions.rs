@@ -1,6 +1,10 @@
 //! The reactions to an object that arrives in a watched slot.
 
-use super::*;
+use super::{Field, LATER, Solver, Watch};
+use crate::{
+    facts::EntityKind,
+    flow::{Object, ObjectId},
+};
 
 impl Solver<'_> {
     pub(super) fn react(&mut self, watch: Watch, object: ObjectId) {

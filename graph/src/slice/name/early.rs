@@ -1,8 +1,12 @@
 //! Lets a thing have a name until another thing takes it, if no code uses the first one later, or
 //! pytest finds it elsewhere. Names that are used again are handled elsewhere.
 
-use super::*;
-use crate::slice::hooks;
+use std::collections::BTreeSet;
+
+use ruff_python_ast::name::Name;
+
+use super::{Namer, Referent, Use};
+use crate::slice::{hooks, plan::Reason, program::Moment};
 
 impl Namer<'_, '_> {
     /// Returns true if a test imports a thing under a name that is rebound before its next use.

@@ -1,6 +1,22 @@
 //! Collects who uses which name, and which statements bind it.
 
-use super::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::{Book, Event, Inner, Referent, Use};
+use crate::{
+    module::ModuleId,
+    resolve::{BindingKind, Target},
+    scope,
+    slice::{
+        plan::Reason,
+        program::{Moment, UnitId},
+        scan::{GlobalUsage, GlobalUse},
+        select::{Selection, is_definition},
+    },
+};
 
 pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -> Book {
     let program = &selection.program;

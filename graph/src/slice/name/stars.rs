@@ -1,7 +1,12 @@
 //! Imports of all names of a module from outside: whether they stay, or what is needed of them is imported name by name.
 //! A name whose origin no run shows keeps the star.
 
-use super::*;
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::Naming;
+use crate::slice::{program::UnitId, select::Selection};
 
 /// The owner of each name of the gist: the module of a star import, or `None` for any other
 /// binding.

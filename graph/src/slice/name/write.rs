@@ -1,9 +1,20 @@
 //! Writes the glue for the names of a gist: aliases, restores, imports under their names, and the
 //! objects of modules.
 
-use super::{super::failed::on_one_line, *};
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::Ranged;
+
+use super::{super::failed::on_one_line, Event, Namer, Referent, key, tail};
 use crate::{
-    glue::{GlueTarget, Held, Imported, Spelling},
+    glue::{Glue, GlueTarget, Held, Imported, Spelling},
+    module::ModuleId,
+    resolve::{BindingKind, Target},
+    slice::{
+        program::{Moment, UnitId},
+        select::goes_through_globals,
+    },
     trace::Value,
 };
 

@@ -1,11 +1,16 @@
 //! Statements with blocks: which of their branches stay.
 
 use ruff_python_ast::{
-    ExceptHandler, ExceptHandlerExceptHandler, MatchCase, StmtFor, StmtIf, StmtMatch, StmtTry,
-    StmtWhile, StmtWith,
+    ExceptHandler, ExceptHandlerExceptHandler, Expr, MatchCase, Stmt, StmtFor, StmtIf, StmtMatch,
+    StmtTry, StmtWhile, StmtWith,
 };
+use ruff_text_size::Ranged;
 
-use super::*;
+use super::{
+    Pruner,
+    node::{Clause, ClauseHeader, KeptAs, Node, leaf},
+};
+use crate::{scope, slice::ran::is_docstring};
 
 impl<'a> Pruner<'a, '_> {
     pub(super) fn branch(&self, stmt: &'a Stmt, branch: &'a StmtIf) -> Vec<Node<'a>> {

@@ -2,12 +2,15 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::{Keyword, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{Expr, Keyword, Stmt, StmtClassDef, StmtFunctionDef, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
 use super::{
     super::changes::{CallChanges, CallKind},
-    *,
+    Search,
 };
+use crate::{module::ModuleId, resolve::Target, scope, slice::program::UnitId};
 
 /// A call: its kind and its arguments, each with the statement that contains it.
 struct Call<'s> {
@@ -252,7 +255,7 @@ impl Search<'_, '_> {
             }
             for base in class.arguments.iter().flat_map(|arguments| &arguments.args) {
                 let Expr::Name(base) = base else { continue };
-                let Some((home, base)) = self.own(home, &base.id) else { continue };
+                let Some((home, base)) = self.own_target(home, &base.id) else { continue };
                 for unit in program.binders(home, &base) {
                     let next = (home, program.get(unit).stmt.start());
                     if !pending.contains(&next) {
@@ -264,7 +267,7 @@ impl Search<'_, '_> {
         found
     }
 
-    fn own(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
+    fn own_target(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
         match self.program().resolver.resolve(module, name) {
             Some(Target::Own(home, own)) => Some((home, own)),
             _ => None,

@@ -1,10 +1,15 @@
 //! Handles `__all__`: the code that reads it, and the attributes that a module reads from its own
 //! object.
 
-use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use ruff_python_ast::{
+    Expr, Stmt,
+    name::Name,
+    visitor::{Visitor, walk_expr, walk_stmt},
+};
 use rustc_hash::FxHashSet;
 
-use super::{roots::is_own_module, *};
+use super::{Search, roots::is_own_module};
+use crate::{module::ModuleId, resolve::Target, slice::program::UnitId};
 
 pub(super) const EXPORTS: Name = Name::new_static("__all__");
 

@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
-use ruff_python_ast::{ExprCall, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtClassDef, StmtFunctionDef, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
-use super::{super::changes::CallChanges, *};
+use super::{super::changes::CallChanges, Search};
+use crate::{module::ModuleId, resolve::Target, scope, slice::program::UnitId};
 
 /// A class of the repository, and whether it makes classes.
 #[derive(Clone, Copy)]

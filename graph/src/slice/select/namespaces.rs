@@ -1,12 +1,27 @@
 //! Names asked of modules whose objects are passed around: by strings, `globals()` or code from no file.
 
+use std::collections::BTreeMap;
+
 use ruff_python_ast::{
-    Comprehension,
+    Comprehension, Expr, Stmt,
+    name::Name,
     visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::*;
-use crate::slice::by_name;
+use super::{COMPILER, Chosen, Search, calls_globals, is_definition, is_place};
+use crate::{
+    module::ModuleId,
+    resolve::Target,
+    scope,
+    slice::{
+        by_name,
+        plan::{Place, Reason},
+        program::UnitId,
+        scan::Scan,
+    },
+    trace::Value,
+};
 
 /// The names of what puts something in the place of an attribute.
 const REPLACING: [&str; 4] = ["delattr", "object", "patch", "setattr"];

@@ -1,11 +1,25 @@
 //! Adds the needs of a reference or import of kept code: units of other modules, modules, external
 //! imports.
 
+use ruff_python_ast::{Stmt, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
+
 use super::{
     super::emit::{asks_for_files, package_of},
-    *,
+    COMPILER, Search, calls_globals,
+    exports::EXPORTS,
+    is_definition, is_place,
 };
-use crate::resolve;
+use crate::{
+    module::ModuleId,
+    resolve::{self, BindingKind, Target},
+    slice::{
+        plan::Reason,
+        program::{GETATTR, UnitId},
+        scan::{GlobalUsage, GlobalUse},
+    },
+};
 
 impl Search<'_, '_> {
     pub(super) fn refer(&mut self, id: UnitId, reference: &GlobalUse) {

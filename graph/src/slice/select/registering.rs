@@ -6,15 +6,19 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::{Arguments, StmtClassDef, StmtFunctionDef, visitor::Visitor};
-use ruff_text_size::TextSize;
+use ruff_python_ast::{
+    Arguments, Expr, Stmt, StmtClassDef, StmtFunctionDef, name::Name, visitor::Visitor,
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
 
 use super::{
     super::changes::{CallChanges, CallKind, GlobalPart},
+    Search,
     evaluated::{Evaluated, Made},
     family::{FamilyClass, bases, given_to_decorators, shared},
-    *,
 };
+use crate::{module::ModuleId, resolve::Target, scope, slice::program::UnitId};
 
 /// A class, how an object of it is made, and whether that is in a class body.
 pub(super) type Making = (ModuleId, TextSize, CallKind, bool);

@@ -5,7 +5,13 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::visitor::{Visitor, walk_expr};
+use ruff_python_ast::{
+    Expr, Stmt,
+    name::Name,
+    visitor::{Visitor, walk_expr},
+};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
 use super::{
     super::{
@@ -14,9 +20,19 @@ use super::{
         program::LAZY_MODULES,
         setters::Classes,
     },
-    *,
+    CONFIGURATION, Search, is_definition,
 };
-use crate::trace::Fixture;
+use crate::{
+    module::ModuleId,
+    resolve::Target,
+    scope,
+    slice::{
+        Adjustments, hooks,
+        plan::{Place, Reason},
+        program::UnitId,
+    },
+    trace::Fixture,
+};
 
 impl Search<'_, '_> {
     pub(super) fn roots(&mut self, named: &[(ModuleId, Name, bool)], examples: &[(String, Name)]) {

@@ -1,7 +1,19 @@
 //! Finds needs in strings and external code: dotted names, code in a string of a test, data files
 //! that import the repository.
 
-use super::*;
+use ruff_python_ast::{Expr, Stmt, name::Name};
+use rustc_hash::FxHashMap;
+
+use super::{Search, each_statement, is_definition, is_identifier};
+use crate::{
+    resolve::Target,
+    scope,
+    slice::{
+        program::UnitId,
+        scan::{GlobalUsage, GlobalUse, Scan},
+    },
+    syntax::Syntax,
+};
 
 impl Search<'_, '_> {
     /// Names that texts such as `"%(name)s" % globals()` ask their module for.

@@ -1,8 +1,18 @@
 //! Uncalled methods: which of them stay in a kept class, as stubs.
 
-use ruff_python_ast::StmtClassDef;
+use ruff_python_ast::{Stmt, StmtClassDef, name::Name};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
-use super::*;
+use super::Search;
+use crate::{
+    module::ModuleId,
+    slice::{
+        plan::Place,
+        program::UnitId,
+        prune::{Clause, ClauseHeader, Node},
+    },
+};
 
 impl<'a> Search<'a, '_> {
     /// Returns a unit's nodes without the uncalled methods that no code may call.

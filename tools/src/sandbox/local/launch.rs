@@ -1,6 +1,14 @@
 //! Builds the command line that a supervisor starts for a request.
 
-use super::*;
+use std::{
+    ffi::{CString, OsStr},
+    io,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use super::{Builder, Walls};
+use crate::sandbox::{Limits, Request, bubblewrap, namespaces, supervise::Launch, view::view};
 
 pub(super) fn launch(request: &Request) -> io::Result<Launch> {
     let program = absolute(&request.program)?;

@@ -1,6 +1,22 @@
 //! Watches one program to its end: its streams, and the limits that the kernel does not hold.
 
-use super::*;
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::{fd::AsRawFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+use crate::sandbox::{
+    Finished, Interrupt, Limits, Request, Status,
+    capture::StreamCapture,
+    cgroup::Groups,
+    disk::Disk,
+    status_of_code,
+    supervise::{Supervisor, SupervisorReport},
+    usage::{self, ProcessTree},
+};
 
 /// The interval between two checks of the limits.
 const TICK: Duration = Duration::from_millis(25);

@@ -1,6 +1,12 @@
 //! Single steps of the forked processes, by system calls alone.
 
-use super::*;
+use std::{
+    ffi::{CString, c_int},
+    io, mem,
+    os::fd::RawFd,
+};
+
+use super::{CONTROL, STARTED, TEXT_WRITE, last_errno};
 
 /// `CLONE_INTO_CGROUP` of <linux/sched.h>.
 const INTO_GROUP: u64 = 0x2_0000_0000;

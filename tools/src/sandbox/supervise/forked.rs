@@ -1,7 +1,24 @@
 //! The code of the forked processes: the supervisor, the first process in our namespaces, and the
 //! program's process up to `exec`.
 
-use super::{calls::*, *};
+use std::{
+    ffi::{c_char, c_int},
+    io, mem,
+    os::fd::RawFd,
+    ptr,
+};
+
+use super::{
+    BIRTHPLACE, Boxed, CONTROL, FIRST_GROUP, FIRST_INHERITED, Launch, PLACES, REPORT, REPORT_BYTES,
+    STARTED, STATUS, STATUS_READ, STEP_DIRECTORY, STEP_NAMESPACES, STEP_PROGRAM, STEP_SUPERVISOR,
+    STEP_WALLS, TEXT, TEXT_WRITE,
+    calls::{
+        close_from, end_tree, fail, fork_into, limit, prefer_for_the_kernels_killer, read_child,
+        remount, reset_signals, says_exit_code, text_is_read, watch,
+    },
+    last_errno,
+};
+use crate::sandbox::namespaces::{Failed, Walls};
 
 /// Everything the supervisor needs, allocated before the fork.
 pub(super) struct LaunchPlan<'a> {

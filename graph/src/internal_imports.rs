@@ -13,7 +13,7 @@ use crate::{
 
 /// Returns the internal modules that a file imports at its top level, with the imported name or
 /// `None` for the module itself. Relative imports are ignored: they refer to the external package.
-pub fn asked(
+pub fn internal_imports(
     source: Source,
     is_internal: &(dyn Fn(&str) -> bool + Sync),
 ) -> Vec<(String, Option<String>)> {
@@ -47,7 +47,7 @@ mod tests {
     fn what_is_imported_when_a_file_is_loaded() {
         let text = "import pkg.one, os\nfrom pkg import two as x\nfrom pkg.three import *\ntry:\n    from .pkg import y\nexcept ImportError:\n    from pkg.four import five\ndef f():\n    import pkg.six\n";
         let is_internal = |name: &str| name == "pkg" || name.starts_with("pkg.");
-        let found = asked(Source::new("other.py", text), &is_internal);
+        let found = internal_imports(Source::new("other.py", text), &is_internal);
         let shown: Vec<_> = found.iter().map(|(m, n)| (m.as_str(), n.as_deref())).collect();
         let expected = [
             ("pkg.one", None),
