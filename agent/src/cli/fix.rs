@@ -52,9 +52,9 @@ pub struct Fix {
     /// (chunks like the issue, and no retrieval).
     #[arg(long, value_name = "NAME", default_value = "chain-of-context")]
     scaffold: String,
-    /// What the model is told of the repository at the start [default: what the scaffold tells].
+    /// The text about the repository that the first message has [default: that of the scaffold].
     #[arg(long, value_enum)]
-    context: Option<Told>,
+    context: Option<OpeningContext>,
     /// The interpreter, or its version [default: the repository's own choice].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -69,10 +69,10 @@ pub struct Fix {
     run_dir: Option<PathBuf>,
 }
 
-/// The beginning of what a model is told of a repository.
+/// The text about the repository with which a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Told {
-    /// What the command reaches by name, and the most important modules and classes.
+enum OpeningContext {
+    /// The definitions that the command reaches by name, and the most important modules and classes.
     Map,
     /// Nothing.
     None,
@@ -112,8 +112,8 @@ impl Fix {
         flags.text("--model", "writer.model", self.model.as_deref());
         flags.text("--scaffold", "writer.scaffold", Some(&self.scaffold));
         let opening = self.context.map(|told| match told {
-            Told::Map => "ranked",
-            Told::None => "none",
+            OpeningContext::Map => "ranked",
+            OpeningContext::None => "none",
         });
         flags.text("--context", "writer.opening", opening);
         flags.text("--python", "environment.python", self.python.as_deref());
