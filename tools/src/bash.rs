@@ -21,8 +21,7 @@ use crate::{
     execute::{SYSTEM_PATH, open_regular, pythonpath},
     sandbox::{Captured, Network, Request, Status},
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Bytes of each stream that a reply shows: so many of its beginning and of its end.
@@ -81,7 +80,7 @@ impl Tool for BashTool {
             session.findings.by_hand(text);
         }
         Reply::of(&Report {
-            ended: crate::toolset::ended(finished.status),
+            ended: finished.status.describe(),
             stdout: shown(&finished.stdout),
             stderr: shown(&finished.stderr),
             gist_lines: session.findings.gist.as_ref().map(|gist| gist.text.lines().count()),

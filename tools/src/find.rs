@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::{
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Paths of one reply at most.

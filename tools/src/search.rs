@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use crate::{
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// The interpretation of a pattern.

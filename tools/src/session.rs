@@ -40,7 +40,13 @@ use crate::{
 pub use forks::Forks;
 use forks::{MadeRun, PROBE_LOG};
 pub use gist::GistRun;
-pub(crate) use gist::Pristine;
+
+/// A copy of the repository that gists take their places in, and which of its files they replace.
+#[derive(Debug)]
+pub(crate) struct Pristine {
+    pub(crate) directory: PathBuf,
+    pub(crate) internal: Internal,
+}
 
 /// One task in work.
 pub struct Session {

@@ -3,6 +3,7 @@
 //! A tool declares its arguments and does one thing in a [`Session`]. Its description for a model,
 //! and the advice after a refusal, are prompts.
 
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -167,4 +168,16 @@ pub fn arguments<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
         value => value,
     };
     serde_json::from_value(value).map_err(|error| Problem::BadArguments.because(error))
+}
+
+/// The schema of a tool's arguments, complete in itself and without descriptions.
+pub(crate) fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.remove("description");
+    schema.into()
 }

@@ -17,8 +17,7 @@ use serde_json::Value;
 use crate::{
     relate::{RelateError, resolve},
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Lines of one answer at most.

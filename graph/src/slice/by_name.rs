@@ -7,7 +7,7 @@ use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::{first_use, program::GETATTR, ran::ModuleRun};
+use super::{first_use, ran::ModuleRun, special_methods::GETATTR};
 use crate::{
     module::{ModuleId, Modules},
     scope,

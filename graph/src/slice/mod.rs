@@ -29,6 +29,7 @@ mod render;
 mod scan;
 mod select;
 mod setters;
+mod special_methods;
 mod texts;
 mod why;
 
@@ -50,9 +51,9 @@ pub use failed::{FailedImport, failed_imports};
 pub use hooks::ran_hooks;
 pub use plan::{Gist, GistLine, LineOrigin, Place, Plan, PlannedUnit, Reason};
 use program::{Program, module_name};
-pub use prune::decides;
 use ran::ModuleRun;
 pub use reduce::Reduction;
+pub use special_methods::decides;
 pub use why::{LineAnswer, LineFate, Recorded, known_files, why};
 
 /// The deviations of a slice from the default, learned from a failed run or a probing run.

@@ -20,6 +20,7 @@ use super::{
     purity::{self, Purity},
     ran::ModuleRun,
     scan::{GlobalUse, Scan},
+    special_methods::GETATTR,
 };
 use crate::{
     module::{ModuleId, Modules},
@@ -27,9 +28,6 @@ use crate::{
     scope,
     trace::{FileTrace, Trace, Value},
 };
-
-/// The method that provides missing attributes of a module or an object.
-pub(crate) const GETATTR: Name = Name::new_static("__getattr__");
 
 /// The global name by which a module makes its imports lazy (PEP 810).
 pub(crate) const LAZY_MODULES: &str = "__lazy_modules__";

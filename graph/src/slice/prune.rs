@@ -17,7 +17,10 @@ use self::{
     control::{shortest, shortest_of},
     node::{missed, node_holds},
 };
-use super::ran::{ModuleRun, counts_lines, is_docstring};
+use super::{
+    ran::{ModuleRun, counts_lines, is_docstring},
+    special_methods::decides,
+};
 use crate::{documented::examples, scope, syntax::Syntax};
 
 /// Bodies that are kept whole.
@@ -31,24 +34,6 @@ pub(crate) enum WholeBodies<'p> {
     /// The same for these; in all other functions every evaluated statement is kept, even if it
     /// decided nothing. They help tests, and a test may be about a condition that is never true.
     Helper(&'p [u32]),
-}
-
-/// Returns true if a method decides the outcome of tests implicitly: comparisons, truth, and
-/// whether a failure propagates.
-pub fn decides(method: &str) -> bool {
-    const METHODS: [&str; 10] = [
-        "__eq__",
-        "__ne__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-        "__bool__",
-        "__contains__",
-        "__exit__",
-        "__aexit__",
-    ];
-    METHODS.contains(&method)
 }
 
 /// The settings of a pruning.

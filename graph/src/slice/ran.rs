@@ -8,7 +8,10 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ExecutedFile, program::GETATTR, prune::decides};
+use super::{
+    ExecutedFile,
+    special_methods::{GETATTR, decides},
+};
 use crate::{
     scope,
     source::Source,

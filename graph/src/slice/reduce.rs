@@ -8,7 +8,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::{
     plan::{Gist, GistLine, LineOrigin},
-    prune::decides,
+    special_methods::decides,
 };
 use crate::{
     source::Source,

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::{Snippet, Stage};
 use crate::{
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Names the missing parts.

@@ -13,8 +13,7 @@ use crate::{
     edit::LARGEST,
     patch::{LineEdit, apply_edits},
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
     view::counted,
 };
 

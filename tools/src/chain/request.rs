@@ -9,8 +9,7 @@ use serde_json::Value;
 use super::{Stage, repair::requested};
 use crate::{
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
     view::PassageView,
 };
 

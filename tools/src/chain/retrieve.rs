@@ -10,8 +10,7 @@ use super::{Chain, Stage};
 use crate::{
     relate::resolve,
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
     view::counted,
 };
 

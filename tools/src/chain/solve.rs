@@ -8,8 +8,7 @@ use super::Stage;
 use crate::{
     patch::UnifiedDiff,
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Takes the solution of an issue.
@@ -45,8 +44,9 @@ impl Tool for SolveTool {
         let asked: Arguments = arguments(given)?;
         let chain = &mut session.findings.chain;
         chain.admits(self.name())?;
-        let diff = UnifiedDiff::parse(&asked.diff)
-            .map_err(|error| Problem::BadArguments.because(format!("diff is none: {error}")))?;
+        let diff = UnifiedDiff::parse(&asked.diff).map_err(|error| {
+            Problem::BadArguments.because(format!("diff is not a unified diff: {error}"))
+        })?;
         chain.repaired()?.solution = asked.diff;
         chain.stage = Stage::Request;
         let files = diff.paths().into_iter().map(str::to_owned).collect();

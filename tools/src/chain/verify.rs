@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::{Snippet, Stage};
 use crate::{
     session::Session,
-    tool::{Group, Reply, Tool, ToolError, arguments},
-    toolset::schema,
+    tool::{Group, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Keeps or drops what was fetched last.

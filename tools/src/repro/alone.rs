@@ -21,7 +21,6 @@ use crate::{
     session::Session,
     slice::{DifferenceKind, difference, failures},
     tool::{Problem, ToolError},
-    toolset::ended,
 };
 
 /// The behaviour of a gist alone: in an empty directory, with a fresh home, an ordinary shell's
@@ -147,7 +146,7 @@ pub fn standalone(session: &Session, head: &ReproHead) -> Result<(Gist, Alone), 
     let expected = match failed.as_ref().map(|failure| failure.raised.as_deref()) {
         None => "it does what the command does, which passes".to_owned(),
         Some(Some(raised)) => format!("{}: {}", raised.kind, raised.message),
-        Some(None) => original.map_or_else(String::new, |run| ended(run.status)),
+        Some(None) => original.map_or_else(String::new, |run| run.status.describe()),
     };
     let whole = form.with_main(&form.prepared(&whole, &session.command));
     let names = form.packages(&inventory, &gist, false);

@@ -20,7 +20,6 @@ use crate::{
     session::Session,
     slice::failures,
     tool::ToolError,
-    toolset::ended,
 };
 
 /// A file is stopped after this many times what the original took, and this much more.
@@ -58,7 +57,11 @@ impl FileRun {
             Some(None) => {
                 let told = [&self.execution.stderr, &self.execution.stdout];
                 let last = told.iter().find_map(|text| text.trim().lines().last());
-                format!("{}: {}", ended(self.execution.status), last.unwrap_or("it prints nothing"))
+                format!(
+                    "{}: {}",
+                    self.execution.status.describe(),
+                    last.unwrap_or("it prints nothing")
+                )
             }
         }
     }

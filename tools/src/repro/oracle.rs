@@ -22,7 +22,6 @@ use crate::{
     session::Session,
     slice::{failures, own_words, place_in_original},
     tool::{Problem, ToolError},
-    toolset::ended,
 };
 
 /// The failure that a repro has to have.
@@ -97,7 +96,7 @@ impl Oracle {
         match &self.raised {
             Some(raised) if raised.message.is_empty() => raised.kind.clone(),
             Some(raised) => format!("{}: {}", raised.kind, raised.message),
-            None => ended(self.status),
+            None => self.status.describe(),
         }
     }
 

@@ -142,6 +142,19 @@ pub enum Status {
     Interrupted,
 }
 
+impl Status {
+    /// Returns the end of a process in words.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Exited(code) => format!("exit code {code}"),
+            Self::Signaled(signal) => format!("signal {signal}"),
+            Self::TimedOut => "stopped by the time limit".to_owned(),
+            Self::OutOfMemory => "stopped by the memory limit".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+        }
+    }
+}
+
 /// The bytes of a stream, up to the limit: where there were more, its first and its last ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {

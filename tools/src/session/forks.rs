@@ -13,7 +13,7 @@ use std::{
 
 use graph::Trace;
 
-use super::{Session, gist::Pristine};
+use super::{Pristine, Session};
 use crate::{
     candidate::{CandidateSpec, lay_out},
     execute::{Execution, RunSpec, open_regular},

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -10,7 +10,7 @@ use std::{
 use graph::{Gist, Trace};
 
 use super::{
-    Session,
+    Pristine, Session,
     forks::{Bounds, MadeRun, PROBE_LOG},
 };
 use crate::{
@@ -60,13 +60,6 @@ enum Purpose {
     Learn,
     /// The same of what is caught on the way: that is seen by a tracer that may take many times as long.
     Listen,
-}
-
-/// A copy of the repository that gists take their places in, and which of its files they replace.
-#[derive(Debug)]
-pub(crate) struct Pristine {
-    pub(crate) directory: PathBuf,
-    pub(crate) internal: Internal,
 }
 
 impl Session {

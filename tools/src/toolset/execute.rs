@@ -8,10 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    outcomes::{Outcomes, agreeing, first_failure, tail},
-    schema,
-};
+use super::outcomes::{Outcomes, agreeing, first_failure, tail};
 use crate::{
     edit::listed,
     execute::Execution,
@@ -22,7 +19,7 @@ use crate::{
         AdviceInput, Compared, Difference, DifferenceKind, Learned, Probed, SliceRequest, Standing,
         advise, difference, restoring, varies,
     },
-    tool::{Group, Reply, Tool, ToolError, arguments},
+    tool::{Group, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Runs the gist.

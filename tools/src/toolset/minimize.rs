@@ -10,13 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::schema;
 use crate::{
     execute::Execution,
     progress::Progress,
     session::{GistRun, Pristine, Session},
     slice::{Probed, Standing, difference},
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Makes the gist 1-minimal.

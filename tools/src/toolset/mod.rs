@@ -14,10 +14,7 @@ mod trace;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
-
-pub(crate) use outcomes::ended;
 
 use crate::{
     bash::BashTool,
@@ -128,16 +125,4 @@ impl Toolset {
         catch_unwind(AssertUnwindSafe(|| tool.call(arguments, session)))
             .unwrap_or_else(|_| Err(ToolError::Fatal(format!("tool {name} panicked"))))
     }
-}
-
-/// The schema of a tool's arguments, complete in itself and without descriptions.
-pub(crate) fn schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft07().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
-    schema.remove("title");
-    schema.remove("description");
-    schema.into()
 }

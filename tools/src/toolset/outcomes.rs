@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{
-    execute::{CaseReport, Execution},
-    sandbox::Status,
-};
+use crate::execute::{CaseReport, Execution};
 
 /// The end of a run and its cases, counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,7 +21,7 @@ impl Outcomes {
         for case in &execution.cases {
             *cases.entry(outcome(case).to_owned()).or_default() += 1;
         }
-        Self { ended: ended(execution.status), cases }
+        Self { ended: execution.status.describe(), cases }
     }
 }
 
@@ -84,15 +81,4 @@ pub(super) fn first_failure(execution: &Execution) -> String {
     let cut = format!("[{more} more failures left out]");
     let kept = [&lines[..second], &[cut.as_str()], &lines[summary.max(second)..]].concat();
     tail(&Execution { stdout: kept.join("\n"), ..execution.clone() })
-}
-
-/// Describes in words how a process ended.
-pub(crate) fn ended(status: Status) -> String {
-    match status {
-        Status::Exited(code) => format!("exit code {code}"),
-        Status::Signaled(signal) => format!("signal {signal}"),
-        Status::TimedOut => "stopped by the time limit".to_owned(),
-        Status::OutOfMemory => "stopped by the memory limit".to_owned(),
-        Status::Interrupted => "interrupted".to_owned(),
-    }
 }

@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::schema;
 use crate::{
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Ends the session; refused while there is no gist.

@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::schema;
 use crate::{
     session::Session,
-    tool::{Group, Reply, Tool, ToolError, arguments},
+    tool::{Group, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Takes down a thought.

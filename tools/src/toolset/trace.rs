@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{execute::ranges, outcomes::Outcomes, schema};
+use super::{execute::ranges, outcomes::Outcomes};
 use crate::{
     command::Command,
     session::Session,
-    tool::{Group, Problem, Reply, Tool, ToolError, arguments},
+    tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Traces the original; its trace and execution are then in the session.

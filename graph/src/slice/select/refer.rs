@@ -16,8 +16,9 @@ use crate::{
     resolve::{self, BindingKind, Target},
     slice::{
         plan::Reason,
-        program::{GETATTR, UnitId},
+        program::UnitId,
         scan::{GlobalUsage, GlobalUse},
+        special_methods::GETATTR,
     },
 };
 
