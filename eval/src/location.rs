@@ -17,11 +17,11 @@ pub struct CorrectLocation {
     pub line: bool,
     /// Its files.
     pub files: usize,
-    /// Those that are edited.
+    /// The edited files among them.
     pub covered_files: usize,
     /// Its places: lines that it changes or removes, and gaps into which it only adds.
     pub lines: usize,
-    /// Those that are edited.
+    /// The edited places among them.
     pub covered_lines: usize,
     /// The files and places that are not edited.
     pub missed: Vec<String>,

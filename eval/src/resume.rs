@@ -191,7 +191,7 @@ impl BenchPlan {
         let other = self.tasks.iter().zip(&now.tasks).find(|(was, is)| was != is);
         if let Some(((_, was, _), (_, is, _))) = other {
             found.push(match was == is {
-                true => format!("task {was}: its suite says something else of it"),
+                true => format!("task {was}: its suite defines it differently now"),
                 false => format!("task: was {was}, is {is}"),
             });
         }

@@ -93,7 +93,7 @@ fn says_why_an_interpreter_cannot_be_used() {
     check(temporary.path().join("python"), "no such file");
     check(temporary.path().to_path_buf(), "it is a directory");
     check("/bin/true".into(), "it is no python 3 interpreter");
-    check("/bin/false".into(), "it cannot be asked what it is: it printed nothing");
+    check("/bin/false".into(), "it does not report its version: it printed nothing");
 }
 
 #[test]

@@ -459,7 +459,7 @@ fn version_of(around: &Surroundings) -> Result<Option<(u8, u8)>, Failure> {
 fn external(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, command) = text.split_once('=').ok_or("not NAME=COMMAND")?;
     let words = shlex::split(command).filter(|words| !words.is_empty());
-    Ok((name.to_owned(), words.ok_or("its command is none")?))
+    Ok((name.to_owned(), words.ok_or("its command is empty or has an open quote")?))
 }
 
 /// All settings: those of the only writer, or those of each by its name.

@@ -49,7 +49,7 @@ impl Exit {
             Self::NotFaithful => "a gist is not faithful, or none was written; no patch was made",
             Self::Usage => "wrong command line or settings",
             Self::Input => "unusable repository, command or gist, or the output exists",
-            Self::Environment => "interpreter or packages not to be had",
+            Self::Environment => "interpreter or packages not available",
             Self::Infrastructure => "sandbox, disk or program failure",
             Self::Again => "units of a bench have no result yet; run it again",
             Self::Interrupted => "interrupted",

@@ -106,19 +106,19 @@ struct Global {
 enum Action {
     /// Write the gist of a repository under a command, and judge it.
     Run(run::Run),
-    /// Write one file that fails as a command does, alone and as short as can be.
+    /// Write a short file that fails alone, in the same way as a command.
     Repro(repro::ReproCommand),
-    /// Find the release of a package from which on a file fails.
+    /// Find the first release of a package with which a file fails.
     Bisect(bisect::BisectCommand),
-    /// Write a script that tells if a file fails as a repro does, for other reducers.
+    /// Write a script by which other reducers check that a file fails like a repro.
     Oracle(oracle::OracleCommand),
     /// Solve an issue of a repository by a git patch, with a model.
     Fix(fix::Fix),
     /// Judge a gist that exists.
     Eval(eval::Eval),
-    /// Show why a line of the repository is in a gist, or why it went.
+    /// Show why a gist has a line of the repository, or why it was removed.
     Why(why::Why),
-    /// Show what a command touches in a repository.
+    /// Show the files and functions that a command executes.
     Trace(trace::TraceCommand),
     /// Show the repository as graphs: JSON, dot, or a page of HTML.
     Graph(graphs::GraphCommand),
@@ -136,7 +136,7 @@ enum Action {
     Deps(ask::Deps),
     /// List the lines that use a definition.
     Refs(ask::Refs),
-    /// Show the definitions of a file, whatever its state.
+    /// Show the definitions of a file, even if it does not parse.
     Outline(ask::OutlineCommand),
     /// Find texts, definitions or syntax.
     Search(ask::Search),
@@ -156,9 +156,9 @@ enum Action {
     Export(export::ExportCommand),
     /// Serve the tools to a client of the Model Context Protocol.
     Mcp(mcp::Mcp),
-    /// List the scaffolds: the ways in which a model can work.
+    /// List the scaffolds: prompts, tools and strategies for models.
     Scaffolds(scaffolds::Scaffolds),
-    /// Print what a model would see first, and how many tokens that is.
+    /// Print the first messages that a model would see, and count their tokens.
     Prompt(prompt::Prompt),
     /// Propose smaller files to Shrink Ray, or to whatever speaks the protocol of its --reduce-with.
     Reduce(reduce::Reduce),
@@ -167,13 +167,13 @@ enum Action {
     /// Complete single functions of repositories: build problems, generate, run and score.
     #[command(name = "repoexec")]
     RepoExec(repoexec::RepoExec),
-    /// Print all settings, and where each comes from.
+    /// Print all settings with their origins.
     Config(config::ConfigCommand),
-    /// Show what this machine can do, and what the sandbox promises here.
+    /// Show which sandboxes work on this machine, and what each guarantees.
     Doctor(doctor::Doctor),
     /// Make an image for the Docker sandbox of a repository's environment.
     Image(image::Image),
-    /// List what is kept on disk, or delete it.
+    /// List or delete the files of the cache.
     Cache(cache::CacheCommand),
     /// Print a completion script for a shell.
     Completion(completion::Completion),

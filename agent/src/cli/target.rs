@@ -271,7 +271,7 @@ pub fn environment(
     if let Some(required) = found.unmet_requirement(&repository.root) {
         let (major, minor, micro) = found.version;
         progress.line(&format!(
-            "python {major}.{minor}.{micro} is none that the repository allows (requires-python {required})"
+            "the repository does not allow python {major}.{minor}.{micro} (requires-python {required})"
         ));
     }
     Ok(found)

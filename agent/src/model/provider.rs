@@ -180,7 +180,7 @@ impl Provider {
             return Err(address(format!("it has no address (set {variable})")));
         }
         let url = reqwest::Url::parse(&provider.base_url)
-            .map_err(|error| address(format!("its address is none: {error}")))?;
+            .map_err(|error| address(format!("its address is not a URL: {error}")))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(address("its address holds a password (use key_variable)".to_owned()));
         }

@@ -145,7 +145,9 @@ impl ModelSupply {
             Some(("command", line)) => match shlex::split(line) {
                 Some(words) if !words.is_empty() => Kind::Command(words),
                 _ => {
-                    return Err(SupplyError::Settings(format!("command {line:?} is none")));
+                    return Err(SupplyError::Settings(format!(
+                        "command {line:?} is empty or has an open quote"
+                    )));
                 }
             },
             Some((provider, model)) if !model.is_empty() => {

@@ -181,7 +181,7 @@ fn an_issue_becomes_a_patch_that_git_accepts() {
         "it is the turn of verify, not of analyze",
         "it is the turn of solve, not of retrieve",
         "it is the turn of solve, not of request",
-        "diff is none: it names no file",
+        "diff is not a unified diff: it names no file",
         "is no path within the repository",
         "it is the turn of file pkg/limits.py, not of pkg/numbers.py",
         "pkg/numbers.py would have a syntax error in its new line",

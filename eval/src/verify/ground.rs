@@ -774,7 +774,7 @@ impl<'a> Search<'a> {
             });
             if let Some(token) = exchanged {
                 let reason =
-                    format!("`{}` stands for something else in the original", own[token].1);
+                    format!("`{}` is bound to something else in the original", own[token].1);
                 found.push(foreign(line.first, &line.block, &line.text, reason));
             }
         }
@@ -924,7 +924,7 @@ impl<'a> Search<'a> {
             }
             Glue::Fill { object, held } => {
                 let Some(module) = names.module_object(object) else {
-                    return refused(format!("`{object}` stands for no module"));
+                    return refused(format!("`{object}` is not bound to a module"));
                 };
                 held.iter().find_map(|(name, value)| {
                     let value = match value {
@@ -970,7 +970,7 @@ impl<'a> Search<'a> {
             }
             Glue::Attribute { target, object, name } => {
                 let Some(module) = names.module_object(object) else {
-                    return refused(format!("`{object}` stands for no module"));
+                    return refused(format!("`{object}` is not bound to a module"));
                 };
                 let held = meaning.trace.modules.get(module);
                 let has = held.is_some_and(|held| held.names.contains_key(name));

@@ -83,7 +83,7 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
             let last = stderr.trim().lines().last().unwrap_or("it printed nothing");
             // A program that is no interpreter may print all of its arguments.
             let last: String = last.chars().take(120).collect();
-            return Err(unusable(format!("it cannot be asked what it is: {last}")));
+            return Err(unusable(format!("it does not report its version: {last}")));
         }
     }
     let text = finished.stdout.text();

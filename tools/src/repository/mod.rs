@@ -137,7 +137,7 @@ pub enum RepositoryError {
         reason: String,
     },
     /// The index has no such project.
-    #[error("find project {project}: the index has none of this name ({indexes})")]
+    #[error("find project {project}: no index lists it ({indexes})")]
     NoProject {
         /// The project.
         project: String,

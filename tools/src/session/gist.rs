@@ -1,11 +1,6 @@
 //! Runs of the command on a gist, each on a copy of the repository that the gist takes its place in.
 
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use graph::{Gist, Trace};
 
