@@ -257,7 +257,7 @@ fn difficulty(reference: &Reference) -> Difficulty {
         found.functions += functions;
         let ran = u64::from(!file.test_lines.is_empty());
         found.files += ran;
-        if !is_test(&file.path) {
+        if !is_test_path(&file.path) {
             found.src_files += ran;
             found.src_functions += functions;
         }
@@ -271,7 +271,8 @@ fn calls(spec: &ReferenceSpec<'_>, test: &str) -> Result<(u64, u64), EvalError> 
     let command = Command::from_words(words.into())?;
     let (_, counts) = run(spec, &command, spec.variables, Some(COUNTER))?;
     let all = counts.values().sum();
-    let source = counts.iter().filter(|(path, _)| !is_test(path)).map(|(_, count)| count).sum();
+    let source =
+        counts.iter().filter(|(path, _)| !is_test_path(path)).map(|(_, count)| count).sum();
     Ok((all, source))
 }
 
@@ -328,7 +329,7 @@ fn run(
 }
 
 /// Returns true if a file is a test or test support by pytest's usual names.
-fn is_test(path: &str) -> bool {
+pub fn is_test_path(path: &str) -> bool {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     let below = directories.split('/').any(|part| matches!(part, "test" | "tests" | "testing"));
     below || name == "conftest.py" || name.starts_with("test_") || name.ends_with("_test.py")
@@ -378,7 +379,7 @@ mod tests {
             ("pkg/attest.py", false),
             ("pkg/testing_tools.py", false),
         ] {
-            assert_eq!(is_test(path), test, "{path}");
+            assert_eq!(is_test_path(path), test, "{path}");
         }
     }
 }

@@ -59,7 +59,9 @@ pub use bench::{
 };
 pub use blocks::{Class, Line, Outline, Role};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
-pub use collect::{CollectEvent, CollectSpec, Collected, Dropped, EligibleTest, collect, hardest};
+pub use collect::{
+    CollectEvent, CollectSpec, Collected, Dropped, EligibleTest, collect, hardest, is_test_path,
+};
 pub use draft::{SuiteDraft, SuiteOrigin};
 pub use error::EvalError;
 pub use evaluate::{EvaluateSpec, Evaluation, Note, ReferenceSummary, WriterAbilities, evaluate};

@@ -190,15 +190,16 @@ impl Ending {
 
 /// The requirements in a file's block of PEP 723.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Needs {
-    dependencies: Vec<String>,
+pub struct Needs {
+    /// The requirements, in order.
+    pub dependencies: Vec<String>,
     /// `3.12`, where the block pins a version of Python.
-    python: Option<String>,
+    pub python: Option<String>,
 }
 
 impl Needs {
     /// Reads the block; a file without one needs nothing.
-    fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         let mut lines = text.lines().skip_while(|line| *line != "# /// script").skip(1);
         let block: String = lines
             .by_ref()
@@ -256,44 +257,25 @@ impl Runs<'_> {
     }
 
     fn ending_in(&self, directory: &Path, release: &str) -> Result<Ending, Failure> {
-        // A project of one file: what makes environments of repositories makes this one.
-        let quoted: Vec<String> = self
-            .needs
-            .with(self.package, release)
-            .iter()
-            .map(|one| toml::Value::from(one.as_str()).to_string())
-            .collect();
-        let project = format!(
-            "[project]\nname = \"bisected-file\"\nversion = \"0\"\ndependencies = [{}]\n",
-            quoted.join(", ")
-        );
-        fs::write(directory.join("pyproject.toml"), project).or_exit(Exit::Infrastructure)?;
         fs::write(directory.join("gist.py"), self.text).or_exit(Exit::Infrastructure)?;
-        let repository = Repository::of_directory(directory).or_exit(Exit::Infrastructure)?;
-        let request = ProvisionRequest {
-            repository: &repository,
-            host: &self.around.host,
-            python: self.python.and_then(version),
-            lock: None,
-            pythonpath: Some(&[]),
-            rebuild: false,
+        let requirements = self.needs.with(self.package, release);
+        let made = environment_of_file(
+            directory,
+            &requirements,
+            self.python,
+            self.around,
+            self.sandbox,
+            self.progress,
+        );
+        let environment = match made {
+            Ok(environment) => environment,
+            Err(failure) if failure.exit == Exit::Environment => {
+                let told = failure.message();
+                let last = told.trim_end().lines().last().unwrap_or_default();
+                return Ok(Ending::Uninstallable(format!("it cannot be installed: {last}")));
+            }
+            Err(failure) => return Err(failure),
         };
-        let sign = |sign: tools::Progress<'_>| self.progress.sign(sign);
-        let environment =
-            match Environment::provision(&request, self.around.store()?, self.sandbox, &sign) {
-                Ok(environment) => environment,
-                Err(error) => {
-                    let failure = of_environment(error);
-                    return match failure.exit {
-                        Exit::Environment => {
-                            let told = failure.message();
-                            let last = told.trim_end().lines().last().unwrap_or_default();
-                            Ok(Ending::Uninstallable(format!("it cannot be installed: {last}")))
-                        }
-                        _ => Err(failure),
-                    };
-                }
-            };
         let command = Command::parse("python gist.py").or_exit(Exit::Infrastructure)?;
         let scratch = self.workspace.directory("scratch").or_exit(Exit::Infrastructure)?;
         let run = execute(&RunSpec {
@@ -319,6 +301,39 @@ impl Runs<'_> {
             Err(error) => Err(self.around.stopped(error)),
         }
     }
+}
+
+/// Makes an environment with what a file needs. `directory` has the file and nothing else.
+///
+/// # Errors
+/// [`Exit::Environment`] if the requirements cannot be installed.
+pub fn environment_of_file(
+    directory: &Path,
+    requirements: &[String],
+    python: Option<&str>,
+    around: &Surroundings,
+    sandbox: &dyn Sandbox,
+    progress: &ProgressLine,
+) -> Result<Environment, Failure> {
+    // A project of one file: what makes environments of repositories makes this one.
+    let quoted: Vec<String> =
+        requirements.iter().map(|one| toml::Value::from(one.as_str()).to_string()).collect();
+    let project = format!(
+        "[project]\nname = \"one-file\"\nversion = \"0\"\ndependencies = [{}]\n",
+        quoted.join(", ")
+    );
+    fs::write(directory.join("pyproject.toml"), project).or_exit(Exit::Infrastructure)?;
+    let repository = Repository::of_directory(directory).or_exit(Exit::Infrastructure)?;
+    let request = ProvisionRequest {
+        repository: &repository,
+        host: &around.host,
+        python: python.and_then(version),
+        lock: None,
+        pythonpath: Some(&[]),
+        rebuild: false,
+    };
+    let sign = |sign: tools::Progress<'_>| progress.sign(sign);
+    Environment::provision(&request, around.store()?, sandbox, &sign).map_err(of_environment)
 }
 
 /// Finds two neighbours of which the first is good and the second bad, where the first of all is good and

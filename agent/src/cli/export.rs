@@ -1,4 +1,4 @@
-//! `gistify export`: a trajectory in a format that other programs read.
+//! `gistify export`: a run in a format that other programs read.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{Exit, Failure, OrExit};
+use super::{Exit, Failure, OrExit, harbor::HarborExport, surroundings::Surroundings};
 use crate::{
     atif::atif,
     inspect::inspect_log,
@@ -27,9 +27,13 @@ pub struct ExportCommand {
     /// The format.
     #[arg(long, value_enum, default_value_t = ExportFormat::Atif)]
     format: ExportFormat,
-    /// File to write, which is replaced where it exists [default: standard output].
-    #[arg(short, long, value_name = "FILE", required_if_eq("format", "inspect"))]
+    /// File to write, which is replaced where it exists [default: standard output]; for tasks a directory, which has to
+    /// be empty.
+    #[arg(short, long, value_name = "FILE", required_if_eq_any([("format", "inspect"), ("format", "harbor")]))]
     output: Option<PathBuf>,
+    /// For tasks, an interpreter with the packages that the gist needs [default: an environment is made of its head].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,15 +42,27 @@ enum ExportFormat {
     Atif,
     /// A log of Inspect with one sample and its scores; the file's name has to end in `.eval` for its readers.
     Inspect,
+    /// Directories of Harbor tasks: one for each function of the gist that its tests miss. The run was made with
+    /// --standalone.
+    Harbor,
 }
 
 impl ExportCommand {
-    pub fn act(self) -> Result<Exit, Failure> {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        if let (ExportFormat::Harbor, Some(output)) = (self.format, &self.output) {
+            let python = self.python.as_deref();
+            return HarborExport { run: &self.run, output, python }.act(around);
+        }
+        if self.python.is_some() {
+            let message = "--python is of use with --format harbor alone";
+            return Err(Failure::new(Exit::Usage, message));
+        }
         let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
         let exported = match self.format {
             ExportFormat::Atif => atif(&records).map(|value| format!("{value:#}\n").into_bytes()),
             ExportFormat::Inspect => inspect_archive(&records, &path)?,
+            ExportFormat::Harbor => unreachable!("its output is required"),
         };
         let exported = exported.ok_or_else(|| {
             let message = format!("read {}: it has no beginning", path.display());

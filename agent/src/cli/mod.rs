@@ -31,6 +31,7 @@ mod fix;
 mod flags;
 mod formats;
 mod graphs;
+mod harbor;
 mod help;
 mod image;
 mod man;
@@ -299,7 +300,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Refs(ask) => ask.act(&around),
         Action::Outline(ask) => ask.act(&around),
         Action::Search(ask) => ask.act(&around),
-        Action::Export(export) => export.act(),
+        Action::Export(export) => export.act(&around),
         Action::Mcp(mcp) => mcp.act(&around),
         Action::Scaffolds(scaffolds) => scaffolds.act(&around),
         Action::Prompt(prompt) => prompt.act(&around),

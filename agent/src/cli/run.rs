@@ -29,6 +29,9 @@ use crate::{
     writer::{TRAJECTORY, Writer, matched_map, source_map},
 };
 
+/// The gist that runs by itself, in a record.
+pub const STANDALONE: &str = "standalone.py";
+
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
@@ -177,6 +180,7 @@ impl Run {
             })?;
             if let Some(whole) = whole {
                 replace(output, whole.as_bytes()).or_exit(Exit::Infrastructure)?;
+                record.write(STANDALONE, whole.as_bytes()).or_exit(Exit::Infrastructure)?;
             }
             evaluation.alone = Some(alone);
         }

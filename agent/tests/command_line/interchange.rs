@@ -86,6 +86,62 @@ fn check_inspect_log(user: &User, run: &str, status: &str, fidelity: Option<f64>
     assert_eq!(sample["limit"]["type"] == "message", is_limited);
 }
 
+/// Each function of a gist without which its test fails is a task: its file lacks the body, its oracle accepts the
+/// solution and no other file.
+#[test]
+fn a_gist_is_exported_as_tasks_of_harbor() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let run = |more: &[&str]| {
+        let args = ["run", "small", "--force", "--python", &python];
+        user.gistify(&[&args[..], more, &["--"], &TEST].concat())
+    };
+    assert_eq!(run(&["--run-dir", "bare"]).code, 0);
+    let bare = user.gistify(&["export", "bare", "--format", "harbor", "-o", "none"]);
+    assert_eq!(bare.code, 3, "{}", bare.err);
+    assert!(bare.err.contains("gistify run --standalone"), "{}", bare.err);
+    let made = run(&["--run-dir", "run", "--standalone"]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let args = ["export", "run", "--format", "harbor", "-o", "tasks", "--python", &python];
+    let exported = user.gistify(&args);
+    assert_eq!((exported.code, exported.out.lines().count()), (0, 1), "{}", exported.err);
+    assert_eq!(user.gistify(&args).code, 3, "the directory has files");
+
+    let task = user.here().join("tasks/small-double");
+    let manifest: toml::Table = read(&task.join("task.toml")).parse().unwrap();
+    assert_eq!(manifest["task"]["name"].as_str(), Some("gistify/small-double"));
+    assert_eq!(manifest["verifier"]["environment_mode"].as_str(), Some("separate"));
+    assert_eq!(manifest["metadata"]["command"].as_str(), Some(&*TEST.join(" ")));
+    assert!(manifest["metadata"]["origin"].as_str().unwrap().starts_with("calc/numbers.py:"));
+    assert!(read(&task.join("instruction.md")).contains("`double`"));
+    let (original, emptied) =
+        (read(&task.join("solution/gist.py")), read(&task.join("environment/gist.py")));
+    assert_eq!(original, read(&task.join("tests/original.py")));
+    assert!(emptied.contains("def double(") && emptied.contains("    raise NotImplementedError\n"));
+
+    let judged = |text: &str| -> (Option<i32>, Value) {
+        fs::write(task.join("candidate.py"), text).unwrap();
+        let judge =
+            ["-B", "tests/judge.py", "tests/original.py", "candidate.py", "double", "reward"];
+        let status = Command::new(&python).args(judge).current_dir(&task).output().unwrap().status;
+        (status.code(), serde_json::from_str(&read(&task.join("reward"))).unwrap())
+    };
+    assert_eq!(judged(&original), (Some(0), json!({ "reward": 1, "cases": 1.0 })));
+    // Of a candidate the function counts and nothing else.
+    assert_eq!(judged(&original.replace("assert ", "assert not ")).0, Some(0));
+    for wrong in [
+        emptied.clone(),
+        emptied.replace("raise NotImplementedError", "import os; os._exit(0)"),
+        emptied.replace("def test_", "def no_test_"),
+        String::new(),
+        "def double(".to_owned(),
+    ] {
+        assert_eq!(judged(&wrong).0, Some(4), "{wrong}");
+        assert_eq!(judged(&wrong).1["reward"], 0, "{wrong}");
+    }
+}
+
 #[test]
 fn tools_are_served_over_standard_streams() {
     let Some(python) = python() else { return };

@@ -1,0 +1,2 @@
+#!/bin/bash
+cp /solution/gist.py /app/gist.py
