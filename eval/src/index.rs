@@ -64,6 +64,28 @@ impl Index {
                 connect(&path).or_else(|_| connect(Path::new(":memory:"))).map_err(failed)?
             }
         };
+        Self::with(directory, connection)
+    }
+
+    /// Opens an index for a reader: the directory's if there is one, else one in memory. While workers fill a
+    /// directory it has none, and only who finishes makes one. Results that cannot be read are given apart.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn open_for_reading(directory: &Path) -> Result<(Self, Vec<StoreError>), IndexError> {
+        let path = directory.join(NAME);
+        if path.exists() {
+            return Self::open(directory);
+        }
+        let connection =
+            connect(Path::new(":memory:")).map_err(|source| IndexError { path, source })?;
+        Self::with(directory, connection)
+    }
+
+    fn with(
+        directory: &Path,
+        connection: Connection,
+    ) -> Result<(Self, Vec<StoreError>), IndexError> {
         let index = Self { directory: directory.to_path_buf(), connection: Mutex::new(connection) };
         let unread = index.refresh()?;
         Ok((index, unread))
@@ -137,9 +159,10 @@ impl Index {
     fn put(&self, row: &Row, stamp: i64) -> Result<(), IndexError> {
         let text = serde_json::to_string(row).expect("texts and numbers serialise");
         let scores = serde_json::to_string(&row.scores).expect("texts and numbers serialise");
-        let put = self.lock().execute(
-            "INSERT OR REPLACE INTO results VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
-            params![
+        let connection = self.lock();
+        let insert = "INSERT OR REPLACE INTO results VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)";
+        let put = connection.prepare_cached(insert).and_then(|mut query| {
+            query.execute(params![
                 row.place.to_string_lossy(),
                 stamp,
                 row.suite,
@@ -151,8 +174,8 @@ impl Index {
                 scores,
                 row.seconds,
                 text
-            ],
-        );
+            ])
+        });
         put.map(|_| ()).map_err(|source| self.failed(source))
     }
 

@@ -90,7 +90,7 @@ pub use report::{
     TaskRow, compare, summarize, write_tables,
 };
 pub use resume::{BenchPlan, Hold, ResumeError, Retry, remaining};
-pub use row::{AttemptStanding, Row};
+pub use row::{AttemptStanding, MeasuredValues, Row};
 pub use scorers::{
     Category, Cause, ChangedLines, Effort, Executed, ExecutionRate, Existence,
     ExistenceWithoutGlue, Facts, Fidelity, FormulaSource, GistFacts, GistLines, GistTokens,

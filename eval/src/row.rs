@@ -3,16 +3,17 @@
 //! Rows are derived from results and can be rebuilt; they judge nothing.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     bench::{TaskOutcome, TaskResult},
     evaluate::WriterAbilities,
-    scorers::{Category, Effort, Scorer, StrictFidelity, Verified},
+    scorers::{Category, Effort, MEASURES, Scorer, StrictFidelity, Verified},
 };
 
 /// One attempt of a solver at a task, in short.
@@ -39,7 +40,7 @@ pub struct Row {
     /// The abilities of the writer.
     pub writer: WriterAbilities,
     /// The values of [`MEASURES`](crate::MEASURES) by name; a measure without a value is missing.
-    pub scores: BTreeMap<String, f64>,
+    pub scores: MeasuredValues,
     /// The cost of writing.
     pub effort: Option<Effort>,
     /// True if the reference was measured before.
@@ -54,6 +55,40 @@ pub struct Row {
     pub files: u64,
     /// Wall-clock seconds of everything.
     pub seconds: f64,
+}
+
+/// Values by the names of measures. A bench of 100,000 attempts keeps all rows in memory: names that
+/// [`MEASURES`](crate::MEASURES) has are not copied.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "BTreeMap<String, f64>")]
+pub struct MeasuredValues(Box<[(Cow<'static, str>, f64)]>);
+
+impl MeasuredValues {
+    /// The value of a measure.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
+    }
+
+    /// Returns true if no measure has a value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<BTreeMap<String, f64>> for MeasuredValues {
+    fn from(values: BTreeMap<String, f64>) -> Self {
+        let known = |name: String| match MEASURES.iter().find(|measure| measure.name == name) {
+            Some(measure) => Cow::Borrowed(measure.name),
+            None => Cow::Owned(name),
+        };
+        Self(values.into_iter().map(|(name, value)| (known(name), value)).collect())
+    }
+}
+
+impl Serialize for MeasuredValues {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// The standing of an attempt.
@@ -97,7 +132,7 @@ impl Row {
             category: None,
             unexpected: None,
             writer: attempt.map(|attempt| attempt.writer).unwrap_or_default(),
-            scores: BTreeMap::new(),
+            scores: MeasuredValues::default(),
             effort: attempt.map(|attempt| attempt.effort.clone()),
             reference_cached: false,
             reference_seconds: None,
@@ -131,7 +166,7 @@ impl Row {
         } else if let Some(reason) = judged.verification().and_then(|found| found.reason) {
             row.evidence = crate::blocks::folded(&reason);
         }
-        row.scores = judged.scores.values();
+        row.scores = judged.scores.values().into();
         row.reference_seconds = Some(judged.reference.seconds);
         row.scoring_seconds = Some(judged.seconds);
         row
@@ -139,7 +174,7 @@ impl Row {
 
     /// The value of a scorer.
     pub fn value<S: Scorer>(&self) -> Option<f64> {
-        self.scores.get(S::NAME).copied()
+        self.scores.get(S::NAME)
     }
 
     /// Returns true if the gist was scored and is faithful.

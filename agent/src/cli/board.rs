@@ -1,5 +1,5 @@
-//! Shows the progress of a bench. A terminal shows a line for each worker and one for all, with the
-//! rate, the remaining time and the money spent. Elsewhere it prints a line for each result.
+//! Shows the progress of a bench. A terminal shows a line for each worker and one for all, with the rate, the
+//! remaining time, the money spent and the failures by class. Elsewhere it prints a line for each result, as text or JSON.
 
 use std::{
     collections::BTreeMap,
@@ -9,6 +9,7 @@ use std::{
 
 use ::eval::{AttemptStanding, BenchEvent, MEASURES, MeasureTable, MeasureUnit, Row};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use super::{
     progress::{ProgressLine, printable},
@@ -22,8 +23,34 @@ pub struct Board {
     workers: Vec<ProgressBar>,
     total: ProgressBar,
     began: Instant,
-    /// The number of attempts by outcome, and US dollars spent.
-    so_far: Mutex<(BTreeMap<&'static str, usize>, f64)>,
+    so_far: Mutex<SoFar>,
+}
+
+/// The sums of a bench so far.
+#[derive(Default)]
+struct SoFar {
+    /// Attempts that are no success, by the class of failure.
+    failures: BTreeMap<String, usize>,
+    /// US dollars.
+    spent: f64,
+}
+
+/// The state of a bench after a result, as a line of JSON.
+#[derive(Serialize)]
+struct BenchStatus<'a> {
+    event: &'static str,
+    task: &'a str,
+    solver: &'a str,
+    repetition: u32,
+    /// The class of failure; null for a success.
+    failure: Option<String>,
+    seconds: f64,
+    done: usize,
+    total: usize,
+    per_minute: f64,
+    seconds_left: f64,
+    spent: f64,
+    failures: &'a BTreeMap<String, usize>,
 }
 
 impl Board {
@@ -43,7 +70,7 @@ impl Board {
         let worker = |_| bar("  {spinner} {elapsed:>4} {wide_msg}");
         let workers = (0..workers.min(attempts.max(1))).map(worker).collect();
         let total = bar("{bar:24} {pos}/{len} {wide_msg}");
-        let so_far = Mutex::new((BTreeMap::new(), 0.0));
+        let so_far = Mutex::default();
         Self { talk, progress, workers, total, began: Instant::now(), so_far }
     }
 
@@ -68,7 +95,31 @@ impl Board {
                     bar.set_message("");
                     bar.disable_steady_tick();
                 }
-                let rest = self.rest(row, done, total);
+                let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+                so_far.add(row);
+                let each = self.began.elapsed().as_secs_f64() / done.max(1) as f64;
+                let left = each * total.saturating_sub(done) as f64;
+                let per_minute = 60.0 / each.max(1e-6);
+                if self.talk == Talk::Lines {
+                    let line = BenchStatus {
+                        event: "finished",
+                        task: &row.task,
+                        solver: &row.solver,
+                        repetition: row.repetition,
+                        failure: row.what(),
+                        seconds: rounded(row.seconds),
+                        done,
+                        total,
+                        per_minute: rounded(per_minute),
+                        seconds_left: rounded(left),
+                        spent: so_far.spent,
+                        failures: &so_far.failures,
+                    };
+                    self.progress.json(&line);
+                    return;
+                }
+                let rest = so_far.told(per_minute, left);
+                drop(so_far);
                 self.progress.line(&format!(
                     "[{done}/{total}] {} ({}): {}, {:.1} s; {rest}",
                     row.task,
@@ -87,28 +138,35 @@ impl Board {
         self.workers.iter().chain([&self.total]).for_each(ProgressBar::finish_and_clear);
         self.progress.clear();
     }
+}
 
-    /// Returns the rate, the remaining time, the money spent and the number of attempts without a
-    /// score.
-    fn rest(&self, row: &Row, done: usize, total: usize) -> String {
-        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        if row.standing != AttemptStanding::Scored {
-            *so_far.0.entry(row.standing.name()).or_default() += 1;
+impl SoFar {
+    fn add(&mut self, row: &Row) {
+        if let Some(what) = row.what() {
+            *self.failures.entry(what).or_default() += 1;
         }
-        so_far.1 += row.effort.as_ref().and_then(|effort| effort.price).unwrap_or(0.0);
-        let each = self.began.elapsed().as_secs_f64() / done.max(1) as f64;
-        let mut rest = format!("{:.1} a minute", 60.0 / each.max(1e-6));
-        if done < total {
-            rest.push_str(&format!(", {} left", span(each * (total - done) as f64)));
-        }
-        if so_far.1 > 0.0 {
-            rest.push_str(&format!(", ${:.2}", so_far.1));
-        }
-        for (what, count) in &so_far.0 {
-            rest.push_str(&format!(", {count} {what}"));
-        }
-        rest
+        self.spent += row.effort.as_ref().and_then(|effort| effort.price).unwrap_or(0.0);
     }
+
+    /// Returns the rate, the remaining time, the money spent and the failures by class.
+    fn told(&self, per_minute: f64, left: f64) -> String {
+        let mut text = format!("{per_minute:.1} a minute");
+        if left > 0.0 {
+            text.push_str(&format!(", {} left", span(left)));
+        }
+        if self.spent > 0.0 {
+            text.push_str(&format!(", ${:.2}", self.spent));
+        }
+        for (what, count) in &self.failures {
+            text.push_str(&format!(", {count} {what}"));
+        }
+        text
+    }
+}
+
+/// A figure with one decimal.
+fn rounded(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 /// The scores of an attempt on one line.

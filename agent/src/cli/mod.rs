@@ -5,7 +5,7 @@
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 #[macro_use]
 mod output;
@@ -98,9 +98,21 @@ struct Global {
     /// Print each step as it ends.
     #[arg(short, long, global = true)]
     verbose: bool,
+    /// Form of the progress on standard error; JSON has a line for each step and each result of a bench.
+    #[arg(long, global = true, value_name = "FORM", default_value = "auto", conflicts_with_all = ["quiet", "verbose"])]
+    progress: ProgressChoice,
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
+}
+
+/// A form of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProgressChoice {
+    /// A line that is redrawn on a terminal, lines of text elsewhere.
+    Auto,
+    /// Lines of JSON.
+    Json,
 }
 
 #[derive(Debug, Subcommand)]

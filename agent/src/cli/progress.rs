@@ -1,5 +1,5 @@
-//! Reports progress on standard error: one redrawn line on a terminal, plain lines elsewhere,
-//! nothing when quiet.
+//! Reports progress on standard error: one redrawn line on a terminal, plain lines elsewhere, lines of JSON for
+//! programs, nothing when quiet.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -7,7 +7,8 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-
+use serde::Serialize;
+use serde_json::json;
 use tools::{Progress as Sign, Signs};
 
 use super::surroundings::Talk;
@@ -54,6 +55,7 @@ impl ProgressLine {
         match self.talk {
             Talk::Quiet => {}
             Talk::Plain | Talk::Verbose => eprintln!("{}", printable(what)),
+            Talk::Lines => self.json(&json!({ "event": "step", "text": what })),
             Talk::Bar => {
                 self.bar.set_message(printable(what));
                 self.bar.enable_steady_tick(Duration::from_millis(100));
@@ -66,8 +68,16 @@ impl ProgressLine {
         match self.talk {
             Talk::Quiet => {}
             Talk::Plain | Talk::Verbose => eprintln!("{}", printable(what)),
+            Talk::Lines => self.json(&json!({ "event": "message", "text": what })),
             Talk::Bar => self.bar.println(printable(what)),
         }
+    }
+
+    /// Prints a value as a line of JSON.
+    pub fn json(&self, value: &impl Serialize) {
+        let line = serde_json::to_string(value).expect("texts and numbers serialise");
+        // One write: lines of several workers stay apart.
+        eprintln!("{}", escaped(&line));
     }
 
     /// Reports a detail of the current step, in verbose mode.

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use ::eval::Index;
 use clap::Args;
 use http::{Method, Request, Response, StatusCode, header};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -58,7 +59,11 @@ impl ReportCommand {
 
 impl ViewCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        Pages::open(&self.directory).map_err(unusable)?;
+        // Kept as long as the pages are served, so that each request reads what is new and no more.
+        let opened = Index::open_for_reading(&self.directory);
+        let (index, _) = opened.map_err(|error| unusable(error.into()))?;
+        Pages::of_index(&self.directory, &index).map_err(unusable)?;
+        let index = Arc::new(index);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.or_exit(Exit::Infrastructure)?;
         runtime.block_on(async {
@@ -75,9 +80,9 @@ impl ViewCommand {
                 tokio::select! {
                     accepted = listener.accept() => {
                         let Ok((stream, _)) = accepted else { continue };
-                        let directory = Arc::clone(&directory);
+                        let (directory, index) = (Arc::clone(&directory), Arc::clone(&index));
                         let answer = service_fn(move |request| {
-                            let answer = answer(&directory, &request, local);
+                            let answer = answer(&directory, &index, &request, local);
                             async move { Ok::<_, Infallible>(answer) }
                         });
                         let served = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
@@ -96,7 +101,12 @@ impl ViewCommand {
 
 /// Returns the response for an address. Answers only a local browser that uses the server's own
 /// address: another host name may be a DNS rebinding attack.
-fn answer(directory: &Path, request: &Request<Incoming>, local: SocketAddr) -> Response<String> {
+fn answer(
+    directory: &Path,
+    index: &Index,
+    request: &Request<Incoming>,
+    local: SocketAddr,
+) -> Response<String> {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let own = [local.to_string(), format!("localhost:{}", local.port())];
     if !host.is_some_and(|host| own.iter().any(|name| name == host)) {
@@ -110,7 +120,8 @@ fn answer(directory: &Path, request: &Request<Incoming>, local: SocketAddr) -> R
     if let Some((_, kind, text)) = ASSETS.iter().find(|(name, _, _)| *name == path) {
         return respond(StatusCode::OK, kind, (*text).to_owned());
     }
-    let pages = match Pages::open(directory) {
+    let refreshed = index.refresh().map_err(PagesError::from);
+    let pages = match refreshed.and_then(|_| Pages::of_index(directory, index)) {
         Ok(pages) => pages,
         Err(error) => {
             return respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", error.to_string());

@@ -19,7 +19,7 @@ use tools::{
 };
 
 use super::{
-    Exit, Failure, Global, OrExit,
+    Exit, Failure, Global, OrExit, ProgressChoice,
     companions::bubblewrap_beside,
     flags::Flags,
     progress::{ProgressLine, printable},
@@ -71,6 +71,8 @@ pub enum Talk {
     Plain,
     /// Lines for each step.
     Verbose,
+    /// Lines of JSON.
+    Lines,
     /// A bar that is redrawn.
     Bar,
 }
@@ -397,6 +399,7 @@ fn talk(global: &Global) -> Talk {
     match (global.quiet, global.verbose) {
         (true, _) => Talk::Quiet,
         (_, true) => Talk::Verbose,
+        _ if global.progress == ProgressChoice::Json => Talk::Lines,
         _ if io::stderr().is_terminal() => Talk::Bar,
         _ => Talk::Plain,
     }

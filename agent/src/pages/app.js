@@ -115,7 +115,8 @@ const gistify = (() => {
 
   function overview(main) {
     const summary = index.summary;
-    make('h1', main, `${index.name}: ${index.rows.length} attempts at ${index.tasks.length} tasks`);
+    const open = index.planned > index.rows.length ? ` of ${index.planned}` : '';
+    make('h1', main, `${index.name}: ${index.rows.length}${open} attempts at ${index.tasks.length} tasks`);
     const trouble = ['infrastructure', 'quarantined', 'unfit'].map(what => [what, index.rows.filter(row => row.standing === what).length]).filter(([, n]) => n);
     if (trouble.length) {
       const line = make('p', main);

@@ -6,8 +6,9 @@
 mod attempt;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -27,8 +28,10 @@ pub struct Pages {
     directory: PathBuf,
     rows: Vec<Row>,
     solvers: Vec<String>,
-    /// Tasks by their key, sorted by suite and name.
-    tasks: Vec<(String, String, String)>,
+    /// The rows of each task by its key.
+    tasks: BTreeMap<String, Range<usize>>,
+    /// Attempts of the plan.
+    planned: usize,
 }
 
 /// Why pages cannot be made.
@@ -63,21 +66,32 @@ impl Pages {
     /// # Errors
     /// The directory holds no bench, or SQLite refuses.
     pub fn open(directory: &Path) -> Result<Self, PagesError> {
-        let plan = BenchPlan::read(directory)?;
-        let (index, _) = Index::open(directory)?;
-        Ok(Self::of(directory, index.rows()?, plan.solvers))
+        let (index, _) = Index::open_for_reading(directory)?;
+        Self::of_index(directory, &index)
     }
 
-    fn of(directory: &Path, rows: Vec<Row>, mut solvers: Vec<String>) -> Self {
+    /// The same from an index that is open.
+    ///
+    /// # Errors
+    /// The directory holds no bench any more, or SQLite refuses.
+    pub fn of_index(directory: &Path, index: &Index) -> Result<Self, PagesError> {
+        let plan = BenchPlan::read(directory)?;
+        let planned = plan.tasks.len() * plan.solvers.len() * plan.repetitions as usize;
+        Ok(Self::of(directory, index.rows()?, plan.solvers, planned))
+    }
+
+    fn of(directory: &Path, rows: Vec<Row>, mut solvers: Vec<String>, planned: usize) -> Self {
         for row in &rows {
             if !solvers.contains(&row.solver) {
                 solvers.push(row.solver.clone());
             }
         }
-        let mut tasks: Vec<(String, String, String)> =
-            rows.iter().map(|row| (row.suite.clone(), row.task.clone(), key(row))).collect();
-        tasks.dedup();
-        Self { directory: directory.to_path_buf(), rows, solvers, tasks }
+        // Rows are sorted by suite and task: those of a task are neighbours.
+        let mut tasks: BTreeMap<String, Range<usize>> = BTreeMap::new();
+        for (at, row) in rows.iter().enumerate() {
+            tasks.entry(key(row)).or_insert(at..at).end = at + 1;
+        }
+        Self { directory: directory.to_path_buf(), rows, solvers, tasks, planned }
     }
 
     /// Writes everything below a directory.
@@ -96,7 +110,7 @@ impl Pages {
         }
         // One task at a time: a bench may have more than fits into memory.
         let mut texts = BTreeSet::new();
-        for (_, _, key) in &self.tasks {
+        for key in self.tasks.keys() {
             let Some((text, own)) = self.loaded(key) else { continue };
             write(&format!("data/task-{key}.js"), &text)?;
             texts.extend(own);
@@ -111,8 +125,11 @@ impl Pages {
 
     /// Returns a hash that changes with the results.
     pub fn version(&self) -> String {
-        let text = serde_json::to_vec(&self.rows).expect("texts and numbers serialise");
-        blake3::hash(&text).to_hex()[..16].to_owned()
+        let mut hasher = blake3::Hasher::new();
+        for row in &self.rows {
+            hasher.update(&serde_json::to_vec(row).expect("texts and numbers serialise"));
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
     }
 
     /// The script with everything but the tasks.
@@ -144,9 +161,10 @@ impl Pages {
                 "seconds": row.seconds,
             })
         });
-        let tasks = self.tasks.iter().map(|(suite, task, key)| {
-            let row = self.rows.iter().find(|row| row.suite == *suite && row.task == *task);
-            let (calls, files) = row.map_or((0, 0), |row| (row.calls, row.files));
+        let mut ranges: Vec<(&String, &Range<usize>)> = self.tasks.iter().collect();
+        ranges.sort_unstable_by_key(|(_, range)| range.start);
+        let tasks = ranges.into_iter().map(|(key, range)| {
+            let Row { suite, task, calls, files, .. } = &self.rows[range.start];
             json!({ "key": key, "suite": suite, "task": task, "calls": calls, "files": files })
         });
         let measures = MEASURES.iter().map(|measure| {
@@ -163,14 +181,26 @@ impl Pages {
         let data = json!({
             "name": name,
             "version": self.version(),
+            "planned": self.planned,
             "solvers": self.solvers,
-            "tasks": tasks.collect::<Vec<_>>(),
-            "rows": rows.collect::<Vec<_>>(),
             "summary": { "suites": summary.suites, "comparisons": summary.comparisons },
             "measures": measures.collect::<Vec<_>>(),
             "tables": tables.collect::<Vec<_>>(),
         });
-        format!("gistify.index({});\n", script(&data))
+        // Tasks and rows are written one by one: as values, those of a large bench would not fit.
+        let mut text = script(&data);
+        text.pop();
+        let mut add = |name: &str, values: &mut dyn Iterator<Item = Value>| {
+            text.push_str(&format!(",\"{name}\":["));
+            for (at, value) in values.enumerate() {
+                text.push_str(if at == 0 { "" } else { "," });
+                text.push_str(&script(&value));
+            }
+            text.push(']');
+        };
+        add("tasks", &mut { tasks });
+        add("rows", &mut { rows });
+        format!("gistify.index({text}}});\n")
     }
 
     /// The script of one task; nothing where there is none of this key.
@@ -186,8 +216,8 @@ impl Pages {
 
     /// The script of one task, and the keys of the files that it shows.
     fn loaded(&self, key: &str) -> Option<(String, Vec<String>)> {
-        let (suite, task, _) = self.tasks.iter().find(|(_, _, other)| other == key)?;
-        let own = self.rows.iter().filter(|row| row.suite == *suite && row.task == *task);
+        let own = self.rows.get(self.tasks.get(key)?.clone())?;
+        let Row { suite, task, .. } = own.first()?;
         let (mut attempts, mut texts) = (Vec::new(), Vec::new());
         let (mut command, mut touched) = (None, None);
         for row in own {

@@ -131,6 +131,35 @@ fn a_worker_that_is_told_to_stop_leaves_nothing_half_done() {
     assert!(ran.err.contains(&format!("of {all} units left")), "{}", ran.err);
 }
 
+/// A worker says after each result how far it is, for programs that watch it; whoever only looks at its directory
+/// leaves no index there.
+#[test]
+fn a_worker_is_watched_by_lines_of_json_and_by_its_directory() {
+    let Some(user) = planned() else { return };
+    let run = user.here().join("run");
+    let work = ["bench", "work", "run", "--shard", "1/2", "--progress", "json"];
+    let ran = user.gistify(&work);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let lines: Vec<Value> =
+        ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let results: Vec<&Value> = lines.iter().filter(|line| line["event"] == "finished").collect();
+    assert_eq!(results.len(), 3, "{}", ran.err);
+    for (at, line) in results.iter().enumerate() {
+        assert_eq!((&line["done"], &line["total"]), (&(at + 1).into(), &3.into()), "{line}");
+        assert!(line["per_minute"].as_f64().unwrap() > 0.0, "{line}");
+        assert_eq!((&line["failure"], &line["spent"]), (&Value::Null, &0.0.into()), "{line}");
+    }
+    assert_eq!(results[2]["seconds_left"], 0.0);
+    let report = user.gistify(&["report", "run", "-o", "pages"]);
+    assert_eq!(report.code, 0, "{}", report.err);
+    let index = read(&user.here().join("pages/data/index.js"));
+    let data = index.trim().strip_prefix("gistify.index(").unwrap().strip_suffix(");").unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!((&data["planned"], data["rows"].as_array().unwrap().len()), (&6.into(), 3));
+    assert_eq!(data["tasks"].as_array().unwrap().len(), 3);
+    assert!(!run.join("index.sqlite").exists());
+}
+
 #[test]
 fn units_are_made_once_whoever_takes_them_and_wherever() {
     let Some(user) = planned() else { return };

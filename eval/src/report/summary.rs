@@ -207,7 +207,7 @@ fn compared() -> impl Iterator<Item = Compared> {
     let measures = MEASURES.iter().filter(shown).map(|measure| Compared {
         name: measure.name,
         is_gain: measure.unit.is_gain(),
-        value: |row, name| row.scores.get(name).copied(),
+        value: |row, name| row.scores.get(name),
     });
     let spent = |row: &Row, _: &str| {
         row.effort.as_ref().map(|effort| (effort.tokens_in + effort.tokens_out) as f64)
@@ -318,7 +318,7 @@ fn figure(suite: &str, solver: &str, rows: &[&Row]) -> Option<SuiteRow> {
     let mean_of = |value: &dyn Fn(&Row) -> Option<f64>| mean(&of(value));
     let median_of = |value: &dyn Fn(&Row) -> Option<f64>| median(&of(value));
     let scores = MEASURES.iter().filter_map(|measure| {
-        let values = of(&|row| row.scores.get(measure.name).copied());
+        let values = of(&|row| row.scores.get(measure.name));
         Some((measure.name.to_owned(), Figure::of(measure, &values)?))
     });
     let effort =
@@ -512,7 +512,7 @@ fn correlations(rows: &[&Row], solvers: &[&str]) -> Vec<Correlation> {
                     .filter(|row| row.solver == solver && row.standing == AttemptStanding::Scored)
                     .collect();
                 let tests = means(&own, &|row| row.value::<TestScore>());
-                let measured = means(&own, &|row| row.scores.get(measure).copied());
+                let measured = means(&own, &|row| row.scores.get(measure));
                 tests.iter().filter_map(|(task, x)| Some((*x, *measured.get(task)?))).collect()
             };
             let pairs: Vec<(f64, f64)> = match name {

@@ -25,11 +25,11 @@ fn scored(task: &str, solver: &str, repetition: u32, fidelity: f64) -> Row {
         repetition,
         standing: AttemptStanding::Scored,
         evidence: String::new(),
-        scores: [
+        scores: BTreeMap::from([
             (PaperFidelity::NAME.to_owned(), fidelity),
             (StrictFidelity::NAME.to_owned(), fidelity),
             ("line_existence_rate".to_owned(), 0.5),
-        ]
+        ])
         .into(),
         category: (fidelity == 0.0).then_some(Category::RuntimeError),
         ..infrastructure(task)

@@ -188,7 +188,7 @@ impl Checked {
         });
         let measures = MEASURES.iter().filter_map(|measure| {
             let value = row.scores.get(measure.name)?;
-            Some((measure.label, measure.shown(*value)))
+            Some((measure.label, measure.shown(value)))
         });
         Checked {
             name: match row.repetition {
