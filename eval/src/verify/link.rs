@@ -154,6 +154,12 @@ fn linked_module(
             (_, Some(Thing::External(outer, attribute))) => {
                 entry.outside.insert(name, (outer, attribute));
             }
+            // A package may hand on what a file of the tests' has: that file is the original's.
+            (_, Some(Thing::Own(path, own))) if ground.internal.support.contains(&path) => {
+                if let Some(home) = meaning.module_of(&path) {
+                    entry.outside.insert(name, (home.to_owned(), Some(own)));
+                }
+            }
             (Some(Value::Module(outer)), _) => {
                 entry.outside.insert(name, (outer.clone(), None));
             }
@@ -314,7 +320,13 @@ pub fn run(
                 let place = lost.frames.last().map_or(String::new(), |(file, line, _)| {
                     format!("{}:{line}: ", normalizer.text(file))
                 });
-                Linked::Impossible(format!("{place}{}: {}", lost.kind, lost.message))
+                // What ended the run may be another than what it lacked first.
+                let end = found
+                    .collection
+                    .first()
+                    .map(|(_, error)| format!("{}: {}, after ", error.kind, error.message));
+                let end = end.unwrap_or_default();
+                Linked::Impossible(format!("{end}{place}{}: {}", lost.kind, lost.message))
             }
             _ => Linked::Differs(Box::new(difference)),
         },

@@ -343,3 +343,65 @@ fn what_a_test_asks_of_a_helper_is_done_though_a_module_asks_it_as_well() {
         ],
     );
 }
+
+#[test]
+fn a_package_hands_on_what_a_file_of_the_tests_has() {
+    let original = Original {
+        files: &[
+            ("pytest.ini", "[pytest]\npython_files = *test_*.py\n"),
+            ("pkg/__init__.py", ""),
+            ("pkg/core.py", "def size(text):\n    return len(text)\n"),
+            (
+                "pkg/testing/__init__.py",
+                "from pkg.testing.kit_test_case import Case\nfrom pkg.testing.other import Other\n",
+            ),
+            (
+                "pkg/testing/kit_test_case.py",
+                "from pkg.core import size\n\n\nclass Case:\n    def check(self, text):\n        assert size(text) == 1\n",
+            ),
+            ("pkg/testing/other.py", "class Other:\n    pass\n"),
+            ("pkg/plugin.py", "from pkg.testing import Other\n\nOTHER = Other\n"),
+            (
+                "tests/test_size.py",
+                "from pkg.plugin import OTHER\nfrom pkg.testing import Case\n\n\nclass TestSize(Case):\n    def test_size(self):\n        self.check(\"a\")\n        assert OTHER\n",
+            ),
+        ],
+        command: "pytest tests/test_size.py::TestSize::test_size",
+    };
+    let gist = "def size(text):\n    return len(text)\nclass Case:\n    def check(self, text):\n        assert size(text) == 1\nclass Other:\n    pass\nOTHER = Other\nclass TestSize(Case):\n    def test_size(self):\n        self.check(\"a\")\n        assert OTHER\n";
+    check(
+        &original,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a wrong result that nobody checks",
+                edits: &[("return len(text)", "return 5"), ("size(text) == 1", "True")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn what_the_package_hands_on_is_a_part_of_it() {
+    let original = Original {
+        files: &[
+            ("pkg/__init__.py", ""),
+            ("pkg/core.py", "def size(text):\n    return len(text)\n"),
+            ("pkg/testing/__init__.py", "from pkg.testing.case import Case, Other\n"),
+            (
+                "pkg/testing/case.py",
+                "from pkg.core import size\n\n\nclass Case:\n    def check(self, text):\n        assert size(text) == 1\n\n\nclass Other:\n    pass\n",
+            ),
+            ("pkg/plugin.py", "from pkg.testing import Other\n\nOTHER = Other\n"),
+            (
+                "tests/test_size.py",
+                "from pkg.plugin import OTHER\nfrom pkg.testing import Case\n\n\nclass TestSize(Case):\n    def test_size(self):\n        self.check(\"a\")\n        assert OTHER\n",
+            ),
+        ],
+        command: "pytest tests/test_size.py::TestSize::test_size",
+    };
+    let gist = "def size(text):\n    return len(text)\nclass Case:\n    def check(self, text):\n        assert size(text) == 1\nclass Other:\n    pass\nOTHER = Other\nclass TestSize(Case):\n    def test_size(self):\n        self.check(\"a\")\n        assert OTHER\n";
+    check(&original, gist, &[Case { what: "as it is", edits: &[], expected: HONEST }]);
+}

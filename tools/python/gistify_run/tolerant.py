@@ -3,7 +3,7 @@
 A gist has what one command needs; its test file may also import, decorate and build what only other tests use. Each
 statement that runs while a test file is loaded may fail without ending that. A name that it would have bound stays
 unbound, so that a test of the command that needs it fails. Statements inside functions are left alone, but for hooks of
-pytest, which run for all tests: a statement of a hook may miss a name.
+pytest, which run for all tests: a statement of a hook may miss a name, an attribute or a method.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 LOST = "@gistify_lost"
-# The errors that a statement may end with: any while a file is loaded, a missing name in a hook.
+# The errors that a statement may end with: any while a file is loaded, those of what is missing in a hook.
 _ANY, _MISSING = "@gistify_error", "@gistify_missing"
 # How a test file says that its tests are skipped, or that nothing is to run; pytest's skips are no `Exception`.
 _ENDINGS = ("SkipTest", "Exit", "UsageError")
@@ -108,7 +108,8 @@ def install(paths: Sequence[str], root: str, lost: Callable[[str, int, str], Non
 
     setattr(builtins, LOST, note)
     setattr(builtins, _ANY, Exception)
-    setattr(builtins, _MISSING, (NameError, ImportError))
+    # An operation whose method is missing is a `TypeError`.
+    setattr(builtins, _MISSING, (NameError, ImportError, AttributeError, TypeError))
     # Behind pytest's own finder, which explains assertions.
     before = sys.meta_path.index(importlib.machinery.PathFinder)
     sys.meta_path.insert(before, _Finder(files))

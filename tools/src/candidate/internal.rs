@@ -152,17 +152,19 @@ impl Internal {
                 for_tests.push(path);
             }
         }
-        // What the package needs itself is a part of it, whatever it is called.
+        // What the package needs itself is a part of it, whatever it is called, and what that needs as well.
         let others = ran.iter().filter(|path| {
             !internal.support.contains(**path) && !for_tests.iter().any(|one| one == *path)
         });
-        let others = others.filter(|_| !for_tests.is_empty()).map(|path| read(original, path));
-        let others: Vec<String> = others.collect();
-        for path in for_tests {
-            if !others.iter().any(|text| imports(text, stem(path))) {
-                internal.support.insert(path.clone());
-            }
+        let mut needed: Vec<String> = match for_tests.is_empty() {
+            true => Vec::new(),
+            false => others.map(|path| read(original, path)).collect(),
+        };
+        while let Some(text) = needed.pop() {
+            let parts = for_tests.extract_if(.., |path| imports(&text, stem(path)));
+            needed.extend(parts.map(|path| read(original, path)));
         }
+        internal.support.extend(for_tests.into_iter().cloned());
         Ok(internal)
     }
 
