@@ -118,7 +118,7 @@ impl Board {
                     self.progress.json(&line);
                     return;
                 }
-                let rest = so_far.told(per_minute, left);
+                let rest = so_far.progress_text(per_minute, left);
                 drop(so_far);
                 self.progress.line(&format!(
                     "[{done}/{total}] {} ({}): {}, {:.1} s; {rest}",
@@ -149,7 +149,7 @@ impl SoFar {
     }
 
     /// Returns the rate, the remaining time, the money spent and the failures by class.
-    fn told(&self, per_minute: f64, left: f64) -> String {
+    fn progress_text(&self, per_minute: f64, left: f64) -> String {
         let mut text = format!("{per_minute:.1} a minute");
         if left > 0.0 {
             text.push_str(&format!(", {} left", span(left)));

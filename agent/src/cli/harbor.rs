@@ -139,7 +139,7 @@ impl Exported {
     }
 
     /// Lines of the gist that are of files other than tests.
-    fn lines(&self) -> Vec<u32> {
+    fn package_lines(&self) -> Vec<u32> {
         let count = u32::try_from(self.map.lines.len()).unwrap_or(u32::MAX);
         let is_code =
             |line: &u32| self.map.origin(*line).is_some_and(|origin| !is_test_path(&origin.path));
@@ -235,7 +235,7 @@ impl<'a> Trials<'a> {
                 environment_of_file(&own, &needs.dependencies, version, around, sandbox, progress)?
             }
         };
-        let lines = json!(exported.lines()).to_string();
+        let lines = json!(exported.package_lines()).to_string();
         for (name, text) in [
             ("judge.py", JUDGE),
             ("functions.py", FUNCTIONS),
