@@ -82,7 +82,7 @@ pub use query::{Lookup, PossibleCall, Queries, Reached, Way};
 pub use rank::PageRank;
 pub use render::{DrawnGraph, dot, page};
 pub use repro::{
-    Arrangement, Reach, completed, direct_calls, halved_parameters, imported_modules,
+    Arrangement, MAIN_HEAD, Reach, completed, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, with_data, without_annotations, without_decorators,
     without_parameters,
 };

@@ -64,8 +64,8 @@ pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{
-    Artifact, HistoryRequest, OpenOptions, PatchCheck, PatchRequest, Repository, RepositoryError,
-    check_patch, history, normal_patch, patch_of,
+    Artifact, GitRequest, OpenOptions, PatchCheck, Repository, RepositoryError, check_patch,
+    history, normal_patch, patch_of,
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, alone, reproduce, standalone,

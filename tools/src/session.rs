@@ -29,7 +29,7 @@ use crate::{
     matched::Matched,
     normalize::Normalizer,
     progress::Progress,
-    repository::{HistoryRequest, Repository, history},
+    repository::{GitRequest, Repository, history},
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
     tool::{Problem, ToolError},
@@ -269,14 +269,13 @@ impl Session {
         let (Some(host), Ok(scratch)) = (&self.host, self.workspace.directory("commits")) else {
             return History::default();
         };
-        let request = HistoryRequest {
+        let request = GitRequest {
             root: &self.repository.root,
             host,
             sandbox: &*self.sandbox,
             scratch: &scratch,
-            commits: COMMITS,
         };
-        let found = history(&request).unwrap_or_default();
+        let found = history(&request, COMMITS).unwrap_or_default();
         self.workspace.discard(&scratch);
         found
     }

@@ -13,8 +13,8 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use gistify_tools::{
-    Artifact, Cache, CacheKind, HistoryRequest, Host, Interrupt, LocalSandbox, OpenOptions,
-    Repository, RepositoryError,
+    Artifact, Cache, CacheKind, GitRequest, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
+    RepositoryError,
 };
 use sha2::{Digest, Sha256};
 
@@ -398,8 +398,8 @@ fn commits_of_each_file() {
     fs::create_dir(&scratch).unwrap();
     let read = |root: &Path| {
         let (host, sandbox) = (&setting.host, &setting.sandbox);
-        let request = HistoryRequest { root, host, sandbox, scratch: &scratch, commits: 100 };
-        gistify_tools::history(&request).unwrap().commits
+        let request = GitRequest { root, host, sandbox, scratch: &scratch };
+        gistify_tools::history(&request, 100).unwrap().commits
     };
     let commits = read(&root);
     let (count, last) = commits["pkg/a.py"];

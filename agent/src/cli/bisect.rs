@@ -14,16 +14,13 @@ use clap::Args;
 use regex::Regex;
 use serde::Serialize;
 use serde_json::json;
-use tools::{
-    Around, Command, Environment, Execution, ProvisionRequest, Repository, RunSpec, Sandbox, Shell,
-    Status, Workspace, execute,
-};
+use tools::{Execution, Sandbox, Status, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
+    one_file::{FilePlace, Needs, environment_of_file},
     progress::{ProgressLine, printable},
     surroundings::Surroundings,
-    target::{of_environment, version},
 };
 
 #[derive(Debug, Args)]
@@ -188,53 +185,6 @@ impl Ending {
     }
 }
 
-/// The requirements in a file's block of PEP 723.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// The requirements, in order.
-    pub dependencies: Vec<String>,
-    /// `3.12`, where the block pins a version of Python.
-    pub python: Option<String>,
-}
-
-impl Needs {
-    /// Reads the block; a file without one needs nothing.
-    pub fn of(text: &str) -> Self {
-        let mut lines = text.lines().skip_while(|line| *line != "# /// script").skip(1);
-        let block: String = lines
-            .by_ref()
-            .take_while(|line| *line != "# ///" && line.starts_with('#'))
-            .map(|line| format!("{}\n", line.trim_start_matches('#').trim_start()))
-            .collect();
-        let Ok(table) = block.parse::<toml::Table>() else { return Self::default() };
-        let dependencies = table.get("dependencies").and_then(toml::Value::as_array);
-        let dependencies = dependencies.into_iter().flatten().filter_map(toml::Value::as_str);
-        let python = table.get("requires-python").and_then(toml::Value::as_str);
-        let python = python.and_then(|text| text.trim().strip_prefix("==")?.strip_suffix(".*"));
-        Self {
-            dependencies: dependencies.map(str::to_owned).collect(),
-            python: python.map(|text| text.trim().to_owned()),
-        }
-    }
-
-    /// The requirements with one release of a package in the place of what the block says of it.
-    fn with(&self, package: &str, release: &str) -> Vec<String> {
-        let others = self.dependencies.iter().filter(|one| normal(name_of(one)) != normal(package));
-        others.cloned().chain([format!("{package}=={release}")]).collect()
-    }
-}
-
-/// The name in front of a requirement: `Pkg-A[x]>=1` is of `Pkg-A`.
-fn name_of(requirement: &str) -> &str {
-    let end = requirement.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
-    &requirement[..end.unwrap_or(requirement.len())]
-}
-
-/// A name as package indexes compare it (PEP 503).
-fn normal(name: &str) -> String {
-    name.to_lowercase().replace(['_', '.'], "-")
-}
-
 /// Runs of one file with releases of one package.
 struct Runs<'a> {
     around: &'a Surroundings,
@@ -256,7 +206,7 @@ impl Runs<'_> {
         ending
     }
 
-    fn ending_in(&self, directory: &Path, release: &str) -> Result<Ending, Failure> {
+    fn ending_in(&mut self, directory: &Path, release: &str) -> Result<Ending, Failure> {
         fs::write(directory.join("gist.py"), self.text).or_exit(Exit::Infrastructure)?;
         let requirements = self.needs.with(self.package, release);
         let made = environment_of_file(
@@ -276,64 +226,10 @@ impl Runs<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let command = Command::parse("python gist.py").or_exit(Exit::Infrastructure)?;
-        let scratch = self.workspace.directory("scratch").or_exit(Exit::Infrastructure)?;
-        let run = execute(&RunSpec {
-            sandbox: self.sandbox,
-            environment: &environment,
-            command: &command,
-            directory,
-            scratch: &scratch,
-            limits: self.around.settings.command.limits(),
-            hash_seed: 0,
-            variables: &BTreeMap::new(),
-            absent: &[],
-            max_failures: None,
-            link: None,
-            around: Around { shell: Shell::Ordinary, opens: false },
-        });
-        self.workspace.discard(&scratch);
-        match run {
-            Ok(run) if run.status == Status::Interrupted => {
-                Err(Failure::new(Exit::Interrupted, "interrupted"))
-            }
-            Ok(run) => Ok(Ending::of(&run)),
-            Err(error) => Err(self.around.stopped(error)),
-        }
+        let place = FilePlace { environment: &environment, sandbox: self.sandbox, directory };
+        let run = place.run("python gist.py", &mut self.workspace, self.around)?;
+        Ok(Ending::of(&run))
     }
-}
-
-/// Makes an environment with what a file needs. `directory` has the file and nothing else.
-///
-/// # Errors
-/// [`Exit::Environment`] if the requirements cannot be installed.
-pub fn environment_of_file(
-    directory: &Path,
-    requirements: &[String],
-    python: Option<&str>,
-    around: &Surroundings,
-    sandbox: &dyn Sandbox,
-    progress: &ProgressLine,
-) -> Result<Environment, Failure> {
-    // A project of one file: what makes environments of repositories makes this one.
-    let quoted: Vec<String> =
-        requirements.iter().map(|one| toml::Value::from(one.as_str()).to_string()).collect();
-    let project = format!(
-        "[project]\nname = \"one-file\"\nversion = \"0\"\ndependencies = [{}]\n",
-        quoted.join(", ")
-    );
-    fs::write(directory.join("pyproject.toml"), project).or_exit(Exit::Infrastructure)?;
-    let repository = Repository::of_directory(directory).or_exit(Exit::Infrastructure)?;
-    let request = ProvisionRequest {
-        repository: &repository,
-        host: &around.host,
-        python: python.and_then(version),
-        lock: None,
-        pythonpath: Some(&[]),
-        rebuild: false,
-    };
-    let sign = |sign: tools::Progress<'_>| progress.sign(sign);
-    Environment::provision(&request, around.store()?, sandbox, &sign).map_err(of_environment)
 }
 
 /// Finds two neighbours of which the first is good and the second bad, where the first of all is good and
@@ -388,15 +284,5 @@ mod tests {
         check("+--------", (0, 1), 3);
         check("+++??---", (2, 5), 8);
         check("+???-", (0, 4), 3);
-    }
-
-    #[test]
-    fn reads_what_a_file_needs() {
-        let text = "# Expected: x\n\n# /// script\n# requires-python = \"==3.12.*\"\n\
-                    # dependencies = [\n#     \"Pkg_A==1.0\",\n#     \"other>=2\",\n# ]\n# ///\nimport pkg\n";
-        let needs = Needs::of(text);
-        assert_eq!(needs.python.as_deref(), Some("3.12"));
-        assert_eq!(needs.with("pkg-a", "1.1"), ["other>=2", "pkg-a==1.1"]);
-        assert_eq!(Needs::of("import pkg\n"), Needs::default());
     }
 }

@@ -1,6 +1,6 @@
 //! `gistify eval`: the verdict on a gist that exists, whoever wrote it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::eval::{Submission, WriterAbilities, read_gist};
 use clap::Args;
@@ -14,7 +14,7 @@ use super::{
     formats::{Checked, FormatChoice, Printed},
     progress::ProgressLine,
     surroundings::Surroundings,
-    target::{Judged, TargetFlags},
+    target::{Judged, TargetFlags, given_paths},
     verdict::{self, scores, verdict},
 };
 
@@ -48,8 +48,7 @@ impl Eval {
         let source_map =
             self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
         let progress = ProgressLine::new(around.talk);
-        let own = [Some(&self.gist), self.output.as_ref(), self.source_map.as_ref()];
-        let own: Vec<&Path> = own.into_iter().flatten().map(PathBuf::as_path).collect();
+        let own = given_paths(&[Some(&self.gist), self.output.as_ref(), self.source_map.as_ref()]);
         let opened = self.target.open(around, around.sandbox()?, &progress, &own)?;
         let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
         progress.say("judge");

@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::json;
 use tools::{
-    Chain, Command, Environment, PatchCheck, PatchRequest, Repair, Repository, Sandbox, Session,
-    UnifiedDiff, check_patch, default_interpreter, normal_patch, patch_of,
+    Chain, Command, Environment, GitRequest, PatchCheck, Repair, Repository, Sandbox, Session,
+    UnifiedDiff, check_patch, normal_patch, patch_of,
 };
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     progress::{ProgressLine, printable},
     run::{record, writable},
     surroundings::{Surroundings, of_repository},
-    target::{OpenedTarget, Wanted, environment, interpreter, of_environment},
+    target::{OpenedTarget, Wanted, chosen_interpreter, environment, given_paths, of_environment},
 };
 use crate::{
     config::{AnswerForm, Minimize, Settings},
@@ -132,13 +132,9 @@ impl Fix {
         let writer =
             Writer::new(settings, sandbox.clone(), &around.access()).or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
-        let own: Vec<&Path> = [Some(&output), self.run_dir.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        let own = given_paths(&[Some(&output), self.run_dir.as_ref()]);
         let opened = self.open(around, sandbox, &progress, &own)?;
-        let request = PatchRequest {
+        let request = GitRequest {
             root: &opened.repository.root,
             host: &around.host,
             sandbox: &*opened.sandbox,
@@ -241,14 +237,8 @@ fn bare_environment(
     around: &Surroundings,
     sandbox: &dyn Sandbox,
 ) -> Result<Environment, Failure> {
-    let python = match around.settings.environment.python.as_str() {
-        "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
-            let message = "no interpreter: the repository has no .venv and the PATH no python3 \
-                           (name one with --python)";
-            Failure::new(Exit::Environment, message)
-        })?,
-        python => interpreter(python, &repository.root, around)?,
-    };
+    let wanted = around.settings.environment.python.as_str();
+    let python = chosen_interpreter(wanted, &repository.root, around)?;
     Environment::of_interpreter(&python, &repository.root, sandbox).map_err(of_environment)
 }
 
@@ -270,7 +260,7 @@ fn text_of(what: &str, path: &Path) -> Result<String, Failure> {
 
 /// The places of the true patch.
 fn true_diff(
-    request: &PatchRequest<'_>,
+    request: &GitRequest<'_>,
     path: &Path,
     text: &str,
     repository: &str,
@@ -288,7 +278,7 @@ fn true_diff(
 
 /// The result of a session, and its patch.
 fn fixed(
-    request: &PatchRequest<'_>,
+    request: &GitRequest<'_>,
     session: &Session,
     end: &End,
     gold: Option<&UnifiedDiff>,

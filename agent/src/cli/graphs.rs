@@ -14,7 +14,7 @@ use graph::{
     Trace, WalkOptions, Way,
 };
 use serde::Serialize;
-use tools::{Environment, HistoryRequest, Repository, Sandbox, declared_version};
+use tools::{Environment, GitRequest, Repository, Sandbox, declared_version};
 
 use super::{
     Exit, Failure, OrExit,
@@ -212,14 +212,13 @@ fn history(around: &Surroundings, repository: &Repository) -> Result<History, Fa
         return Ok(History::default());
     }
     let (sandbox, scratch) = (around.sandbox()?, around.scratch()?);
-    let request = HistoryRequest {
+    let request = GitRequest {
         root: &repository.root,
         host: &around.host,
         sandbox: &*sandbox,
         scratch: &scratch,
-        commits: COMMITS,
     };
-    tools::history(&request).or_else(|error| match around.interrupt.is_triggered() {
+    tools::history(&request, COMMITS).or_else(|error| match around.interrupt.is_triggered() {
         true => Err(around.stopped(error)),
         false => {
             ProgressLine::new(around.talk).line(&format!("ranking without commits: {error}"));

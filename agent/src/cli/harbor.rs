@@ -10,17 +10,13 @@ use std::{
 };
 
 use ::eval::{Evaluation, SourceMap, is_test_path, read};
-use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tools::{
-    Around, Command, Environment, Execution, GIST_NAME, RunSpec, Sandbox, Shell, Status, Workspace,
-    execute,
-};
+use tools::{Environment, Execution, GIST_NAME, Sandbox, Status, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
-    bisect::{Needs, environment_of_file},
+    one_file::{FilePlace, Needs, environment_of_file},
     progress::ProgressLine,
     run::STANDALONE,
     surroundings::Surroundings,
@@ -275,30 +271,8 @@ impl<'a> Trials<'a> {
     }
 
     fn run(&mut self, command: &str) -> Result<Execution, Failure> {
-        let command = Command::parse(command).or_exit(Exit::Infrastructure)?;
-        let scratch = self.workspace.directory("scratch").or_exit(Exit::Infrastructure)?;
-        let run = execute(&RunSpec {
-            sandbox: self.sandbox,
-            environment: &self.environment,
-            command: &command,
-            directory: &self.directory,
-            scratch: &scratch,
-            limits: self.around.settings.command.limits(),
-            hash_seed: 0,
-            variables: &BTreeMap::new(),
-            absent: &[],
-            max_failures: None,
-            link: None,
-            around: Around { shell: Shell::Ordinary, opens: false },
-        });
-        self.workspace.discard(&scratch);
-        match run {
-            Ok(run) if run.status == Status::Interrupted => {
-                Err(Failure::new(Exit::Interrupted, "interrupted"))
-            }
-            Ok(run) => Ok(run),
-            Err(error) => Err(self.around.stopped(error)),
-        }
+        let Self { environment, sandbox, directory, workspace, around, .. } = self;
+        FilePlace { environment, sandbox: *sandbox, directory }.run(command, workspace, around)
     }
 }
 
@@ -357,7 +331,7 @@ fn task_files(
         ("solution/solve.sh", SOLVE.to_owned()),
         ("solution/gist.py", exported.file.clone()),
         ("tests/Dockerfile", image(trials, "COPY . /tests/\n")),
-        ("tests/test.sh", filled(TEST, "FUNCTION", &function.name)),
+        ("tests/test.sh", TEST.replace("@FUNCTION@", &function.name)),
         ("tests/judge.py", JUDGE.to_owned()),
         ("tests/original.py", exported.file.clone()),
     ])
@@ -373,16 +347,6 @@ fn image(trials: &Trials<'_>, last: &str) -> String {
         false => format!("RUN pip install --no-cache-dir {}\n", packages.join(" ")),
     };
     format!("FROM python:{major}.{minor}-slim\n{install}WORKDIR /app\n{last}")
-}
-
-/// Puts a value into the place of its name in a script.
-fn filled(script: &str, name: &str, value: &str) -> String {
-    let form = Regex::new("@([A-Z]+)@").expect("the form is a regular expression");
-    let fill = |captures: &Captures<'_>| match &captures[1] == name {
-        true => value.to_owned(),
-        false => captures[0].to_owned(),
-    };
-    form.replace_all(script, fill).into_owned()
 }
 
 /// A repository without the directory that it lies in, which is nobody else's business; empty for `.`.

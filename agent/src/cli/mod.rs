@@ -36,6 +36,7 @@ mod help;
 mod image;
 mod man;
 mod mcp;
+mod one_file;
 mod oracle;
 mod predictions;
 mod progress;

@@ -18,7 +18,7 @@ use super::{
     run::{record, without_gist, writable, write_reasons},
     sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
     surroundings::Surroundings,
-    target::TargetFlags,
+    target::{TargetFlags, given_paths},
 };
 use crate::{
     outcome::Outcome,
@@ -102,11 +102,7 @@ impl ReproCommand {
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
-        let own: Vec<&Path> = [Some(&output), self.run_dir.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        let own = given_paths(&[Some(&output), self.run_dir.as_ref()]);
         let opened = self.target.open(around, sandbox, &progress, &own)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());

@@ -17,7 +17,7 @@ use super::{
     progress::ProgressLine,
     repro::head,
     surroundings::Surroundings,
-    target::{Judged, TargetFlags},
+    target::{Judged, TargetFlags, given_paths},
     verdict::{self, scores, verdict},
     writing::Writing,
 };
@@ -95,11 +95,7 @@ impl Run {
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
         // What lies in the repository of this making is no part of it.
-        let own: Vec<&Path> = [Some(output), self.run_dir.as_ref(), self.resume.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        let own = given_paths(&[Some(output), self.run_dir.as_ref(), self.resume.as_ref()]);
         let opened = self.target.open(around, sandbox, &progress, &own)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());

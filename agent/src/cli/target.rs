@@ -257,14 +257,7 @@ pub fn environment(
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);
         Environment::provision(&request, around.store()?, sandbox, &sign)
     } else {
-        let python = match wanted.python {
-            "" => default_interpreter(&repository.root, &around.host).ok_or_else(|| {
-                let message = "no interpreter: the repository has no .venv and the PATH no python3 \
-                               (name one with --python)";
-                Failure::new(Exit::Environment, message)
-            })?,
-            python => interpreter(python, &repository.root, around)?,
-        };
+        let python = chosen_interpreter(wanted.python, &repository.root, around)?;
         Environment::of_interpreter(&python, &repository.root, sandbox)
     };
     let found = found.map_err(of_environment)?;
@@ -281,6 +274,31 @@ pub fn environment(
 pub fn version(wanted: &str) -> Option<(u8, u8)> {
     let (major, minor) = wanted.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Returns the paths that the user gave, of those that a command may read or write: in a repository they are no part
+/// of it.
+pub fn given_paths<'a>(paths: &[Option<&'a PathBuf>]) -> Vec<&'a Path> {
+    paths.iter().flatten().map(|path| path.as_path()).collect()
+}
+
+/// Returns the interpreter that the settings name for a repository, or its default one for an empty name.
+///
+/// # Errors
+/// There is none.
+pub fn chosen_interpreter(
+    wanted: &str,
+    root: &Path,
+    around: &Surroundings,
+) -> Result<PathBuf, Failure> {
+    match wanted {
+        "" => default_interpreter(root, &around.host).ok_or_else(|| {
+            let message = "no interpreter: the repository has no .venv and the PATH no python3 \
+                           (name one with --python)";
+            Failure::new(Exit::Environment, message)
+        }),
+        python => interpreter(python, root, around),
+    }
 }
 
 /// The interpreter that a path, a version or a program's name means for a repository.

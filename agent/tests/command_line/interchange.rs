@@ -24,15 +24,18 @@ fn messages(path: &Path) -> Vec<Value> {
     all
 }
 
+/// Writes the gist of the small repository's test, with more options.
+fn run_small(user: &User, python: &str, more: &[&str]) -> Ran {
+    let args = ["run", "small", "--force", "--python", python];
+    user.gistify(&[&args[..], more, &["--"], &TEST].concat())
+}
+
 #[test]
 fn a_run_is_taken_up_and_replayed() {
     let Some(python) = python() else { return };
     let user = User::new();
     user.repository("small", SMALL);
-    let run = |more: &[&str]| {
-        let args = ["run", "small", "--force", "--python", &python];
-        user.gistify(&[&args[..], more, &["--"], &TEST].concat())
-    };
+    let run = |more: &[&str]| run_small(&user, &python, more);
     let first = run(&["--run-dir", "first", "--set", "session.steps=2"]);
     assert_eq!(first.code, 0, "{}", first.err);
     let second = run(&["--run-dir", "second", "--resume", "first"]);
@@ -93,10 +96,7 @@ fn a_gist_is_exported_as_tasks_of_harbor() {
     let Some(python) = python() else { return };
     let user = User::new();
     user.repository("small", SMALL);
-    let run = |more: &[&str]| {
-        let args = ["run", "small", "--force", "--python", &python];
-        user.gistify(&[&args[..], more, &["--"], &TEST].concat())
-    };
+    let run = |more: &[&str]| run_small(&user, &python, more);
     assert_eq!(run(&["--run-dir", "bare"]).code, 0);
     let bare = user.gistify(&["export", "bare", "--format", "harbor", "-o", "none"]);
     assert_eq!(bare.code, 3, "{}", bare.err);

@@ -320,7 +320,7 @@ pub fn run(
                 let place = lost.frames.last().map_or(String::new(), |(file, line, _)| {
                     format!("{}:{line}: ", normalizer.text(file))
                 });
-                // What ended the run may be another than what it lacked first.
+                // The error that ended the run may be another than the first one.
                 let end = found
                     .collection
                     .first()

@@ -34,10 +34,13 @@ pub fn direct_calls(gist: &Gist, names: &[String]) -> Vec<Gist> {
     })
 }
 
+/// The head of the last block of a file, which runs if the file is run, and not if it is imported.
+pub const MAIN_HEAD: &str = "if __name__ == \"__main__\":";
+
 /// A gist with a last block that runs this when the file is run.
 fn with_main(gist: &Gist, head: Option<&str>, call: &str) -> Gist {
     let reason = "a repro calls what pytest would call";
-    let main = ["", "", "if __name__ == \"__main__\":"].into_iter().map(str::to_owned);
+    let main = ["", "", MAIN_HEAD].into_iter().map(str::to_owned);
     let body = head.into_iter().chain([call]).map(|line| format!("    {line}"));
     let main = main.chain(body).map(|line| (line, added(reason)));
     joined(lines_with_origins(gist).into_iter().chain(main))

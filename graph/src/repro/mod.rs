@@ -24,7 +24,7 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-pub use call::direct_calls;
+pub use call::{MAIN_HEAD, direct_calls};
 pub use complete::completed;
 pub use data::{Reach, with_data};
 pub use fixture::inlined_fixtures;

@@ -152,7 +152,7 @@ impl Internal {
                 for_tests.push(path);
             }
         }
-        // What the package needs itself is a part of it, whatever it is called, and what that needs as well.
+        // A file that the package imports is a part of it, whatever its name, and so are that file's imports.
         let others = ran.iter().filter(|path| {
             !internal.support.contains(**path) && !for_tests.iter().any(|one| one == *path)
         });

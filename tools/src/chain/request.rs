@@ -62,7 +62,6 @@ impl Tool for RequestTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
-        session.findings.chain.admits(self.name())?;
         let root = &session.repository.root;
         let files = asked.files.iter().map(|path| requested(root, path));
         let mut files: Vec<_> = files.collect::<Result<_, _>>()?;

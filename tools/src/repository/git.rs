@@ -16,8 +16,8 @@ use std::{
     time::Duration,
 };
 
-pub use history::{HistoryRequest, history};
-pub use patch::{PatchCheck, PatchRequest, check_patch, normal_patch, patch_of};
+pub use history::history;
+pub use patch::{PatchCheck, check_patch, normal_patch, patch_of};
 
 use super::{OpenOptions, RepositoryError, scratch};
 use crate::{
@@ -37,6 +37,19 @@ pub(super) enum GitSource {
     Local(PathBuf),
     /// An address.
     Remote(String),
+}
+
+/// A repository as it lies on this machine, and the means to ask git about it.
+#[derive(Clone, Copy)]
+pub struct GitRequest<'a> {
+    /// Root of the repository's files.
+    pub root: &'a Path,
+    /// The user's machine.
+    pub host: &'a Host,
+    /// Runs git.
+    pub sandbox: &'a dyn Sandbox,
+    /// An existing directory for git's files; a new one is created in it, and removed.
+    pub scratch: &'a Path,
 }
 
 /// The files of a repository at a revision, in the cache.

@@ -26,9 +26,7 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
-pub use git::{
-    HistoryRequest, PatchCheck, PatchRequest, check_patch, history, normal_patch, patch_of,
-};
+pub use git::{GitRequest, PatchCheck, check_patch, history, normal_patch, patch_of};
 use spec::Spec;
 
 /// A repository on disk, not to be written.

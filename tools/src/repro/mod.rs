@@ -12,9 +12,9 @@ mod script;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use graph::{
-    Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
-    completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures, laid_out,
-    with_data, without_annotations, without_decorators, without_parameters,
+    Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, MAIN_HEAD, Place, Reach, Reduction,
+    Source, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
+    laid_out, with_data, without_annotations, without_decorators, without_parameters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +155,8 @@ struct Work<'a> {
     inventory: Inventory,
     bed: Bed,
     form: ReproForm,
-    /// Runs of a plain program under pytest, which alone shows the values of a failed assertion.
+    /// The environment and the form in which a plain program also runs under pytest, which prints the values that a
+    /// failed assertion compared.
     witness: Option<(Bed, ReproForm)>,
     gist: Gist,
     /// Names of the definitions that the command names.
@@ -171,10 +172,9 @@ struct Work<'a> {
 
 /// Returns a program that runs its last block when it is imported, too, as pytest does to collect it.
 fn run_on_import(gist: &Gist) -> Gist {
-    const MAIN: &str = "\nif __name__ == \"__main__\":\n";
     let mut gist = gist.clone();
-    if let Some(at) = gist.text.rfind(MAIN) {
-        gist.text.replace_range(at..at + MAIN.len(), "\nif True:\n");
+    if let Some(at) = gist.text.rfind(MAIN_HEAD) {
+        gist.text.replace_range(at..at + MAIN_HEAD.len(), "if True:");
     }
     gist
 }

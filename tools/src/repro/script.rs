@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use graph::{Gist, GistLine, LineOrigin, imported_modules};
+use graph::{Gist, GistLine, LineOrigin, MAIN_HEAD, imported_modules};
 
 use super::{NAME, options};
 use crate::{
@@ -144,8 +144,7 @@ impl ReproForm {
             let line = format!("import {name}");
             gist.text.lines().any(|one| one == line)
         };
-        let mut main =
-            vec![String::new(), String::new(), "if __name__ == \"__main__\":".to_owned()];
+        let mut main = vec![String::new(), String::new(), MAIN_HEAD.to_owned()];
         match self {
             Self::Program { .. } => return gist.clone(),
             Self::Pytest { args, .. } => {

@@ -34,7 +34,7 @@ pub struct AdviceInput<'a> {
 
 impl std::fmt::Debug for AdviceInput<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attempt").field("request", self.request).finish_non_exhaustive()
+        f.debug_struct("AdviceInput").field("request", self.request).finish_non_exhaustive()
     }
 }
 
@@ -51,8 +51,8 @@ impl std::fmt::Debug for AdviceInput<'_> {
 /// 5. errors that the original caught as well
 /// 6. a ladder of steps, each more conservative than the last request, so that the search ends
 ///
-/// If the gist misses a file that it replaces, the statement that needs it goes, if it is there for its effect alone;
-/// else there is no advice.
+/// If the gist misses a file that it replaces, a statement that is there for its effect alone and needs the file is left
+/// out. If there is none, and effects are back already, there is no advice.
 ///
 /// # Errors
 /// Those of `caught`.

@@ -3,42 +3,24 @@
 //!
 //! It ignores authors and messages. A tree outside of git has no history, which is no error.
 
-use std::path::Path;
-
 use graph::History;
 
-use super::{Git, GitSource, run_limits};
+use super::{Git, GitRequest, GitSource, run_limits};
 use crate::{
-    host::Host,
     repository::RepositoryError,
-    sandbox::{Limits, Network, Sandbox, Status},
+    sandbox::{Limits, Network, Status},
 };
-
-/// The inputs for reading a history.
-#[derive(Clone, Copy)]
-pub struct HistoryRequest<'a> {
-    /// Root of the work tree.
-    pub root: &'a Path,
-    /// The user's machine.
-    pub host: &'a Host,
-    /// Runs git.
-    pub sandbox: &'a dyn Sandbox,
-    /// An existing directory for git's files; a new one is created in it, and removed.
-    pub scratch: &'a Path,
-    /// The newest commits that count; merges never do.
-    pub commits: u32,
-}
 
 /// Marks a commit among the paths; no path that git prints begins with it.
 const COMMIT: u8 = 1;
 /// Bytes of git's answer that are read; the newest commits come first.
 const ANSWER: u64 = 256 << 20;
 
-/// Commits of each Python file, and the time of the last.
+/// Returns the commits of each Python file, and the time of the last. Of the newest `commits` all count but merges.
 ///
 /// # Errors
 /// Git is missing or fails, or its files cannot be read.
-pub fn history(request: &HistoryRequest<'_>) -> Result<History, RepositoryError> {
+pub fn history(request: &GitRequest<'_>, commits: u32) -> Result<History, RepositoryError> {
     if !request.root.join(".git").exists() {
         return Ok(History::default());
     }
@@ -46,7 +28,7 @@ pub fn history(request: &HistoryRequest<'_>) -> Result<History, RepositoryError>
     let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
     let origin = GitSource::Local(request.root.to_path_buf());
     let git = Git::new(&origin, request.host, request.sandbox, scratch.path())?;
-    let newest = format!("--max-count={}", request.commits);
+    let newest = format!("--max-count={commits}");
     let args = [
         "log",
         "-z",

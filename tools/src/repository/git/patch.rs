@@ -11,26 +11,12 @@ use std::{
 use graph::open_beneath;
 use serde::{Deserialize, Serialize};
 
-use super::{Git, GitSource};
+use super::{Git, GitRequest, GitSource};
 use crate::{
-    host::Host,
     patch::{UnifiedDiff, is_inside},
     repository::RepositoryError,
-    sandbox::{Network, Sandbox},
+    sandbox::Network,
 };
-
-/// The inputs for a patch.
-#[derive(Clone, Copy)]
-pub struct PatchRequest<'a> {
-    /// Root of the repository's files.
-    pub root: &'a Path,
-    /// The user's machine.
-    pub host: &'a Host,
-    /// Runs git.
-    pub sandbox: &'a dyn Sandbox,
-    /// An existing directory for git's files; a new one is created in it, and removed.
-    pub scratch: &'a Path,
-}
 
 /// The class of a patch on a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +73,7 @@ const PATCH: &str = "given.patch";
 /// # Errors
 /// Git is missing or fails, or a file cannot be read.
 pub fn patch_of(
-    request: &PatchRequest<'_>,
+    request: &GitRequest<'_>,
     texts: &BTreeMap<String, String>,
 ) -> Result<String, RepositoryError> {
     let paths: BTreeSet<&str> = texts.keys().map(String::as_str).collect();
@@ -105,7 +91,7 @@ pub fn patch_of(
 ///
 /// # Errors
 /// Git is missing or fails otherwise than over the patch.
-pub fn check_patch(request: &PatchRequest<'_>, patch: &str) -> Result<PatchCheck, RepositoryError> {
+pub fn check_patch(request: &GitRequest<'_>, patch: &str) -> Result<PatchCheck, RepositoryError> {
     tried(request, patch).map(|(class, _)| class)
 }
 
@@ -114,7 +100,7 @@ pub fn check_patch(request: &PatchRequest<'_>, patch: &str) -> Result<PatchCheck
 /// # Errors
 /// Git is missing or fails otherwise than over the patch.
 pub fn normal_patch(
-    request: &PatchRequest<'_>,
+    request: &GitRequest<'_>,
     patch: &str,
 ) -> Result<Result<String, PatchCheck>, RepositoryError> {
     let (class, normal) = tried(request, patch)?;
@@ -125,7 +111,7 @@ pub fn normal_patch(
 }
 
 /// Applies a patch to copies of its files; gives its class, and the change as git writes it.
-fn tried(request: &PatchRequest<'_>, patch: &str) -> Result<(PatchCheck, String), RepositoryError> {
+fn tried(request: &GitRequest<'_>, patch: &str) -> Result<(PatchCheck, String), RepositoryError> {
     let done = |class| Ok((class, String::new()));
     if patch.trim().is_empty() {
         return done(PatchCheck::Empty);
@@ -191,12 +177,12 @@ fn ended(patch: &str) -> String {
 
 /// A directory in which git has copies of some files of a repository.
 struct Desk<'a> {
-    request: &'a PatchRequest<'a>,
+    request: &'a GitRequest<'a>,
     scratch: tempfile::TempDir,
 }
 
 impl<'a> Desk<'a> {
-    fn new(request: &'a PatchRequest<'a>) -> Result<Self, RepositoryError> {
+    fn new(request: &'a GitRequest<'a>) -> Result<Self, RepositoryError> {
         let failed = |source| RepositoryError::Read { path: request.scratch.to_path_buf(), source };
         let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
         Ok(Self { request, scratch })
@@ -209,7 +195,7 @@ impl<'a> Desk<'a> {
     ) -> Result<T, RepositoryError> {
         // An address that is never asked: git begins with an empty directory.
         let origin = GitSource::Remote(String::new());
-        let PatchRequest { host, sandbox, .. } = *self.request;
+        let GitRequest { host, sandbox, .. } = *self.request;
         let git = Git::new(&origin, host, sandbox, self.scratch.path())?;
         fs::create_dir_all(git.work_tree()).map_err(|source| self.failed(source))?;
         act(self, &git)
@@ -286,10 +272,13 @@ impl<'a> Desk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Interrupt, LocalSandbox};
+    use crate::{
+        host::Host,
+        sandbox::{Interrupt, LocalSandbox},
+    };
 
     /// Does something with a repository of two files, one of which is a program.
-    fn with<T>(act: impl FnOnce(&PatchRequest<'_>) -> T) -> T {
+    fn with<T>(act: impl FnOnce(&GitRequest<'_>) -> T) -> T {
         let outer = tempfile::tempdir().unwrap();
         let (root, scratch) = (outer.path().join("repo"), outer.path().join("scratch"));
         fs::create_dir_all(root.join("pkg")).unwrap();
@@ -299,8 +288,7 @@ mod tests {
         fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         let host = Host::from_variables(std::env::vars());
         let sandbox = LocalSandbox::new(Interrupt::new());
-        let request =
-            PatchRequest { root: &root, host: &host, sandbox: &sandbox, scratch: &scratch };
+        let request = GitRequest { root: &root, host: &host, sandbox: &sandbox, scratch: &scratch };
         let done = act(&request);
         assert_eq!(fs::read_to_string(root.join("pkg/a.py")).unwrap(), "a = 1\nb = 2\nc = 3\n");
         assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "something is left");

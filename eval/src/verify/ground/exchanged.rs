@@ -1,0 +1,198 @@
+//! Finds lines of the original that do something else in the gist: a name stands for another thing, or a test lost one.
+
+use graph::Glue;
+use ruff_python_ast::token::TokenKind;
+use ruff_text_size::TextSize;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{File, ForeignLine, Root, Search, foreign};
+use crate::{
+    blocks::{Class, Line, Role, StatementSuite},
+    verify::{
+        meaning::{Thing, Timeline, same},
+        names::{bound_in_line, imported_in_blocks, placed_tokens, tokens},
+        tree::hit,
+    },
+};
+
+impl Search<'_> {
+    /// Returns the test functions that lost a line which the original executes, with their physical
+    /// lines: their assertions must stay complete.
+    pub(super) fn lost_of_tests(&self, roots: &[Root]) -> Vec<((u32, u32), ForeignLine)> {
+        let mut lost = Vec::new();
+        for root in roots.iter().filter(|root| self.ground.internal.support.contains(&root.path)) {
+            let Some(file) = self.file(&root.path) else { continue };
+            let outline = file.original.outline;
+            let pairs: FxHashMap<usize, usize> =
+                root.found.pairs.iter().map(|(gist, original)| (*original, *gist)).collect();
+            for (&original, &gist) in &pairs {
+                let head = &outline.lines[original];
+                if head.role != Role::Definition {
+                    continue;
+                }
+                let own = outline.lines.iter().enumerate().filter(|(_, line)| {
+                    line.block == head.block
+                        && (head.reach.0..=head.reach.1).contains(&line.first)
+                        && line.role == Role::Simple
+                        && line.class == Class::Executable
+                });
+                let is_lost = |(at, line): &(usize, &Line)| {
+                    file.original.ran_within(line, head) && !pairs.contains_key(at)
+                };
+                let left_out = own.into_iter().find(is_lost).map(|(_, line)| line.text.clone());
+                let left_out = left_out.or_else(|| self.lost_failure(&file, head, &pairs));
+                if let Some(text) = left_out {
+                    let head = &self.outline.lines[gist];
+                    let reason = format!("it leaves out `{text}`, which the original executes");
+                    let line = foreign(head.first, &head.block, &head.text, reason);
+                    lost.push((head.reach, line));
+                }
+            }
+        }
+        lost
+    }
+
+    /// An import of a test function that failed in the original and does not fail at the same in its place.
+    fn lost_failure(
+        &self,
+        file: &File<'_>,
+        head: &Line,
+        pairs: &FxHashMap<usize, usize>,
+    ) -> Option<String> {
+        let outline = file.original.outline;
+        let failed = self.ground.failed.iter().filter(|one| one.place.path == file.code.path);
+        failed.into_iter().find_map(|failed| {
+            let is_it = |line: &&Line| {
+                line.block == head.block
+                    && line.role == Role::Import
+                    && line.first == failed.place.line
+            };
+            let line = outline.lines.iter().find(is_it)?;
+            let place = |parent: Option<(usize, StatementSuite)>| {
+                parent.and_then(|(parent, suite)| Some((*pairs.get(&parent)?, suite)))
+            };
+            // What stood before it stands before it.
+            let in_order = |own: &Line| {
+                pairs.iter().all(|(original, gist)| {
+                    let (original, gist) = (&outline.lines[*original], &self.outline.lines[*gist]);
+                    original.parent != line.parent
+                        || (original.first < line.first) == (gist.first < own.first)
+                })
+            };
+            let stands = self.outline.lines.iter().any(|own| {
+                own.role == Role::Import
+                    && own.block == head.block
+                    && own.parent == place(line.parent)
+                    && Glue::parse_text(&own.text) == Glue::parse_text(&failed.text)
+                    && in_order(own)
+            });
+            (!stands).then(|| failed.text.clone())
+        })
+    }
+
+    /// Lines of the original with names that stand for something else in the gist: the function of another module that
+    /// has the same name.
+    pub(super) fn exchanged(
+        &self,
+        names: &Timeline,
+        paths: &[Option<String>],
+        places: &FxHashMap<usize, usize>,
+    ) -> Vec<ForeignLine> {
+        let mut found = Vec::new();
+        let imported = imported_in_blocks(self.outline);
+        let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
+        for (at, path) in paths.iter().enumerate() {
+            let line = &self.outline.lines[at];
+            let (Some(path), false) = (path, line.role == Role::Import) else { continue };
+            let (Some(file), Some(&place)) = (self.file(path), places.get(&at)) else { continue };
+            let original = &file.original.outline.lines[place];
+            if !hit(file.original.hits, original.reach) {
+                continue;
+            }
+            let reading = self.reading(&file);
+            let own = placed_tokens(&reading.tokens, &reading.outline.lines[at]);
+            let placed = placed_tokens(&file.syntax, original);
+            let there: Vec<(TokenKind, &str)> =
+                placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
+            if own.len() != there.len() {
+                continue;
+            }
+            let is_global = line.block.is_empty();
+            let start = placed.first().map_or_else(TextSize::default, |(.., start)| *start);
+            let locals = locals
+                .entry((path.as_str(), line.block.as_str()))
+                .or_insert_with(|| local_names(&file, &line.block));
+            let mut bound = FxHashSet::default();
+            bound_in_line(&there, &mut bound);
+            let exchanged = (0..own.len()).find(|&token| {
+                let (kind, name, here) = own[token];
+                let before = token.checked_sub(1).map(|before| own[before].0);
+                let is_named = own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Equal);
+                let is_local = locals.contains(there[token].1) || bound.contains(there[token].1);
+                // An annotated variable is bound like a definition.
+                let is_annotated =
+                    || own.get(token + 1).is_some_and(|next| next.0 == TokenKind::Colon);
+                let is_defined = token == 0
+                    && (line.role == Role::Definition
+                        || line.role == Role::Simple && is_annotated());
+                let is_unread = || {
+                    file.unread.iter().any(|range| range.contains(placed[token].2))
+                        || reading.quoted.iter().any(|range| range.contains(here))
+                };
+                if kind != TokenKind::Name
+                    || before == Some(TokenKind::Dot)
+                    || is_named
+                    || is_local
+                    || is_defined
+                    || is_unread()
+                {
+                    return false;
+                }
+                let imported = imported.get(&(line.block.as_str(), name.to_owned()));
+                let stands_for: Vec<&Thing> = match (is_global, imported) {
+                    (true, _) => names.before(line.first, name).into_iter().collect(),
+                    (false, Some(imported)) => vec![imported],
+                    (false, None) => names.ever(name).into_iter().collect(),
+                };
+                let meaning = self.ground.meaning;
+                let wanted = match is_global {
+                    true => meaning.in_file_at(path, there[token].1, start),
+                    false => meaning.in_file(path, there[token].1),
+                };
+                wanted.is_some_and(|wanted| {
+                    !stands_for.is_empty() && !stands_for.iter().any(|thing| same(thing, &wanted))
+                })
+            });
+            if let Some(token) = exchanged {
+                let reason =
+                    format!("`{}` is bound to something else in the original", own[token].1);
+                found.push(foreign(line.first, &line.block, &line.text, reason));
+            }
+        }
+        found
+    }
+}
+
+/// Names that a block and the functions around it may bind for themselves; too many rather than too few.
+fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
+    let mut names = FxHashSet::default();
+    if block.is_empty() {
+        return names;
+    }
+    let is_around = |outer: &str| {
+        block.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let lines = file.original.outline.lines.iter();
+    for line in lines.filter(|line| !line.block.is_empty() && is_around(&line.block)) {
+        let all = tokens(&file.syntax, line);
+        bound_in_line(&all, &mut names);
+        if line.role == Role::Definition {
+            // The first is its own name, which stands outside.
+            let given = all.iter().skip(1).filter(|(kind, _)| *kind == TokenKind::Name);
+            names.extend(given.map(|(_, name)| (*name).to_owned()));
+        } else {
+            names.extend(line.binds.iter().cloned());
+        }
+    }
+    names
+}
