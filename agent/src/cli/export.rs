@@ -31,7 +31,8 @@ pub struct ExportCommand {
     /// be empty.
     #[arg(short, long, value_name = "FILE", required_if_eq_any([("format", "inspect"), ("format", "harbor")]))]
     output: Option<PathBuf>,
-    /// For tasks, an interpreter with the packages that the gist needs [default: an environment is made of its head].
+    /// For tasks, an interpreter with the packages that the gist needs [default: an environment
+    /// with the packages that the gist's head names].
     #[arg(long, value_name = "PYTHON")]
     python: Option<PathBuf>,
 }
@@ -42,8 +43,8 @@ enum ExportFormat {
     Atif,
     /// A log of Inspect with one sample and its scores; the file's name has to end in `.eval` for its readers.
     Inspect,
-    /// Directories of Harbor tasks: one for each function of the gist that its tests miss. The run was made with
-    /// --standalone.
+    /// Directories of Harbor tasks: one for each function whose removal changes the result of the gist. The run was made
+    /// with --standalone.
     Harbor,
 }
 

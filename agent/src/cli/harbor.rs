@@ -1,7 +1,7 @@
 //! `gistify export --format harbor`: a gist as tasks of Harbor, one for each of its functions.
 //!
 //! A task is the gist without the body of one function, and its oracle is the gist itself. Runs in the sandbox decide which
-//! functions are tasks: a file that does the same without a body would reward whoever does nothing.
+//! functions are tasks: an unchanged file would earn the reward of one whose removal changes nothing.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +10,7 @@ use std::{
 };
 
 use ::eval::{Evaluation, SourceMap, is_test_path, read};
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tools::{Environment, Execution, GIST_NAME, Sandbox, Status, Workspace};
@@ -46,14 +47,12 @@ pub struct HarborExport<'a> {
 
 /// A function that may be a task, as `functions.py` prints it.
 #[derive(Debug, Deserialize)]
-struct Emptied {
+struct TaskFunction {
     name: String,
     /// Its lines in the gist.
     lines: u32,
     /// The line of its `def` in the gist without a head.
     line: u32,
-    /// The file in which its body is gone.
-    text: String,
 }
 
 /// `task.toml`.
@@ -157,12 +156,13 @@ impl HarborExport<'_> {
         let (mut written, mut idle) = (BTreeMap::new(), Vec::new());
         for function in trials.functions()? {
             progress.say(&format!("run it without {}", function.name));
-            if trials.is_same(&function.text, &function.name)? {
+            let text = trials.emptied(&function.name)?;
+            if trials.is_same(&text, &function.name)? {
                 idle.push(function.name);
                 continue;
             }
             let name = unused_name(&exported.evaluation.repository, &function.name, &written);
-            let files = task_files(&exported, &trials, &function, &name, &prompts)?;
+            let files = task_files(&exported, &trials, (&function, text), &name, &prompts)?;
             for (path, text) in files {
                 let path = output.path().join(&name).join(path);
                 if let Some(parent) = path.parent() {
@@ -208,7 +208,7 @@ struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// Makes an environment, and sees that the gist does twice the same in it.
+    /// Makes an environment for the gist.
     fn new(
         exported: &Exported,
         python: Option<&Path>,
@@ -244,10 +244,10 @@ impl<'a> Trials<'a> {
         Ok(Self { around, sandbox, environment, workspace, directory, needs })
     }
 
-    /// Returns the functions of the gist that are no test's, each with the file in which it is empty.
-    fn functions(&mut self) -> Result<Vec<Emptied>, Failure> {
+    /// Returns the functions of the gist that are no test's, after two runs of the gist that do the same.
+    fn functions(&mut self) -> Result<Vec<TaskFunction>, Failure> {
         let run = self.run("python functions.py original.py concise.py lines.json")?;
-        let found: Option<Vec<Emptied>> = serde_json::from_str(&run.stdout).ok();
+        let found: Option<Vec<TaskFunction>> = serde_json::from_str(&run.stdout).ok();
         let found = found.ok_or_else(|| failed("list the functions of the gist", &run))?;
         if let Some(first) = found.first() {
             let original = fs::read_to_string(self.directory.join("original.py"));
@@ -257,6 +257,15 @@ impl<'a> Trials<'a> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the file in which the body of a function is gone.
+    fn emptied(&mut self, function: &str) -> Result<String, Failure> {
+        let run = self.run(&format!("python functions.py original.py {function}"))?;
+        match run.status {
+            Status::Exited(0) => Ok(run.stdout),
+            _ => Err(failed(&format!("empty the function {function}"), &run)),
+        }
     }
 
     /// Returns true if a file with this function does what the gist does.
@@ -285,19 +294,19 @@ fn failed(what: &str, run: &Execution) -> Failure {
 fn task_files(
     exported: &Exported,
     trials: &Trials<'_>,
-    function: &Emptied,
+    (function, emptied): (&TaskFunction, String),
     name: &str,
     prompts: &Prompts,
 ) -> Result<Vec<(&'static str, String)>, Failure> {
     let evaluation = &exported.evaluation;
-    let (repository, command) = (public_name(&evaluation.repository), &*evaluation.command);
+    let (repository, command) = (&*public_name(&evaluation.repository), &*evaluation.command);
     let origin = exported.map.origin(function.line);
     let manifest = Manifest {
         schema_version: SCHEMA,
         artifacts: ["/app/gist.py"],
         task: Package {
             name: format!("gistify/{name}"),
-            description: format!("Write the function {} anew", function.name),
+            description: format!("The function {} of a gist", function.name),
             keywords: ["python", "gist"],
         },
         metadata: Metadata {
@@ -312,8 +321,8 @@ fn task_files(
             generator: format!("gistify {}", env!("CARGO_PKG_VERSION")),
         },
         agent: Limits { timeout_sec: 900.0, user: "agent" },
-        // The judge runs two files, each for at most five minutes.
-        verifier: Verifier { timeout_sec: 660.0, environment_mode: "separate" },
+        // The judge runs files three times, each for at most five minutes.
+        verifier: Verifier { timeout_sec: 960.0, environment_mode: "separate" },
         environment: BuildLimits { build_timeout_sec: 600.0 },
     };
     let instruction =
@@ -327,7 +336,7 @@ fn task_files(
         ("task.toml", toml::to_string(&manifest).or_exit(Exit::Infrastructure)?),
         ("instruction.md", instruction),
         ("environment/Dockerfile", environment),
-        ("environment/gist.py", function.text.clone()),
+        ("environment/gist.py", emptied),
         ("solution/solve.sh", SOLVE.to_owned()),
         ("solution/gist.py", exported.file.clone()),
         ("tests/Dockerfile", image(trials, "COPY . /tests/\n")),
@@ -349,19 +358,32 @@ fn image(trials: &Trials<'_>, last: &str) -> String {
     format!("FROM python:{major}.{minor}-slim\n{install}WORKDIR /app\n{last}")
 }
 
-/// A repository without the directory that it lies in, which is nobody else's business; empty for `.`.
-fn public_name(repository: &str) -> &str {
-    let is_remote = repository.contains(':') || repository.contains('@');
-    let last = repository.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    match is_remote {
-        true => repository,
-        false => last.trim_matches('.'),
+/// Returns a repository's name for others: an address without user and query, a package, or the last directory of a path.
+fn public_name(repository: &str) -> String {
+    if repository.starts_with("pypi:") {
+        return repository.to_owned();
+    }
+    let (kind, address) = match repository.split_once('+') {
+        Some((kind, address)) if address.contains("://") => (format!("{kind}+"), address),
+        _ => (String::new(), repository),
+    };
+    match Url::parse(address) {
+        Ok(mut url) if url.has_host() => {
+            let _ = (url.set_username(""), url.set_password(None));
+            url.set_query(None);
+            format!("{kind}{url}")
+        }
+        _ => {
+            let last = repository.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            last.trim_matches('.').to_owned()
+        }
     }
 }
 
 /// Returns the name of a task's directory: small letters, digits and hyphens, and no name that another task has.
 fn unused_name(repository: &str, function: &str, others: &BTreeMap<String, String>) -> String {
-    let project = public_name(repository).rsplit([':', '/']).next().unwrap_or_default();
+    let public = public_name(repository);
+    let project = public.rsplit([':', '/']).next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let text: String = format!("{project} {function}").chars().map(plain).collect();
     let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
@@ -374,6 +396,18 @@ fn unused_name(repository: &str, function: &str, others: &BTreeMap<String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_repositories_have_no_secrets() {
+        for (repository, expected) in [
+            ("pypi:pkg==1.0", "pypi:pkg==1.0"),
+            ("/home/me/secret/shop@v1", "shop@v1"),
+            ("git+https://me:token@example.org/a/b?key=1@c", "git+https://example.org/a/b"),
+            ("https://me@example.org/a.tar.gz", "https://example.org/a.tar.gz"),
+        ] {
+            assert_eq!(public_name(repository), expected, "{repository}");
+        }
+    }
 
     #[test]
     fn names_tasks_apart() {

@@ -143,6 +143,34 @@ fn a_gist_is_exported_as_tasks_of_harbor() {
 }
 
 #[test]
+fn a_candidate_of_harbor_does_what_both_runs_of_the_original_do() {
+    let Some(python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/harbor/judge.py");
+    let judged = |rest: &str, own: &str, candidate: &str| {
+        let file = |body: &str| format!("def f():\n    return {body}\n");
+        fs::write(directory.path().join("original.py"), file(own) + rest).unwrap();
+        fs::write(directory.path().join("candidate.py"), file(candidate)).unwrap();
+        let args = ["-B", judge, "original.py", "candidate.py", "f"];
+        let run = Command::new(&python).args(args).current_dir(directory.path()).output();
+        run.unwrap().status.code()
+    };
+    // What differs between two runs may differ, and nothing that only looks like it.
+    for (rest, own, candidate, expected) in [
+        ("print(hex(f()))\n", "255", "254 + 1", 0),
+        ("print(hex(f()))\n", "255", "1", 4),
+        ("print(object(), f())\n", "255", "254 + 1", 0),
+        ("print(object(), f())\n", "255", "1", 4),
+        ("print(__file__, f())\n", "'/a/b'", "'/a/b'[:]", 0),
+        ("print(__file__, f())\n", "'/a/b'", "'/a/c'", 4),
+        ("raise SystemExit(f())\n", "1", "2", 4),
+        ("import os; print(os.getpid() + f())\n", "1", "2", 0),
+    ] {
+        assert_eq!(judged(rest, own, candidate), Some(expected), "{rest}{own} {candidate}");
+    }
+}
+
+#[test]
 fn tools_are_served_over_standard_streams() {
     let Some(python) = python() else { return };
     let user = User::new();

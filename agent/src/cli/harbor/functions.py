@@ -1,6 +1,7 @@
-"""Prints the functions of a gist on given lines as JSON, each with the file in which its body is gone.
+"""Prints the functions of a gist on given lines as JSON, or the file in which the body of one is gone.
 
     python functions.py FILE GIST LINES
+    python functions.py FILE NAME
 
 FILE is the gist as a file that runs by itself, GIST the same without a head, LINES a JSON list of lines of
 GIST. A function counts by the line of its `def`, and only if FILE has exactly one of its name.
@@ -35,21 +36,25 @@ def emptied(text, function):
     return "\n".join(lines)
 
 
-def main(file, gist, wanted):
-    """Prints the functions, in the order of the file."""
+def list_functions(file, gist, wanted):
+    """Prints the functions that have a body, in the order of the file."""
     text = pathlib.Path(file).read_text(encoding="utf-8")
     own = definitions(ast.parse(text))
     origins = definitions(ast.parse(pathlib.Path(gist).read_text(encoding="utf-8")))
     wanted = set(json.loads(pathlib.Path(wanted).read_text()))
     found = []
     for name, function in own.items():
-        if name in origins and origins[name].lineno in wanted:
-            without = emptied(text, function)
-            if without is not None:
-                lines = function.end_lineno - function.lineno + 1
-                found.append({"name": name, "lines": lines, "line": origins[name].lineno, "text": without})
+        if name in origins and origins[name].lineno in wanted and emptied(text, function) is not None:
+            lines = function.end_lineno - function.lineno + 1
+            found.append({"name": name, "lines": lines, "line": origins[name].lineno})
     print(json.dumps(found))
 
 
+def print_emptied(file, name):
+    """Prints the file without the body of a function."""
+    text = pathlib.Path(file).read_text(encoding="utf-8")
+    sys.stdout.write(emptied(text, definitions(ast.parse(text))[name]))
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (list_functions if len(sys.argv) == 4 else print_emptied)(*sys.argv[1:])

@@ -3,9 +3,10 @@
     python judge.py ORIGINAL CANDIDATE FUNCTION [REWARD]
 
 Of the candidate only the function counts: all else, tests among it, is the original's. Both files run
-alone, in directories of their own. They do the same if they end with the same exit code and the same cases
-of pytest, or, where pytest is not used, print the same. Exits with 0 if so, with 4 if not, and with 3 if
-the original has no such function. REWARD is a file for `{"reward": 0 or 1, "cases": share}`.
+alone, in directories of their own, the original twice: words that differ between its runs may be any. They do
+the same if they end with the same exit code and the same cases of pytest, or, where pytest is not used, print
+the same. A file that does not end does never the same. Exits with 0 if they do the same, with 4 if not, and
+with 3 if the original has no such function. REWARD is a file for `{"reward": 0 or 1, "cases": share}`.
 """
 
 import ast
@@ -58,11 +59,17 @@ def with_function(original, candidate, name):
     return "\n".join(lines)
 
 
-def masked(text):
-    """Returns a text with one word for all addresses, paths and times: they differ from run to run."""
-    text = re.sub(r"0x[0-9a-fA-F]+", "0x0", text)
-    text = re.sub(r"(?<![\w.])/[\w.@+-]+(?:/[\w.@+-]*)*", "/", text)
+def untimed(text):
+    """Returns a text with one number for all durations: two runs may take the same time by chance."""
     return re.sub(r"\bin \d+\.\d+ ?s\b", "in 0s", text)
+
+
+def agrees(first, second, found):
+    """Returns true if a text is one of two runs of the original, but for words in which these differ."""
+    parts = [re.findall(r"\w+|\W", text) for text in (first, second, found)]
+    if len({len(words) for words in parts}) > 1:
+        return found in (first, second)
+    return all(one != other or one == own for one, other, own in zip(*parts))
 
 
 def cases_of(report):
@@ -74,13 +81,13 @@ def cases_of(report):
     found = []
     for case in root.iter("testcase"):
         ends = [part for part in case if part.tag in ("failure", "error", "skipped")]
-        outcomes = [(part.tag, masked(part.get("message") or "").split("\n", 1)[0]) for part in ends]
-        found.append((case.get("classname"), case.get("name"), outcomes))
+        outcomes = [f"{part.tag} {(part.get('message') or '').splitlines()[:1]}" for part in ends]
+        found.append((case.get("classname") or "", case.get("name") or "", untimed(" ".join(outcomes))))
     return sorted(found)
 
 
 def ending(text):
-    """Runs a file and returns how it ends: exit code, cases, and without cases what it prints."""
+    """Runs a file and returns its exit code, cases, and without cases its output; None if it is endless."""
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory, "place")
         place.mkdir()
@@ -103,8 +110,8 @@ def ending(text):
                 timeout=SECONDS,
             )
         except subprocess.TimeoutExpired:
-            return None, None, f"no end within {SECONDS} s"
-        printed = masked(done.stdout.decode("utf-8", "replace"))
+            return None
+        printed = untimed(done.stdout.decode("utf-8", "replace"))
         cases = cases_of(report)
         return done.returncode, cases, printed if cases is None else ""
 
@@ -114,14 +121,22 @@ def verdict(original, candidate, name):
     merged = with_function(original, candidate, name)
     if merged is None:
         return 0, 0.0, f"the file has no function {name}, or is no Python"
-    expected, found = ending(original), ending(merged)
-    cases = expected[1] or []
-    same = [case for case in cases if case in (found[1] or [])]
-    share = len(same) / len(cases) if cases else float(expected == found)
-    if expected == found:
+    first, second, found = ending(original), ending(original), ending(merged)
+    if first is None or second is None or found is None:
+        return 0, 0.0, f"{'it' if first and second else 'the original'} does not end within {SECONDS} s"
+    if [case[:2] for case in first[1] or []] != [case[:2] for case in second[1] or []] or first[0] != second[
+        0
+    ]:
+        return 0, 0.0, "the original ends in another way each time"
+    own = {case[:2]: case[2] for case in found[1] or []}
+    cases = [(one[:2], one[2], other[2]) for one, other in zip(first[1] or [], second[1] or [])]
+    same = [name for name, one, other in cases if name in own and agrees(one, other, own[name])]
+    is_same = len(same) == len(cases) == len(found[1] or []) and agrees(first[2], second[2], found[2])
+    share = len(same) / len(cases) if cases else float(is_same)
+    if is_same and first[0] == found[0]:
         return 1, share, "it does the same"
-    if expected[1:] == found[1:]:
-        return 0, share, f"it ends with exit code {found[0]}, not {expected[0]}"
+    if is_same:
+        return 0, share, f"it ends with exit code {found[0]}, not {first[0]}"
     if cases:
         return 0, share, f"{len(same)} of {len(cases)} cases end as the original's"
     return 0, share, "it prints something else"
