@@ -2,6 +2,7 @@
 //! programs, nothing when quiet.
 
 use std::{
+    io::{self, Write},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -76,8 +77,8 @@ impl ProgressLine {
     /// Prints a value as a line of JSON.
     pub fn json(&self, value: &impl Serialize) {
         let line = serde_json::to_string(value).expect("texts and numbers serialise");
-        // One write: lines of several workers stay apart.
-        eprintln!("{}", escaped(&line));
+        // One write: lines of several workers stay apart. Nobody can be told that it failed.
+        let _ = io::stderr().write_all(format!("{}\n", escaped(&line)).as_bytes());
     }
 
     /// Reports a detail of the current step, in verbose mode.

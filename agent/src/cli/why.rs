@@ -17,7 +17,7 @@ use super::{
     Exit, Failure, OrExit,
     explain::{place, unit},
     help::nearest,
-    progress::printable,
+    progress::{ProgressLine, printable},
     surroundings::Surroundings,
 };
 use crate::writer::PLAN;
@@ -47,13 +47,13 @@ impl Why {
             Some(directory) => directory,
             None => {
                 let newest = newest(&around.state.join("runs"))?;
-                eprintln!("record: {}", printable(&newest.display().to_string()));
+                ProgressLine::new(around.talk).line(&format!("record: {}", newest.display()));
                 newest
             }
         };
         let reasons = RunReasons::read(directory)?;
         let line = match reasons.line_of_gist(&self.line) {
-            None => reasons.known(&self.line)?,
+            None => reasons.known_place(&self.line)?,
             Some(line) => match &line.origin {
                 LineOrigin::Source(place) => place.clone(),
                 LineOrigin::Glue(reason) => {
@@ -117,7 +117,10 @@ impl RunReasons {
 
     /// Returns the line with the path that the record has for its file: the path itself, or the longest one that it
     /// ends in.
-    fn known(&self, line: &Place) -> Result<Place, Failure> {
+    fn known_place(&self, line: &Place) -> Result<Place, Failure> {
+        if known_files(self.recorded()).any(|path| path == line.path) {
+            return Ok(line.clone());
+        }
         // From a folder of the repository, a path may lack the folders above it.
         let typed = std::path::absolute(&line.path).or_exit(Exit::Input)?;
         let paths = known_files(self.recorded()).filter(|path| typed.ends_with(path));

@@ -128,3 +128,35 @@ fn a_line_that_no_record_knows_is_an_error_that_says_so() {
     assert_eq!(asked.code, 3, "{}", asked.err);
     assert!(asked.last_error_line().contains("the record has no plan.json"), "{}", asked.err);
 }
+
+#[test]
+fn a_path_of_the_record_means_itself() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    // The directory around has the name of a package inside.
+    let files = "\
+#- one.py
+FIRST = 1
+#- pkg/__init__.py
+#- pkg/one.py
+import math
+SECOND = math.floor(2.5)
+#- test_one.py
+import one
+import pkg.one
+
+
+def test_one():
+    assert one.FIRST + pkg.one.SECOND == 3
+";
+    user.repository("pkg", files);
+    let run = ["run", "pkg", "--python", &python, "--", "pytest", "test_one.py"];
+    let ran = user.gistify(&run);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let mut inside = user.command(&["-q", "why", "one.py:1"]);
+    let inside = inside.current_dir(user.here().join("pkg")).output().unwrap();
+    let (out, err) =
+        [inside.stdout, inside.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).into();
+    assert!(out.starts_with("one.py:1 is in the gist"), "{out}{err}");
+    assert_eq!(err, "");
+}
