@@ -42,14 +42,14 @@ pub struct Fix {
     /// The file with the issue's text.
     #[arg(long, value_name = "FILE")]
     issue: PathBuf,
-    /// The true patch: measures if all its files and lines are among those that change.
+    /// The true patch: reports if the new patch changes all its files and lines.
     #[arg(long, value_name = "FILE")]
     gold: Option<PathBuf>,
     /// The model: human, command/PROGRAM, or PROVIDER/MODEL.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// The scaffold: chain-of-context, or the baselines self-planning-icr (one round of retrieval) and self-planning-rag
-    /// (chunks like the issue, and no retrieval).
+    /// The scaffold, whatever `writer.scaffold` says: chain-of-context, or the baselines self-planning-icr (one round of
+    /// retrieval) and self-planning-rag (chunks like the issue, and no retrieval).
     #[arg(long, value_name = "NAME", default_value = "chain-of-context")]
     scaffold: String,
     /// The text about the repository that the first message has [default: that of the scaffold].
@@ -87,6 +87,7 @@ const FIX_VERSION: u32 = 1;
 /// The names of a repair's files in its record.
 const PATCH: &str = "fix.patch";
 const RESULT: &str = "fix.json";
+const EDITS: &str = "edits.json";
 
 /// The result of a repair, as it is kept.
 #[derive(Debug, Serialize)]
@@ -152,6 +153,15 @@ impl Fix {
         let end = writer.write(&mut session, &trajectory, Vec::new(), progress.watch());
         progress.clear();
         let end = end.or_exit(Exit::Infrastructure)?;
+        if end.outcome == Outcome::Interrupted {
+            // An interrupted sandbox runs no git: the texts are kept without a patch.
+            let changes = session.findings.chain.repair.as_ref().map(Repair::changes);
+            record.write_json(EDITS, &changes.unwrap_or_default()).or_exit(Exit::Infrastructure)?;
+            let place = record.path().join(EDITS);
+            let message =
+                format!("interrupted: the files edited so far are in {}", place.display());
+            return Err(Failure::new(Exit::Interrupted, message));
+        }
         let (fixed, patch) =
             fixed(&request, &session, &end, gold.as_ref(), writer.effort(&end, &session))?;
         record.write_json(RESULT, &fixed).or_exit(Exit::Infrastructure)?;
@@ -161,7 +171,6 @@ impl Fix {
         }
         let place = record.path().display();
         match &end.outcome {
-            Outcome::Interrupted => return Err(Failure::new(Exit::Interrupted, "interrupted")),
             outcome @ (Outcome::Fatal { .. }
             | Outcome::ModelFailure { .. }
             | Outcome::Paused { .. })

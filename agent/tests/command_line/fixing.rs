@@ -242,8 +242,9 @@ fn a_repair_without_a_change_is_no_patch() {
     let answers = json!([
         [analyze("Nothing is wrong.", true), call("solve", json!({ "diff": GOLD }))],
         [
-            call("request", json!({ "files": ["pkg/numbers.py"] })),
-            edit("pkg/numbers.py", json!([]))
+            call("request", json!({ "files": ["pkg/numbers.py", "pkg/new.py"] })),
+            edit("pkg/numbers.py", json!([])),
+            edit("pkg/new.py", json!([])),
         ],
     ]);
     let ran = fix(&user, &python, &answers, &["--gold", "gold.patch"]);

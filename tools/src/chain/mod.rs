@@ -2,8 +2,8 @@
 //! RETRIEVE fetches it, VERIFY keeps or drops it. Once nothing is missing a gist is written; or an issue is solved:
 //! SOLVE says how, as a diff, REQUEST names the files, EDIT changes them by line numbers, one after the other.
 //!
-//! The stage is a part of the session: a tool of another stage is refused, whoever calls it. What is
-//! shown of something dropped is for whoever keeps the conversation. No file is written here.
+//! The stage is a part of the session: a tool of another stage is refused, whoever calls it. The context
+//! removes dropped snippets from the conversation. No file is written here.
 
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use crate::tool::{Problem, ToolError};
 
 mod analyze;
 mod edit_file;
+mod passages;
 mod repair;
 mod request;
 mod retrieve;

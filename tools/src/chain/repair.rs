@@ -2,22 +2,19 @@
 //!
 //! The repository stays as it is; a patch is made of the texts here.
 
-use std::{cmp::Reverse, collections::BTreeMap, io, io::Read, path::Path};
+use std::{collections::BTreeMap, io, io::Read, path::Path};
 
-use graph::{numbered, open_beneath};
+use graph::open_beneath;
 
+use super::passages::passages;
 use crate::{
-    patch::{Hunk, UnifiedDiff, is_inside},
+    patch::{is_inside, link_above},
     tool::{Problem, ToolError},
-    view::{LINES, PassageView, counted},
+    view::PassageView,
 };
 
 /// The largest file that is edited, in bytes.
 const LARGEST: u64 = 16 << 20;
-/// Lines around each passage of the solution that are shown of a large file.
-const AROUND: u32 = 40;
-/// Lines of a hunk that are looked for, and hunks of a file.
-const SOUGHT: usize = 60;
 
 /// An issue in work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,52 +52,16 @@ impl Repair {
     pub fn changes(&self) -> BTreeMap<String, String> {
         let changed = self.requested.iter().filter_map(|file| {
             let after = file.after.as_ref()?;
-            (file.before.as_ref() != Some(after)).then(|| (file.path.clone(), after.clone()))
+            let before = file.before.as_deref().unwrap_or_default();
+            (before != after).then(|| (file.path.clone(), after.clone()))
         });
         changed.collect()
     }
 
-    /// The current file as a model sees it: whole, or of a large one what lies around the solution's passages.
+    /// The current file as a model sees it.
     pub(super) fn shown(&self) -> Option<PassageView> {
         let file = self.requested.iter().find(|file| file.after.is_none())?;
-        let text = file.before.as_deref().unwrap_or_default();
-        let lines: Vec<&str> = numbered(text).map(|(_, line)| line).collect();
-        let diff = UnifiedDiff::parse(&self.solution).unwrap_or_default();
-        let of_file = |path: &Option<String>| path.as_deref() == Some(&file.path);
-        let changes = diff.files.iter().filter(|one| of_file(&one.old) || of_file(&one.new));
-        let hunks = changes.flat_map(|change| &change.hunks).take(SOUGHT);
-        let spans: Vec<(u32, u32)> = hunks
-            .map(|hunk| {
-                let first = u32::try_from(place_of(hunk, &lines)).unwrap_or(u32::MAX);
-                let size = u32::try_from(hunk.before().count()).unwrap_or(u32::MAX);
-                let last = first.saturating_add(size).saturating_add(AROUND);
-                (first.saturating_sub(AROUND), last)
-            })
-            .collect();
-        let is_whole = lines.len() <= LINES || spans.is_empty();
-        let is_near = |line: u32| spans.iter().any(|&(first, last)| (first..=last).contains(&line));
-        let mut view = counted(&file.path, text, |line| is_whole || is_near(line));
-        if !is_whole {
-            let shown = (1..).zip(&lines).filter(|&(line, _)| is_near(line)).count();
-            view.left_out += lines.len() - shown;
-        }
-        Some(view)
-    }
-}
-
-/// The line, from 1, at which most lines of a hunk stand; of equally good ones the nearest to that which it names.
-fn place_of(hunk: &Hunk, lines: &[&str]) -> usize {
-    let sought: Vec<&str> = hunk.before().take(SOUGHT).map(str::trim).collect();
-    let likeness = |at: usize| {
-        let pairs = sought.iter().zip(lines[at..].iter());
-        pairs.filter(|(sought, line)| !sought.is_empty() && **sought == line.trim()).count()
-    };
-    let places = (0..lines.len()).map(|at| (likeness(at), at + 1));
-    let best =
-        places.max_by_key(|&(likeness, line)| (likeness, Reverse(line.abs_diff(hunk.first))));
-    match best {
-        Some((likeness, line)) if likeness > 0 => line,
-        _ => hunk.first,
+        Some(passages(file, &self.solution))
     }
 }
 
@@ -117,6 +78,9 @@ pub(super) fn requested(root: &Path, path: &str) -> Result<Requested, ToolError>
     }
     let failed = |reason: String| Problem::Failed.because(format!("read {path}: {reason}"));
     let file = |before| Requested { path: path.to_owned(), before, after: None };
+    if let Some(link) = link_above(root, path) {
+        return Err(failed(format!("{link} is a symbolic link")));
+    }
     let whole = root.join(path);
     match whole.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(file(None)),
@@ -138,22 +102,6 @@ pub(super) fn requested(root: &Path, path: &str) -> Result<Requested, ToolError>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_a_large_file_the_passages_of_the_solution_are_shown() {
-        let text: String = (1..=2_000).map(|line| format!("line_{line} = {line}\n")).collect();
-        // The hunk names a wrong place.
-        let solution = "--- a/a.py\n+++ b/a.py\n@@ -3,2 +3,2 @@\n line_1500 = 1500\n-line_1501 = 1501\n+x = 1\n";
-        let file = Requested { path: "a.py".to_owned(), before: Some(text), after: None };
-        let repair =
-            Repair { solution: solution.to_owned(), requested: vec![file], ..Repair::default() };
-        let view = repair.shown().unwrap();
-        assert!(view.text.starts_with(" 1460 line_1460"), "{}", view.text);
-        assert_eq!((view.text.lines().count(), view.left_out), (83, 1_917));
-        let other = Repair { solution: solution.replace("a.py", "b.py"), ..repair };
-        let view = other.shown().unwrap();
-        assert_eq!((view.text.lines().count(), view.left_out, view.next), (400, 1_600, Some(401)));
-    }
 
     #[test]
     fn files_that_cannot_be_edited_are_refused() {
@@ -180,5 +128,6 @@ mod tests {
         check(".git/config", Err("\".git/config\" is no path within the repository"));
         check("b.bin", Err("read b.bin: it is no text in UTF-8"));
         check("link", Err("read link: it is a symbolic link"));
+        check("out/new.py", Err("read out/new.py: out is a symbolic link"));
     }
 }

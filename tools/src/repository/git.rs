@@ -294,11 +294,20 @@ impl<'a> Git<'a> {
             Status::TimedOut => Err(self.git_error("it takes too long")),
             Status::OutOfMemory => Err(self.git_error("it needs too much memory")),
             Status::Exited(_) | Status::Signaled(_) => {
-                let text = finished.stderr.text();
-                let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-                let line = line.unwrap_or("git failed").trim_start_matches("fatal: ");
-                Err(self.git_error(&line.escape_debug().to_string()))
+                Err(self.git_error(&first_message(&finished)))
             }
+        }
+    }
+
+    /// Runs git, and returns its message if it ends with an exit code other than 0.
+    ///
+    /// # Errors
+    /// It ends in another way: its time or memory is used up, or a signal ends it.
+    fn refusal(&self, args: &[&str], network: Network) -> Result<Option<String>, RepositoryError> {
+        let finished = self.execute(args, network, run_limits())?;
+        match finished.status {
+            Status::Exited(code) if code != 0 => Ok(Some(first_message(&finished))),
+            _ => self.answer(finished).map(|_| None),
         }
     }
 
@@ -323,6 +332,14 @@ impl<'a> Git<'a> {
     fn read_error(&self, source: io::Error) -> RepositoryError {
         RepositoryError::Git { repository: self.name(), reason: source.to_string() }
     }
+}
+
+/// The first line that git wrote about a failure.
+fn first_message(finished: &Finished) -> String {
+    let text = finished.stderr.text();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("git failed");
+    let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
+    line.escape_debug().to_string()
 }
 
 /// Makes a git directory at `own` that has the references and borrows the objects of the repository

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Git, GitRequest, GitSource};
 use crate::{
-    patch::{UnifiedDiff, is_inside},
+    patch::{UnifiedDiff, is_inside, link_above},
     repository::RepositoryError,
     sandbox::Network,
 };
@@ -33,8 +33,8 @@ pub enum PatchCheck {
     },
     /// It touches a file outside of the repository, or one of git's own.
     Outside {
-        /// The path.
-        path: String,
+        /// The path, or the message of git.
+        reason: String,
     },
     /// The files are not those that it expects.
     DoesNotApply {
@@ -59,8 +59,9 @@ impl PatchCheck {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Applies | Self::Empty => None,
-            Self::Malformed { reason } | Self::DoesNotApply { reason } => Some(reason),
-            Self::Outside { path } => Some(path),
+            Self::Malformed { reason }
+            | Self::Outside { reason }
+            | Self::DoesNotApply { reason } => Some(reason),
         }
     }
 }
@@ -122,7 +123,10 @@ fn tried(request: &GitRequest<'_>, patch: &str) -> Result<(PatchCheck, String), 
     };
     let paths = diff.paths();
     if let Some(path) = paths.iter().find(|path| !is_inside(path)) {
-        return done(PatchCheck::Outside { path: (*path).to_owned() });
+        return done(PatchCheck::Outside { reason: (*path).to_owned() });
+    }
+    if let Some(link) = paths.iter().find_map(|path| link_above(request.root, path)) {
+        return done(PatchCheck::Outside { reason: format!("{link} is a symbolic link") });
     }
     Desk::new(request)?.with(|desk, git| {
         desk.lay_out(&paths)?;
@@ -130,41 +134,26 @@ fn tried(request: &GitRequest<'_>, patch: &str) -> Result<(PatchCheck, String), 
         let given = desk.scratch.path().join(PATCH);
         fs::write(&given, ended(patch)).map_err(|source| desk.failed(source))?;
         let given = given.to_string_lossy().into_owned();
-        for action in [&["apply", "--check"][..], &["apply"]] {
-            let args = [action, &["--whitespace=nowarn", "--", &given]].concat();
-            match git.run(&args, Network::Loopback) {
-                Ok(_) => {}
-                Err(RepositoryError::Git { reason, .. }) => {
-                    return Ok((refused(&reason), String::new()));
-                }
-                Err(error) => return Err(error),
-            }
+        let apply = |more: &[&str]| {
+            let args = [&["apply", "--whitespace=nowarn"], more, &["--", &given]].concat();
+            git.refusal(&args, Network::Loopback)
+        };
+        // The first only reads the patch, the second changes all files or none.
+        if let Some(reason) = apply(&["--numstat"])? {
+            return done(PatchCheck::Malformed { reason });
+        }
+        if let Some(reason) = apply(&[])? {
+            let is_outside = reason.starts_with("invalid path");
+            return done(match is_outside {
+                true => PatchCheck::Outside { reason },
+                false => PatchCheck::DoesNotApply { reason },
+            });
         }
         Ok(match desk.difference(git, &kept)? {
             normal if normal.is_empty() => (PatchCheck::Empty, normal),
             normal => (PatchCheck::Applies, normal),
         })
     })
-}
-
-/// The class of a patch that git refuses.
-fn refused(reason: &str) -> PatchCheck {
-    let reason = reason.trim_start_matches("error: ").to_owned();
-    const MALFORMED: [&str; 6] = [
-        "corrupt patch",
-        "No valid patches",
-        "patch fragment without header",
-        "unrecognized input",
-        "patch with only garbage",
-        "git diff header",
-    ];
-    if reason.starts_with("invalid path") || reason.contains("beyond a symbolic link") {
-        PatchCheck::Outside { path: reason }
-    } else if MALFORMED.iter().any(|known| reason.contains(known)) {
-        PatchCheck::Malformed { reason }
-    } else {
-        PatchCheck::DoesNotApply { reason }
-    }
 }
 
 /// A patch that ends in a line break, without which git takes its last line for cut.
@@ -205,14 +194,19 @@ impl<'a> Desk<'a> {
         RepositoryError::Read { path: self.scratch.path().to_path_buf(), source }
     }
 
-    /// Copies files of the repository, as far as there are.
+    /// Copies files and links of the repository, as far as there are.
     fn lay_out(&self, paths: &BTreeSet<&str>) -> Result<(), RepositoryError> {
         let root = self.request.root;
         for path in paths {
             let failed = |source| RepositoryError::Read { path: root.join(path), source };
-            let there = root.join(path).symlink_metadata();
-            if !there.is_ok_and(|there| there.is_file()) {
-                continue;
+            match root.join(path).symlink_metadata() {
+                Ok(there) if there.is_symlink() => {
+                    let target = root.join(path).read_link().map_err(failed)?;
+                    self.link(path, &target)?;
+                    continue;
+                }
+                Ok(there) if there.is_file() => {}
+                _ => continue,
             }
             let mut file = open_beneath(root, Path::new(path)).map_err(failed)?;
             let mode = file.metadata().map_err(failed)?.permissions().mode();
@@ -221,6 +215,18 @@ impl<'a> Desk<'a> {
             self.write(path, &bytes, Some(mode))?;
         }
         Ok(())
+    }
+
+    /// Makes a symbolic link of the work tree, which git compares and nothing follows.
+    fn link(&self, path: &str, target: &Path) -> Result<(), RepositoryError> {
+        let whole = self.scratch.path().join("tree").join(path);
+        let make = || {
+            if let Some(parent) = whole.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            std::os::unix::fs::symlink(target, &whole)
+        };
+        make().map_err(|source| RepositoryError::Read { path: whole.clone(), source })
     }
 
     /// Writes a file of the work tree.
@@ -357,6 +363,33 @@ mod tests {
                 let found = check_patch(request, patch).unwrap();
                 assert_eq!(found.name(), *class, "{patch}: {found:?}");
             }
+        });
+    }
+
+    #[test]
+    fn links_are_changed_and_not_followed() {
+        let new = "new file mode 100644\n--- /dev/null\n+++ b/PATH\n@@ -0,0 +1 @@\n+y\n";
+        let new =
+            |path: &str| format!("diff --git a/{path} b/{path}\n{}", new.replace("PATH", path));
+        let link = "diff --git a/link b/link\nindex 1..2 120000\n--- a/link\n+++ b/link\n@@ -1 +1 @@\n-run.sh\n\\ No newline at end of file\n+pkg\n\\ No newline at end of file\n";
+        with(|request| {
+            let link_to = |target: &str, name: &str| {
+                std::os::unix::fs::symlink(target, request.root.join("pkg").join(name)).unwrap();
+            };
+            link_to("run.sh", "link");
+            link_to("..", "up");
+            let link = link.replace("/link", "/pkg/link");
+            for (class, patch) in [
+                ("applies", link.clone()),
+                ("does_not_apply", link.replace("-run.sh", "-run")),
+                ("outside", new("pkg/up/new.py")),
+                ("applies", new("pkg/new.py")),
+            ] {
+                let found = check_patch(request, &patch).unwrap();
+                assert_eq!(found.name(), class, "{patch}: {found:?}");
+            }
+            fs::remove_file(request.root.join("pkg/link")).unwrap();
+            fs::remove_file(request.root.join("pkg/up")).unwrap();
         });
     }
 }
