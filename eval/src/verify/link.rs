@@ -320,7 +320,7 @@ pub fn run(
                 let place = lost.frames.last().map_or(String::new(), |(file, line, _)| {
                     format!("{}:{line}: ", normalizer.text(file))
                 });
-                // The error that ended the run may be another than the first one.
+                // The error that ended the run can differ from the first missing name.
                 let end = found
                     .collection
                     .first()
