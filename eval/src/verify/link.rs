@@ -355,13 +355,6 @@ fn compare(reference: &Reference, found: &Observation) -> Option<OutcomeDifferen
     let told = |failure: Option<&NormalizedException>| {
         failure.map_or("no exception".to_owned(), |one| format!("{}: {}", one.kind, one.message))
     };
-    if let Some(status) = expected.status
-        && status != found.status
-    {
-        let last = found.collection.first().map(|(_, failure)| failure);
-        let shown = format!("{:?}, {}", found.status, told(last));
-        return difference("", "", OutcomeDifferenceKind::ExitCode, format!("{status:?}"), shown);
-    }
     let mut errors = found.collection.iter();
     for (id, wanted) in &expected.collection {
         let seen = errors.next().map(|(_, failure)| failure);
@@ -453,6 +446,13 @@ fn compare(reference: &Reference, found: &Observation) -> Option<OutcomeDifferen
             wanted,
             told(found.raised.as_ref()),
         );
+    }
+    if let Some(status) = expected.status
+        && status != found.status
+    {
+        let last = found.collection.first().map(|(_, failure)| failure);
+        let shown = format!("{:?}, {}", found.status, told(last));
+        return difference("", "", OutcomeDifferenceKind::ExitCode, format!("{status:?}"), shown);
     }
     None
 }

@@ -50,10 +50,20 @@ class Table:
     def _take_back(self) -> None:
         for name in self.modules:
             if name in sys.modules and not isinstance(sys.modules[name], Linked):
-                sys.modules[name] = self.module(name)
+                sys.modules[name] = importlib.util.module_from_spec(self.spec(name))
+
+    def spec(self, name: str) -> importlib.machinery.ModuleSpec:
+        """Returns what the import system needs to make a module of the table: its loader, file and directories."""
+        entry = self.modules[name]
+        is_package = entry.directories is not None
+        spec = importlib.machinery.ModuleSpec(name, Loader(self, name), origin=entry.file, is_package=is_package)
+        if is_package:
+            spec.submodule_search_locations = list(entry.directories or ())
+        spec.has_location = entry.file is not None
+        return spec
 
     def module(self, name: str) -> Linked:
-        """Returns the object of a module, made on first use, with the attributes that the import system gives."""
+        """Returns the object of a module, made on first use; the import system gives it `__path__` and the like."""
         module = self.made.get(name)
         if module is None:
             module = self.made[name] = Linked(name)
@@ -246,15 +256,9 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        entry = self._table.modules.get(name)
-        if entry is None or name.partition(".")[0] in self.held_back:
+        if name not in self._table.modules or name.partition(".")[0] in self.held_back:
             return None
-        is_package = entry.directories is not None
-        spec = importlib.machinery.ModuleSpec(name, Loader(self._table, name), origin=entry.file, is_package=is_package)
-        if is_package:
-            spec.submodule_search_locations = list(entry.directories or ())
-        spec.has_location = entry.file is not None
-        return spec
+        return self._table.spec(name)
 
     def release(self) -> None:
         """Ends the holding back: pytest has what it needs, and a finder of its own in front of this one."""

@@ -25,6 +25,7 @@ def make(): return 2
 class Kind:
     pass
 conf = __import__("types").ModuleType("pkg.conf")
+__import__("sys").modules["pkg.late"] = conf
 level = 3
 vars(conf).update(level=level)
 def read(): return level, TABLE
@@ -61,6 +62,8 @@ def finder(tmp_path: Path) -> Iterator[linked.Finder]:
             },
         ),
         "pkg.conf": entry("pkg/conf.py", {"level": ["level"]}, object="conf"),
+        "pkg.late": entry("pkg/late/__init__.py", {}, directories=["pkg/late"], object="conf"),
+        "pkg.late.part": entry("pkg/late/part.py", {"helper": ["helper"]}),
     }
     known = set(sys.modules)
     finder = linked.install({"gist": "concise.py", "modules": modules}, str(tmp_path), [])
@@ -118,3 +121,9 @@ def test_what_looks_at_modules_finds_modules(finder: linked.Finder) -> None:
     files = importlib.import_module("importlib.resources").files
     assert files("pkg").joinpath("data.txt").read_text() == "text"
     assert pkg.__file__.endswith("pkg/__init__.py")
+
+
+def test_a_package_that_the_gist_registers_has_parts(finder: linked.Finder) -> None:
+    assert load("pkg").make() == 2
+    assert load("pkg.late.part").helper() == 1
+    assert load("pkg.late").level == 3
