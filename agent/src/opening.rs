@@ -166,7 +166,7 @@ async fn of_issue(
 ) -> Result<[Message; 2], OpeningError> {
     let told = repository_text(session, writer, &repair.issue, context.ranking()).await?;
     let mut values = serde_json::to_value(&told).unwrap_or_default();
-    let is_told = !told.is_empty();
+    let is_told = !told.is_empty() || repair.gist.is_some();
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
     let rules = json!({ "rounds": repair.rounds, "told": is_told });
     let more = json!({
@@ -175,6 +175,7 @@ async fn of_issue(
         "steps": limits.steps,
         "tools": names,
         "issue": repair.issue.trim_end(),
+        "gist": repair.gist.as_deref().unwrap_or_default().trim_end(),
         "form": writer.opening,
     });
     if let (Some(values), Value::Object(more)) = (values.as_object_mut(), more) {

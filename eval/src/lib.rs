@@ -26,8 +26,8 @@ mod expected;
 mod gist;
 mod index;
 mod inject;
+mod issues;
 mod key;
-mod location;
 mod mutants;
 mod names;
 mod observation;
@@ -68,8 +68,11 @@ pub use evaluate::{EvaluateSpec, Evaluation, Note, ReferenceSummary, WriterAbili
 pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
 pub use gist::{GistError, Submission, read_gist};
 pub use index::{Index, IndexError};
+pub use issues::{
+    CorrectLocation, IssueResult, IssueRow, REPAIR_VERSION, RepairResult, correct_location,
+    issue_tables, read_issue_rows,
+};
 pub use key::Key;
-pub use location::{CorrectLocation, correct_location};
 pub use mutants::Operator;
 pub use observation::{NormalizedException, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};

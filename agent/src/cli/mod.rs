@@ -34,6 +34,7 @@ mod graphs;
 mod harbor;
 mod help;
 mod image;
+mod issues;
 mod man;
 mod mcp;
 mod one_file;
@@ -49,6 +50,7 @@ mod run;
 mod scaffolds;
 mod sharing;
 mod signals;
+mod solving;
 mod suites;
 mod surroundings;
 mod tables;
@@ -128,6 +130,8 @@ enum Action {
     Oracle(oracle::OracleCommand),
     /// Solve an issue of a repository by a git patch, with a model.
     Fix(fix::Fix),
+    /// Solve the issues of a file in SWE-bench's form, and write predictions and tables.
+    Issues(issues::Issues),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show why a gist has a line of the repository, or why it was removed.
@@ -261,6 +265,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.flags(),
         Action::Repro(repro) => repro.flags(),
         Action::Fix(fix) => fix.flags(),
+        Action::Issues(issues) => issues.flags(),
         Action::Bench(bench) => bench.flags(),
         Action::Collect(collect) => collect.flags(),
         Action::Eval(eval) => eval.flags(),
@@ -291,6 +296,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Repro(repro) => repro.act(&around),
         Action::Bisect(bisect) => bisect.act(&around),
         Action::Fix(fix) => fix.act(&around),
+        Action::Issues(issues) => issues.act(&around),
         Action::Oracle(oracle) => oracle.act(),
         Action::Bench(bench) => bench.act(&mut around),
         Action::Tables(tables) => tables.act(&around),

@@ -24,6 +24,12 @@ def halve(value):
     if value > HIGHEST:
         raise ValueError(value)
     return value // 2
+#- tests/test_halve.py
+from pkg import halve
+
+
+def test_halve():
+    assert halve(3) == 1.5
 ";
 
 const ISSUE: &str = "# halve(3) is 1\n\nIt should be 1.5, and halve(11) should not fail.\n";
@@ -317,4 +323,115 @@ fn bad_issues_and_patches_name_path_and_cause() {
     let silent = user.gistify(&["-q", "fix", "repo", "-m", "command/false"]);
     assert_eq!(silent.code, 2, "{}", silent.err);
     assert!(silent.err.contains("--issue <FILE>"), "{}", silent.err);
+}
+
+#[test]
+fn a_model_is_told_the_gist_of_the_failing_test_or_the_map() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let answers = json!([[
+        analyze("It divides by //.", true),
+        call("solve", json!({ "diff": GOLD })),
+        call("request", json!({ "files": ["pkg/numbers.py"] })),
+        edit(
+            "pkg/numbers.py",
+            json!([{ "first": 11, "last": 11, "text": "    return value / 2" }])
+        ),
+    ]]);
+    for (context, told, untold) in [
+        ("gist", "in one file", "def double"),
+        ("map", "by rank", "in one file"),
+        ("none", "halve(3) is 1", "return value // 2"),
+    ] {
+        let more = ["--context", context, "--force", "--", "pytest", "tests/test_halve.py"];
+        let ran = fix(&user, &python, &answers, &more);
+        assert_eq!(ran.code, 0, "{context}: {}{}", ran.out, ran.err);
+        let first = read(&user.here().join("first.json"));
+        assert!(first.contains(told) && !first.contains(untold), "{context}: {first}");
+        assert_eq!(first.contains("return value // 2"), context != "none", "{context}: {first}");
+    }
+    let ran = fix(&user, &python, &answers, &["--context", "gist", "--force"]);
+    assert_eq!(
+        (ran.code, ran.last_error_line().contains("--context gist: no command")),
+        (2, true),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn rows_become_predictions_and_tables() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let commit = git(&user, &["rev-parse", "reported"]).trim().to_owned();
+    let row = |id: &str, repo: &str, gold: &str| {
+        json!({
+            "instance_id": id, "repo": repo, "base_commit": commit, "problem_statement": ISSUE,
+            "patch": gold, "test_patch": "", "version": "1.0",
+        })
+    };
+    let numbers = &GOLD[GOLD.find("--- a/pkg/numbers").unwrap()..];
+    let rows = [
+        row("own__repo-1", "own/repo", GOLD),
+        row("own__repo-2", "own/repo", numbers),
+        row("own__gone-3", "own/gone", numbers),
+        json!({ "instance_id": "own__repo-4" }),
+    ];
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    std::fs::write(user.here().join("rows.jsonl"), text).unwrap();
+    let answers = json!([[
+        analyze("It divides by //.", true),
+        call("solve", json!({ "diff": GOLD })),
+        call("request", json!({ "files": ["pkg/numbers.py"] })),
+        edit(
+            "pkg/numbers.py",
+            json!([{ "first": 11, "last": 11, "text": "    return value / 2" }])
+        ),
+    ]]);
+    std::fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
+    let model = format!("command/{python} model.py script.json");
+    let args = [
+        "issues",
+        "rows.jsonl",
+        "-m",
+        &model,
+        "--repositories",
+        ".",
+        "-o",
+        "out",
+        "--format",
+        "csv",
+        "-w",
+        "2",
+        "--python",
+        &python,
+    ];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let solver = format!("chain-of-context {model}");
+    assert!(ran.out.contains(&format!("{solver},2,100.00,50.00,50.00,")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("{solver},failed,1")), "{}", ran.out);
+    assert!(ran.out.contains("4,missing field `repo`"), "{}", ran.out);
+    assert!(ran.err.contains("own__gone-3: no clone of own/gone in ."), "{}", ran.err);
+    let predictions = read(&user.here().join("out/predictions.jsonl"));
+    let predictions: Vec<Value> =
+        predictions.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(predictions.len(), 2);
+    for prediction in &predictions {
+        assert_eq!(prediction["model_name_or_path"], json!(solver));
+        let patch = prediction["model_patch"].as_str().unwrap();
+        assert!(patch.contains("-    return value // 2\n+    return value / 2\n"), "{patch}");
+    }
+    // A second run takes up the results, and tries again what failed for another reason than its patch.
+    let again = user.gistify(&args);
+    assert_eq!((again.code, &again.out), (0, &ran.out), "{}", again.err);
+    assert!(again.err.contains("1 solved now, 2 before"), "{}", again.err);
+    let other = [&args[..], &["--scaffold", "self-planning-icr"]].concat();
+    let ran = user.gistify(&other);
+    assert_eq!(
+        (ran.code, ran.last_error_line().contains("name another directory")),
+        (3, true),
+        "{}",
+        ran.err
+    );
 }

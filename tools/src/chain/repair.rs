@@ -21,6 +21,8 @@ const LARGEST: u64 = 16 << 20;
 pub struct Repair {
     /// The issue's text.
     pub issue: String,
+    /// The gist of a test that shows the issue, where a model is shown one.
+    pub gist: Option<String>,
     /// Rounds of ANALYZE, RETRIEVE and VERIFY at most; with none it begins with the solution.
     pub rounds: u32,
     /// The root cause, once it is found.

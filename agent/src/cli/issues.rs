@@ -1,0 +1,255 @@
+//! `gistify issues`: the issues of a file in SWE-bench's form, solved one by one: predictions in the form that its harness
+//! reads, results, and tables.
+//!
+//! A run that was stopped goes on: a row whose result is there is not solved again.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use ::eval::{IssueResult, IssueRow, MalformedRow, issue_tables, read_issue_rows, write_tables};
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Exit, Failure, OrExit,
+    fix::{PATCH, RESULT, text_of},
+    flags::Flags,
+    progress::ProgressLine,
+    solving::{IssueSolver, IssueTask, SolvedIssue, Solving},
+    surroundings::{Surroundings, Talk},
+    tables::Style,
+};
+use crate::{
+    record::{RunDirectory, replace},
+    writer::TRAJECTORY,
+};
+
+#[derive(Debug, Args)]
+pub struct Issues {
+    /// A file of rows with instance_id, repo, base_commit, problem_statement and, if known, patch.
+    rows: PathBuf,
+    #[command(flatten)]
+    solving: Solving,
+    /// A directory with clones, as OWNER__NAME, OWNER/NAME or NAME [default: those of github.com].
+    #[arg(long, value_name = "DIR")]
+    repositories: Option<PathBuf>,
+    /// The directory for predictions.jsonl, results.jsonl and a record of each row.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Only rows whose id contains the text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only so many rows.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// Rows at once.
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    workers: usize,
+    /// Format of the tables.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Style,
+}
+
+/// The names of the files of all rows.
+const RESULTS: &str = "results.jsonl";
+const PREDICTIONS: &str = "predictions.jsonl";
+
+impl Issues {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        self.solving.flags()
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        if self.solving.needs_command() {
+            let message = "--context gist needs a command, which the rows do not have";
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        let (mut rows, unread) = read_issue_rows(&text_of("rows", &self.rows)?);
+        if let Some(text) = &self.filter {
+            rows.retain(|row| row.instance_id.contains(text.as_str()));
+        }
+        rows.truncate(self.first.unwrap_or(usize::MAX));
+        if rows.is_empty() && unread.is_empty() {
+            let message = format!("{} has no row of that kind", self.rows.display());
+            return Err(Failure::new(Exit::Input, message));
+        }
+        let solver = self.solving.solver(around)?;
+        let progress = ProgressLine::new(around.talk);
+        for row in &unread {
+            let MalformedRow { line, reason } = row;
+            progress.line(&format!("{}:{line}: {reason} (left out)", self.rows.display()));
+        }
+        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        let known = self.known(&solver)?;
+        // What the machine or the provider failed at is tried again.
+        let done: BTreeSet<&str> = known
+            .iter()
+            .filter(|one| one.repair.is_some())
+            .map(|one| one.instance_id.as_str())
+            .collect();
+        let open: Vec<&IssueRow> =
+            rows.iter().filter(|row| !done.contains(row.instance_id.as_str())).collect();
+        let count = open.len();
+        self.solve_all(around, &solver, &open, &progress)?;
+        progress.clear();
+        let results = self.known(&solver)?;
+        self.predict(&results)?;
+        let wanted: BTreeSet<&str> = rows.iter().map(|row| row.instance_id.as_str()).collect();
+        let shown: Vec<IssueResult> = results
+            .into_iter()
+            .filter(|result| wanted.contains(result.instance_id.as_str()))
+            .collect();
+        print!("{}", write_tables(&issue_tables(&shown, &unread), self.format.format(around)));
+        progress.line(&format!("{count} solved now, {} before", rows.len() - count));
+        match around.interrupt.is_triggered() {
+            true => Err(Failure::new(Exit::Interrupted, "interrupted")),
+            false => Ok(Exit::Success),
+        }
+    }
+
+    /// The results that the output has, the last of each row.
+    fn known(&self, solver: &IssueSolver<'_>) -> Result<Vec<IssueResult>, Failure> {
+        let path = self.output.join(RESULTS);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(Failure::new(Exit::Input, format!("read {}: {error}", path.display())));
+            }
+        };
+        let mut results: Vec<IssueResult> = Vec::new();
+        // A torn last line is of a run that was killed.
+        for result in text.lines().filter_map(|line| serde_json::from_str::<IssueResult>(line).ok())
+        {
+            if result.solver != solver.name() {
+                let message = format!(
+                    "{} is of {}, not of {} (name another directory)",
+                    path.display(),
+                    result.solver,
+                    solver.name()
+                );
+                return Err(Failure::new(Exit::Input, message));
+            }
+            results.retain(|earlier| earlier.instance_id != result.instance_id);
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    /// Solves rows, several at once, and appends each result as it is there.
+    fn solve_all(
+        &self,
+        around: &Surroundings,
+        solver: &IssueSolver<'_>,
+        rows: &[&IssueRow],
+        progress: &ProgressLine,
+    ) -> Result<(), Failure> {
+        let path = self.output.join(RESULTS);
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = Mutex::new(file.or_exit(Exit::Input)?);
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+        std::thread::scope(|scope| {
+            for _ in 0..self.workers.clamp(1, rows.len().max(1)) {
+                scope.spawn(|| {
+                    while !around.interrupt.is_triggered() {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(row) = rows.get(at) else { break };
+                        progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
+                        let solved = self.solve(solver, row);
+                        if matches!(&solved, Err(failure) if failure.exit == Exit::Interrupted) {
+                            break;
+                        }
+                        let result = IssueResult {
+                            instance_id: row.instance_id.clone(),
+                            solver: solver.name().to_owned(),
+                            failure: solved.as_ref().err().map(Failure::message),
+                            repair: solved.ok().map(|solved| solved.result),
+                        };
+                        if let Some(failure) = &result.failure {
+                            progress.line(&format!("{}: {failure}", row.instance_id));
+                        }
+                        let line = serde_json::to_string(&result).map_err(std::io::Error::other);
+                        let written = line.and_then(|line| {
+                            let mut file = file.lock().expect("no worker panics");
+                            file.write_all(format!("{line}\n").as_bytes())
+                        });
+                        if let Err(error) = written {
+                            failed.lock().expect("no worker panics").get_or_insert(error);
+                            break;
+                        }
+                    }
+                });
+            }
+        });
+        match failed.into_inner().expect("no worker panics") {
+            Some(error) => {
+                let message = format!("write {}: {error}", path.display());
+                Err(Failure::new(Exit::Infrastructure, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Solves one row, with a record of its own.
+    fn solve(&self, solver: &IssueSolver<'_>, row: &IssueRow) -> Result<SolvedIssue, Failure> {
+        let record = self.output.join(&row.instance_id);
+        if record.join(TRAJECTORY).exists() {
+            // It is of a run that was stopped, or that failed.
+            fs::remove_dir_all(&record).or_exit(Exit::Infrastructure)?;
+        }
+        let record = RunDirectory::create_at(&record).or_exit(Exit::Infrastructure)?;
+        let repository = match &self.repositories {
+            Some(clones) => format!("{}@{}", clone_of(clones, row)?.display(), row.base_commit),
+            None => format!("git+https://github.com/{}@{}", row.repo, row.base_commit),
+        };
+        let gold =
+            (!row.patch.trim().is_empty()).then(|| (row.instance_id.clone(), row.patch.clone()));
+        let text = row.problem_statement.clone();
+        let issue = IssueTask { repository: &repository, command: &[], text, gold, apart: &[] };
+        let progress = ProgressLine::new(Talk::Quiet);
+        let opened = solver.open(issue, &progress)?;
+        let solved = solver.solve(opened, &record, &progress)?;
+        record.write_json(RESULT, &solved.result).or_exit(Exit::Infrastructure)?;
+        record.write(PATCH, solved.patch.as_bytes()).or_exit(Exit::Infrastructure)?;
+        Ok(solved)
+    }
+
+    /// Writes the predictions of all rows that have a repair.
+    fn predict(&self, results: &[IssueResult]) -> Result<(), Failure> {
+        let mut text = String::new();
+        for result in results.iter().filter(|result| result.repair.is_some()) {
+            let path = self.output.join(&result.instance_id).join(PATCH);
+            let patch = fs::read_to_string(&path).map_err(|error| {
+                Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
+            })?;
+            let row = json!({
+                "instance_id": result.instance_id,
+                "model_name_or_path": result.solver,
+                "model_patch": patch,
+            });
+            text.push_str(&format!("{row}\n"));
+        }
+        replace(&self.output.join(PREDICTIONS), text.as_bytes()).or_exit(Exit::Infrastructure)
+    }
+}
+
+/// The clone of a row's repository.
+fn clone_of(clones: &Path, row: &IssueRow) -> Result<PathBuf, Failure> {
+    let name = row.repo.rsplit('/').next().unwrap_or_default();
+    let places = [row.repo.replace('/', "__"), row.repo.clone(), name.to_owned()];
+    let found = places.iter().map(|place| clones.join(place)).find(|place| place.is_dir());
+    found.ok_or_else(|| {
+        let message =
+            format!("no clone of {} in {} ({})", row.repo, clones.display(), places.join(", "));
+        Failure::new(Exit::Input, message)
+    })
+}
