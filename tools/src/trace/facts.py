@@ -2,6 +2,7 @@
 which tracer.py goes on with. Everything here looks without running anything of what it looks at: types are
 compared by identity, attributes read by the slots of `type`, nothing traced is hashed or printed."""
 
+import _thread
 import dis
 import functools
 import json

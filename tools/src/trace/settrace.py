@@ -73,6 +73,28 @@ class Settrace(Tracer):
         self.stopped = False
         threading.settrace(trace)
         sys.settrace(trace)
+        self.follow_threads()
+
+    def follow_threads(self):
+        """Traces threads that `_thread` starts, too; `threading` only minds those of its own."""
+        tracer, start = self, _thread.start_new_thread
+
+        class Thread:
+            def __init__(self, function):
+                self.function = function
+
+            def __call__(self, *args, **named):
+                if not tracer.stopped:
+                    sys.settrace(tracer.trace)
+                return self.function(*args, **named)
+
+            def __repr__(self):
+                return repr(self.function)  # What Python names where it ends by an exception.
+
+        def start_new_thread(function, *more):
+            return start(Thread(function) if callable(function) else function, *more)
+
+        _thread.start_new_thread = _thread.start_new = start_new_thread
 
     def audit(self, event, args):
         # An exception inside of a trace function (the recursion limit) ends all tracing; a program
