@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::EnvironmentError;
 use crate::{
     host::is_executable,
-    sandbox::{Limits, Network, Request, Sandbox, Status},
+    sandbox::{Limits, Network, Request, Sandbox, Status, link_target},
 };
 
 /// The properties that an interpreter reports.
@@ -115,9 +115,9 @@ fn follow(python: &Path, found: &mut Vec<PathBuf>) {
         let Some(directory) = current.parent().map(Path::to_path_buf) else { break };
         found.push(current.clone());
         add_prefix(&directory, found);
-        match fs::read_link(&current) {
-            Ok(target) => current = directory.join(target),
-            Err(_) => break,
+        match link_target(&current) {
+            Some(target) => current = target,
+            None => break,
         }
     }
     if let Ok(real) = python.canonicalize()

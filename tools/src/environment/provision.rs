@@ -211,11 +211,21 @@ impl Provisioning<'_> {
         let required = self.metadata.requires_python.as_deref();
         // A specifier that makes no sense restricts nothing.
         let required = required.and_then(|text| VersionSpecifiers::from_str(text).ok());
-        let mut known: Vec<(PathBuf, Probe)> = find_interpreters(self.request.host)
-            .into_iter()
-            .filter_map(|python| Some((python.clone(), probe(&python, self.sandbox).ok()?)))
-            .filter(|(_, probe)| probe.unsupported().is_none())
-            .collect();
+        let mut known: Vec<(PathBuf, Probe)> = Vec::new();
+        let mut unusable = Vec::new();
+        for python in find_interpreters(self.request.host) {
+            match probe(&python, self.sandbox) {
+                Ok(probe) if probe.unsupported().is_none() => known.push((python, probe)),
+                Ok(_) => {}
+                // The user wants to know about those that the user named.
+                Err(error)
+                    if self.request.host.pythons.iter().any(|own| python.starts_with(own)) =>
+                {
+                    unusable.push(error.to_string());
+                }
+                Err(_) => {}
+            }
+        }
         let is_settled = |probe: &Probe| (probe.version.0, probe.version.1) <= SETTLED;
         known.sort_by_key(|(_, probe)| std::cmp::Reverse((is_settled(probe), probe.version)));
         let seen: Vec<String> =
@@ -246,7 +256,10 @@ impl Provisioning<'_> {
             if !self.extensions.is_empty() {
                 wanted += &format!(", for compiled modules {}", self.extensions);
             }
-            let found = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+            let mut found = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+            for error in unusable {
+                found += &format!("; {error}");
+            }
             EnvironmentError::NoInterpreter { wanted, found }
         })
     }

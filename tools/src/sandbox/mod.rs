@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use docker::{DockerOptions, DockerSandbox};
 pub use interrupt::{Interrupt, STOP_SIGNAL, stand_still};
 pub use local::LocalSandbox;
+pub(crate) use view::link_target;
 
 /// Runs requests, one at a time per call, from any thread.
 pub trait Sandbox: Send + Sync {

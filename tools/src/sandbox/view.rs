@@ -91,6 +91,26 @@ pub(super) fn view(request: &Request) -> io::Result<SandboxView> {
     Ok(view)
 }
 
+/// Returns the absolute path that a link names, which may be another link, or nothing for what is no link. No directory
+/// of it is `..`: behind a link to a directory, that would be another place in a sandbox than here.
+pub(crate) fn link_target(link: &Path) -> Option<PathBuf> {
+    let target = fs::read_link(link).ok()?;
+    let target = link.parent()?.join(target);
+    if !target.components().any(|part| part == Component::ParentDir) {
+        return Some(target);
+    }
+    let mut path = PathBuf::new();
+    for part in target.components() {
+        if part == Component::ParentDir {
+            path = path.canonicalize().ok()?;
+            path.pop();
+        } else {
+            path.push(part);
+        }
+    }
+    Some(path)
+}
+
 /// Returns the readable paths, without those inside another readable path. A link whose target is
 /// visible too stays a link.
 fn readable(wanted: &[PathBuf], system: &SandboxView) -> Vec<(PathBuf, Seen)> {
@@ -107,12 +127,9 @@ fn readable(wanted: &[PathBuf], system: &SandboxView) -> Vec<(PathBuf, Seen)> {
         {
             continue;
         }
-        let target = fs::read_link(path).ok();
-        let named = target.filter(|target| {
-            let target = path.parent().map_or_else(|| target.clone(), |above| above.join(target));
-            let plain = target.components().all(|part| !matches!(part, Component::ParentDir));
-            plain && wanted.iter().any(|other| other != path && target.starts_with(other))
-        });
+        let target = link_target(path);
+        let named = target
+            .filter(|target| wanted.iter().any(|other| other != path && target.starts_with(other)));
         found.push((path.clone(), named.map_or(Seen::ReadOnly, Seen::Link)));
     }
     found
@@ -157,5 +174,40 @@ fn add_system(place: &Path, view: &mut SandboxView) {
             view.insert(place.to_path_buf(), Seen::ReadOnly);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A program `bin/tool` that is a link to `target` stays a link where `readable` has what it names.
+    fn check(target: &str, expected: &str) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for made in ["bin", "deep/er/bin", "opt/real/bin"] {
+            fs::create_dir_all(root.join(made)).unwrap();
+        }
+        fs::write(root.join("opt/real/bin/tool"), "").unwrap();
+        symlink("deep/er", root.join("short")).unwrap();
+        symlink(target.replace("ROOT", root.to_str().unwrap()), root.join("bin/tool")).unwrap();
+        let wanted = [root.join("bin/tool"), root.join("opt/real")];
+        let found: SandboxView = readable(&wanted, &SandboxView::new()).into_iter().collect();
+        let seen = match expected {
+            "" => Seen::ReadOnly,
+            expected => Seen::Link(root.join(expected)),
+        };
+        assert_eq!(found[&root.join("bin/tool")], seen, "{target}");
+    }
+
+    #[test]
+    fn links_to_what_is_seen_stay_links() {
+        check("ROOT/opt/real/bin/tool", "opt/real/bin/tool");
+        check("../opt/real/bin/tool", "opt/real/bin/tool");
+        check("../bin/../opt/./real/bin/tool", "opt/real/bin/tool");
+        // `..` of a link to a directory is the directory above the one that the link names.
+        check("../short/../../opt/real/bin/tool", "opt/real/bin/tool");
     }
 }
