@@ -22,6 +22,8 @@ mod spelling;
 
 use std::fmt::Write;
 
+use crate::syntax::is_identifier;
+
 pub use data_file::DataFile;
 pub(crate) use data_file::{WRITER, quoted};
 pub use guard::Guard;
@@ -325,7 +327,12 @@ impl Glue {
                     Held::Name(name) => name.clone(),
                     Held::Gist => GIST.to_owned(),
                 };
-                let held = held.iter().map(|(name, held)| format!("{name}={}", value(held)));
+                let one = |(name, held): &(String, Held)| match is_identifier(name) {
+                    true => format!("{name}={}", value(held)),
+                    // A submodule `as.py` is an attribute that no keyword argument names.
+                    false => format!("**{{{name:?}: {}}}", value(held)),
+                };
+                let held = held.iter().map(one);
                 format!("vars({object}).update({})", held.collect::<Vec<_>>().join(", "))
             }
             Self::Located { object, file, directory, spec } => {
@@ -474,6 +481,11 @@ mod tests {
         check(
             &Glue::Fill { object: text("mod"), held },
             "vars(mod).update(__loader__=__loader__, make=make_shapes, pkg=sys.modules.get(__name__))",
+        );
+        let held = vec![(text("make"), Held::Name(text("make"))), (text("as"), Held::Gist)];
+        check(
+            &Glue::Fill { object: text("mod"), held },
+            "vars(mod).update(make=make, **{\"as\": sys.modules.get(__name__)})",
         );
         check(&Glue::ClassModule(text("pkg.mod")), "__module__ = \"pkg.mod\"");
         check(

@@ -4,13 +4,21 @@
 //! interprets names; that is for `scope` and `resolve`.
 
 use ruff_python_ast::{ModModule, Stmt, token::Token, token::TokenKind};
-use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
+use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_expression, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::source::Source;
 
 /// Stack for code that recurses over syntax, in bytes; deep nesting is normal in generated sources.
 const STACK: usize = 512 << 20;
+
+/// Returns true if a variable can have a name: `mod_1`, not `1mod`, `my-mod` or the keyword `as`.
+pub fn is_identifier(name: &str) -> bool {
+    let is_letter = |c: char| c == '_' || c.is_alphabetic();
+    name.starts_with(is_letter)
+        && name.chars().all(|c| is_letter(c) || c.is_alphanumeric())
+        && parse_expression(name).is_ok_and(|parsed| parsed.into_expr().is_name_expr())
+}
 
 /// A source and its syntax tree.
 #[derive(Debug)]

@@ -184,8 +184,9 @@ fn package(expr: &Expr) -> Option<String> {
 fn update(call: &ExprCall) -> Option<Glue> {
     let object = call.func.as_attribute_expr()?.value.as_call_expr()?.arguments.args.first()?;
     let object = object.as_name_expr()?.id.to_string();
-    let keywords: Vec<(&str, &Expr)> =
+    let keywords: Vec<Vec<(&str, &Expr)>> =
         call.arguments.keywords.iter().map(keyword).collect::<Option<_>>()?;
+    let keywords: Vec<(&str, &Expr)> = keywords.into_iter().flatten().collect();
     if let Some((_, file)) = keywords.iter().find(|(name, _)| *name == "__file__") {
         let value = |name: &str| keywords.iter().find(|(own, _)| *own == name).map(|(_, v)| *v);
         let directory = match value("__path__") {
@@ -210,8 +211,17 @@ fn update(call: &ExprCall) -> Option<Glue> {
     Some(Glue::Fill { object, held: held.collect::<Option<_>>()? })
 }
 
-fn keyword(keyword: &Keyword) -> Option<(&str, &Expr)> {
-    Some((keyword.arg.as_ref()?.as_str(), &keyword.value))
+/// Reads `name=value`, or `**{"as": value}`.
+fn keyword(keyword: &Keyword) -> Option<Vec<(&str, &Expr)>> {
+    let Some(name) = &keyword.arg else {
+        let named = keyword.value.as_dict_expr()?.items.iter();
+        let named = named.map(|item| {
+            let key = item.key.as_ref()?.as_string_literal_expr()?;
+            Some((key.value.to_str(), &item.value))
+        });
+        return named.collect();
+    };
+    Some(vec![(name.as_str(), &keyword.value)])
 }
 
 /// Reads `__file__.rsplit('/', 2)[0] + '/pkg/mod.py'`, with or without what is added.

@@ -26,7 +26,7 @@ use super::{
     program::{Moment, UnitId},
     select::{Selection, is_definition},
 };
-use crate::{glue::Glue, module::ModuleId, resolve::Target, scope};
+use crate::{glue::Glue, module::ModuleId, resolve::Target, scope, syntax::is_identifier};
 
 /// The object that a flat name can refer to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -365,9 +365,9 @@ impl Namer<'_, '_> {
         }
         let suffix = match thing {
             Referent::Gist => "gist",
-            Referent::Namespace(module) | Referent::External(module, _) => tail(module),
+            Referent::Namespace(module) | Referent::External(module, _) => &variable_name(module),
             Referent::Own(module, _) | Referent::Missing(module, _) => {
-                tail(&self.selection.program.modules.get(*module).name)
+                &variable_name(&self.selection.program.modules.get(*module).name)
             }
             Referent::Builtin(_) => "builtin",
         };
@@ -622,6 +622,17 @@ impl Namer<'_, '_> {
     }
 }
 
-fn tail(module: &str) -> &str {
-    module.rsplit('.').next().unwrap_or(module)
+/// Returns a variable's name for a module, like the last part of its own: a file `as.py` or `my-mod.py`, which only
+/// `importlib` imports, gives `as_` and `my_mod`.
+fn variable_name(module: &str) -> String {
+    let last = module.rsplit('.').next().unwrap_or(module);
+    let mut name: String =
+        last.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(char::is_numeric) {
+        name.insert(0, '_');
+    }
+    if !is_identifier(&name) {
+        name.push('_');
+    }
+    name
 }

@@ -44,7 +44,7 @@ use crate::{
     module::ModuleId,
     resolve::Target,
     scope,
-    syntax::Syntax,
+    syntax::{Syntax, is_identifier},
 };
 
 /// Names of a test module that pytest itself reads.
@@ -597,12 +597,6 @@ pub(crate) fn calls_globals(stmt: &Stmt) -> bool {
 
 pub(crate) fn is_definition(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_))
-}
-
-fn is_identifier(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|first| first == '_' || first.is_alphabetic())
-        && chars.all(|c| c == '_' || c.is_alphanumeric())
 }
 
 fn each_statement<'a>(body: &'a [Stmt], visit: &mut impl FnMut(&'a Stmt)) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::{Stmt, name::Name};
 use ruff_text_size::Ranged;
 
-use super::{super::failed::on_one_line, Event, Namer, Referent, key, tail};
+use super::{super::failed::on_one_line, Event, Namer, Referent, key, variable_name};
 use crate::{
     glue::{Glue, GlueTarget, Held, Imported, Spelling},
     module::ModuleId,
@@ -364,7 +364,7 @@ impl Namer<'_, '_> {
             flats.sort_unstable();
             flats.dedup();
             if flats.is_empty() {
-                flats.push(self.unclaimed(tail(module), &unnamed));
+                flats.push(self.unclaimed(&variable_name(module), &unnamed));
                 unnamed.insert(flats[0].clone());
             }
             let mut targets: Vec<GlueTarget> =

@@ -4,7 +4,7 @@
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use rustc_hash::FxHashMap;
 
-use super::{Search, each_statement, is_definition, is_identifier};
+use super::{Search, each_statement, is_definition};
 use crate::{
     resolve::Target,
     scope,
@@ -13,6 +13,7 @@ use crate::{
         scan::{GlobalUsage, GlobalUse, Scan},
     },
     syntax::Syntax,
+    syntax::is_identifier,
 };
 
 impl Search<'_, '_> {
