@@ -70,6 +70,11 @@ impl FilePath {
         Some(kept.iter().copied().chain(rest).collect::<Vec<_>>().join("/"))
     }
 
+    /// Returns the path that an expression computes, if it has the form of this one.
+    pub(crate) fn parse(expr: &Expr) -> Option<Self> {
+        matches!(expr, Expr::BinOp(_) | Expr::Subscript(_)).then(|| file_path(expr)).flatten()
+    }
+
     /// Returns the expression.
     pub fn render(&self) -> String {
         let above = format!("__file__.rsplit('/', {})[0]", self.up);
@@ -95,7 +100,7 @@ impl Spelling {
     /// original.
     fn parse(expr: &Expr, objects: &FxHashSet<String>) -> Option<Self> {
         match expr {
-            Expr::BinOp(_) | Expr::Subscript(_) => file_path(expr).map(Self::File),
+            Expr::BinOp(_) | Expr::Subscript(_) => FilePath::parse(expr).map(Self::File),
             Expr::List(list) => file_path(list.elts.first()?).map(Self::Directory),
             Expr::Call(call) => match call.arguments.args.first()? {
                 Expr::Name(object) if objects.contains(object.id.as_str()) => {

@@ -2,6 +2,8 @@
 //!
 //! The statement of one file is [`DataFile`]'s.
 
+use std::collections::BTreeSet;
+
 use ruff_python_ast::{
     Expr,
     visitor::{Visitor, walk_expr},
@@ -13,7 +15,7 @@ use super::{
     splice::{joined, lines_with_origins, spliced},
 };
 use crate::{
-    glue::{DataFile, WRITER, quoted},
+    glue::{DataFile, FilePath, WRITER, quoted},
     slice::{Gist, GistLine, LineOrigin},
     syntax::with_deep_stack,
 };
@@ -46,13 +48,19 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
     text.push_str(&format!("{PLACE} = _os.path.join(_DATA, {})\n", quoted(gist_path)));
     // The directory of the gist has to be there for paths that lead out of it again.
     text.push_str(&format!("_os.makedirs(_os.path.dirname({PLACE}), exist_ok=True)\n"));
+    // And so have those of files that it looks from: `dirname(__file__) + "/../data"`.
+    let (all, directories) = with_deep_stack(|| moved(gist, gist_path));
+    for directory in directories {
+        let directory = quoted(&directory);
+        text.push_str(&format!("_os.makedirs(_os.path.join(_DATA, {directory}), exist_ok=True)\n"));
+    }
     if reach >= Reach::Directory {
         text.push_str("_os.chdir(_DATA)\n");
     }
     if reach >= Reach::Package {
         text.push_str("__import__(\"sys\").path.insert(0, _DATA)\n");
     }
-    let all = lines_with_origins(&with_deep_stack(|| moved(gist)));
+    let all = lines_with_origins(&all);
     let futures = all.iter().rposition(|(line, _)| line.starts_with("from __future__"));
     let at = futures.map_or(0, |at| at + 1);
     let added = text.lines().map(|line| {
@@ -62,29 +70,46 @@ pub fn with_data(gist: &Gist, files: &[DataFile], gist_path: &str, reach: Reach)
     joined(all[..at].iter().cloned().chain(added).chain(all[at..].iter().cloned()))
 }
 
-/// The gist with its own place by the other name.
-fn moved(gist: &Gist) -> Gist {
-    struct Finder(Vec<TextRange>);
-    impl<'a> Visitor<'a> for Finder {
+/// Returns the gist with its own place by the other name, and the directories of the files whose paths it computes.
+fn moved(gist: &Gist, gist_path: &str) -> (Gist, BTreeSet<String>) {
+    struct Finder<'b> {
+        gist: &'b str,
+        places: Vec<TextRange>,
+        directories: BTreeSet<String>,
+    }
+    impl<'a> Visitor<'a> for Finder<'_> {
         fn visit_expr(&mut self, expr: &'a Expr) {
             if let Expr::Name(name) = expr
                 && name.id == "__file__"
             {
-                self.0.push(name.range());
+                self.places.push(name.range());
+            }
+            let path = FilePath::parse(expr).and_then(|path| path.from(self.gist));
+            if let Some((directory, _)) = path.as_deref().and_then(|path| path.rsplit_once('/')) {
+                self.directories.insert(directory.to_owned());
             }
             walk_expr(self, expr);
         }
     }
     let syntax = parse(gist);
-    let mut finder = Finder(Vec::new());
+    let mut finder = Finder { gist: gist_path, places: Vec::new(), directories: BTreeSet::new() };
     syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
-    spliced(gist, finder.0.into_iter().map(|range| (range, PLACE.to_owned())).collect())
+    let places = finder.places.into_iter().map(|range| (range, PLACE.to_owned())).collect();
+    (spliced(gist, places), finder.directories)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::repro::tests::gist;
+
+    #[test]
+    fn a_path_may_lead_through_the_directory_of_a_module() {
+        let text = "print(__file__.rsplit('/', 2)[0] + '/pkg/mod.py')\n";
+        let found = with_data(&gist(text), &[], "tests/concise.py", Reach::File);
+        let made = "_os.makedirs(_os.path.join(_DATA, \"pkg\"), exist_ok=True)\n";
+        assert!(found.text.contains(made), "{}", found.text);
+    }
 
     #[test]
     fn data_stand_before_all_but_futures() {

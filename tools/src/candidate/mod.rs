@@ -171,13 +171,12 @@ pub fn lay_out(spec: &CandidateSpec<'_>, into: &Path) -> Result<Candidate, Candi
         let inside = |path: &&String| {
             path.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
-        let left: Vec<&String> = kept.iter().filter(inside).collect();
-        let compiled = left.iter().any(|path| is_compiled(path));
+        let compiled = kept.iter().filter(inside).any(|path| is_compiled(path));
         if compiled {
             absent.remove(name);
         }
         let holds_gist = gist.strip_prefix(package.as_str()).is_some_and(|r| r.starts_with('/'));
-        if !left.is_empty() && !compiled && !holds_gist {
+        if !compiled && !holds_gist {
             let path = directory.join(package).join("__init__.py");
             let message = format!("No module named {name:?}").replace('"', "'");
             let text = format!("raise ModuleNotFoundError({message:?}, name={name:?})\n");
@@ -206,13 +205,14 @@ fn files_kept(
 ) -> Result<Vec<String>, CandidateError> {
     let mut files = internal::files(spec.original)
         .map_err(|(path, source)| CandidateError::Read { path, source })?;
-    files
-        .retain(|path| !spec.internal.removed.contains(path) && !is_bytecode(path) && path != gist);
+    files.retain(|path| !is_bytecode(path));
+    // Those of removed files as well: a path may lead through them, as `dirname(__file__) + "/../data"` does.
     let directories: BTreeSet<&str> = files.iter().map(|path| split(path).0).collect();
     for directory in directories {
         let path = into.join(directory);
         fs::create_dir_all(&path).map_err(|source| CandidateError::Write { path, source })?;
     }
+    files.retain(|path| !spec.internal.removed.contains(path) && path != gist);
     let gone = gone(spec);
     in_parallel(&files, |path| {
         let (from, to) = (spec.original.join(path), into.join(path));
