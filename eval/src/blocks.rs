@@ -57,6 +57,13 @@ pub struct Line {
     pub text: String,
 }
 
+impl Line {
+    /// Returns the whole statement or header, comments included, in the text that it was read from.
+    pub fn statement<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.range.0..self.range.1]
+    }
+}
+
 /// A suite of a statement. That of an `elif` is in the `otherwise` of the clause before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatementSuite {

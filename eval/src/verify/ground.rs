@@ -106,6 +106,7 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     let plain = Reading::new(&undone, &outline, Vec::new());
     let mut search = Search {
         ground,
+        text,
         tree: Tree::of(&outline),
         outline: &outline,
         plain: &plain,
@@ -255,6 +256,8 @@ struct File<'a> {
 
 struct Search<'a> {
     ground: &'a Ground<'a>,
+    /// The text of the gist.
+    text: &'a str,
     outline: &'a Outline,
     /// The gist with the original's spellings.
     plain: &'a Reading,
@@ -326,6 +329,7 @@ impl<'a> Search<'a> {
             known.into_iter().map(|root| (root.at, root)).collect();
         let mut found: Vec<Root> = Vec::new();
         let mut last: BTreeMap<String, usize> = BTreeMap::new();
+        let mut taken = FxHashSet::default();
         for at in self.top() {
             let known = known.remove(&at).filter(|root| root.found.missing == 0);
             let claimed = self.ground.map.origin(self.outline.lines[at].first);
@@ -339,11 +343,21 @@ impl<'a> Search<'a> {
             };
             let best = known.or_else(|| self.candidates(at).into_iter().min_by_key(rank));
             let Some(best) = best else { continue };
+            // Glue may read like a line of the original that stands elsewhere: `Path_io = Path` like `Path = _Path`.
+            if !taken.insert((best.path.clone(), best.position)) && self.is_glue(at) {
+                continue;
+            }
             let place = last.entry(best.path.clone()).or_insert(best.position);
             *place = best.position.max(*place);
             found.push(best);
         }
         found
+    }
+
+    /// Returns true if a statement of the top level has the form of glue.
+    fn is_glue(&self, at: usize) -> bool {
+        let line = self.outline.lines[at].first;
+        self.glue.iter().any(|one| one.is_global && one.first == line)
     }
 
     /// The statements of the top level, and those of modules that run when they are first used.
@@ -503,7 +517,7 @@ impl<'a> Search<'a> {
 
     /// Returns true if the original imports the same, whatever stands around it.
     fn is_known_import(&self, line: &Line) -> bool {
-        line.role == Role::Import && self.ground.codebase.imports(&line.text)
+        line.role == Role::Import && self.ground.codebase.imports(line.statement(self.text))
     }
 }
 

@@ -125,11 +125,14 @@ pub(super) fn placed_tokens<'t>(
 }
 
 /// Returns the targets of imports in functions and classes, by block and name.
-pub(super) fn imported_in_blocks(outline: &Outline) -> FxHashMap<(&str, String), Thing> {
+pub(super) fn imported_in_blocks<'a>(
+    outline: &'a Outline,
+    text: &str,
+) -> FxHashMap<(&'a str, String), Thing> {
     let mut found = FxHashMap::default();
     let is_inner = |line: &&Line| line.role == Role::Import && !line.block.is_empty();
     for line in outline.lines.iter().filter(is_inner) {
-        let Some(glue) = Glue::parse_text(&line.text) else { continue };
+        let Some(glue) = Glue::parse_text(line.statement(text)) else { continue };
         let mut names = Timeline::default();
         names.bind_glue(line.first, &glue);
         let own = names.at_end().map(|(name, thing)| (name.to_owned(), thing.clone()));

@@ -646,3 +646,66 @@ fn the_text_of_an_annotation_follows_the_names_of_the_gist() {
         ],
     );
 }
+
+#[test]
+fn a_later_branch_comes_first_under_another_name() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        (
+            "pkg/compat.py",
+            "FLAG = True\n\n\ndef number(value, force=False):\n    if force:\n        raise ValueError(\"no\")\n    elif FLAG:\n        value = value + 0\n    return value\n",
+        ),
+        ("pkg/other.py", "FLAG = False\n\n\ndef other():\n    return FLAG\n"),
+        (
+            "tests/test_x.py",
+            "from pkg.compat import number\nfrom pkg.other import other\n\n\ndef test_y():\n    assert number(3) == 3 and not other()\n",
+        ),
+    ];
+    const GIST: &str = "FLAG = True\nFLAG_compat = FLAG\ndef number(value, force=False):\n    if FLAG_compat:\n        value = value + 0\n    return value\nFLAG = False\ndef other():\n    return FLAG\ndef test_y():\n    assert number(3) == 3 and not other()\n";
+    const BRANCH: &str = "    if FLAG_compat:\n";
+    check(
+        &Original { files: FILES, command: "pytest tests/test_x.py::test_y" },
+        GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "turned round",
+                edits: &[(BRANCH, "    if not FLAG_compat:\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn glue_may_read_like_a_line_of_its_file() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        (
+            "pkg/cave.py",
+            "from types import ModuleType as _ModuleType\n\nModuleType = _ModuleType\n\n\ndef in_cave(value):\n    return isinstance(value, ModuleType)\n",
+        ),
+        (
+            "pkg/hut.py",
+            "from types import ModuleType\n\n\ndef in_hut(value):\n    return isinstance(value, ModuleType)\n",
+        ),
+        (
+            "tests/test_x.py",
+            "from pkg.cave import in_cave\nfrom pkg.hut import in_hut\n\n\ndef test_y():\n    assert in_cave(1) == in_hut(1)\n",
+        ),
+    ];
+    const GIST: &str = "from types import ModuleType as _ModuleType\nModuleType = _ModuleType\nModuleType_cave = ModuleType\ndef in_cave(value):\n    return isinstance(value, ModuleType_cave)\nfrom types import ModuleType\ndef in_hut(value):\n    return isinstance(value, ModuleType)\ndef test_y():\n    assert in_cave(1) == in_hut(1)\n";
+    const GLUE: &str = "ModuleType_cave = ModuleType\n";
+    check(
+        &Original { files: FILES, command: "pytest tests/test_x.py::test_y" },
+        GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "of another thing",
+                edits: &[(GLUE, "ModuleType_cave = str\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -86,7 +86,7 @@ impl Search<'_> {
                         || meaning.trace.compiled.contains_key(module)
                         || meaning.attribute(module, "__getattr__").is_some()
                 };
-                let is_known = self.ground.codebase.imports(&line.text)
+                let is_known = self.ground.codebase.imports(line.statement(self.text))
                     || meaning.is_internal(module) && names.iter().all(|one| stays(&one.name))
                     || module == "__future__"
                     || self.is_failed(line);
@@ -246,7 +246,7 @@ impl Search<'_> {
     /// Returns true if an import equals the external import at which an original import failed.
     fn is_failed(&self, line: &Line) -> bool {
         let asked = |failed: &graph::FailedImport| Glue::parse_text(&failed.text);
-        let own = Glue::parse_text(&line.text);
+        let own = Glue::parse_text(line.statement(self.text));
         own.is_some() && self.ground.failed.iter().any(|failed| asked(failed) == own)
     }
 
@@ -275,7 +275,7 @@ impl Search<'_> {
     /// Returns true if an import statement of a function brings a thing under a name.
     fn imports_thing(&self, file: &File<'_>, line: &Line, name: &str, thing: &Thing) -> bool {
         let meaning = self.ground.meaning;
-        let parsed = Syntax::parse(Source::new("import", &*line.text));
+        let parsed = Syntax::parse(Source::new("import", line.statement(&file.code.text)));
         let modules = meaning.resolver.modules();
         let own = modules.of_path(&file.code.path).map(|(id, _)| id);
         parsed.body().iter().any(|stmt| match stmt {

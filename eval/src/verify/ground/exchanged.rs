@@ -83,7 +83,7 @@ impl Search<'_> {
                 own.role == Role::Import
                     && own.block == head.block
                     && own.parent == place(line.parent)
-                    && Glue::parse_text(&own.text) == Glue::parse_text(&failed.text)
+                    && Glue::parse_text(own.statement(self.text)) == Glue::parse_text(&failed.text)
                     && in_order(own)
             });
             (!stands).then(|| failed.text.clone())
@@ -99,7 +99,7 @@ impl Search<'_> {
         places: &FxHashMap<usize, usize>,
     ) -> Vec<ForeignLine> {
         let mut found = Vec::new();
-        let imported = imported_in_blocks(self.outline);
+        let imported = imported_in_blocks(self.outline, self.text);
         let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
         for (at, path) in paths.iter().enumerate() {
             let line = &self.outline.lines[at];

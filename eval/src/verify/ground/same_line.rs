@@ -62,7 +62,9 @@ impl Search<'_> {
             placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
         left.len() == right.len()
             && left.iter().zip(&right).enumerate().all(|(at, (left, there))| {
-                left == there || {
+                // The branches before it may be gone.
+                let is_first_branch = at == 0 && (own.role, other.role) == (Role::If, Role::Elif);
+                left == there || is_first_branch || {
                     let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
                     self.stands_for(names, left, there, behind_dot, file)
                         || is_annotation(at) && self.says_the_same(names, left, there, file)
