@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     cache::{Cache, CacheKind, key},
-    host::Host,
+    host::{Host, is_executable},
     pip::{self, PipError},
     progress::Progress,
     repository::Repository,
@@ -152,9 +152,7 @@ enum Installer {
 impl Provisioning<'_> {
     fn make(&self, lock: Option<&LockFile>) -> Result<(), EnvironmentError> {
         let (base, base_probe) = self.choose_interpreter()?;
-        // A version manager's shim calls what the sandbox does not show; uv itself is no script.
-        let uv = self.request.host.find("uv").filter(|uv| !super::is_script(uv));
-        let installer = match uv {
+        let installer = match self.find_uv() {
             Some(uv) => Installer::Uv(uv),
             None => Installer::Pip,
         };
@@ -204,6 +202,17 @@ impl Provisioning<'_> {
         let path = self.into.join(RECORD);
         let text = serde_json::to_vec_pretty(&record).map_err(|error| at(&path)(error.into()))?;
         fs::write(&path, text).map_err(at(&path))
+    }
+
+    /// Returns uv from the path, else from beside the interpreters that the user names.
+    fn find_uv(&self) -> Option<PathBuf> {
+        let host = self.request.host;
+        let beside = host.pythons.iter().flat_map(|one| [one.join("uv"), one.join("bin/uv")]);
+        let mut found = host.find("uv").into_iter().chain(beside);
+        // A version manager's shim calls what the sandbox does not show; uv itself is no script.
+        let uv = found.find(|uv| is_executable(uv) && !super::is_script(uv))?;
+        // The sandbox shows the program, and not the links that lead to it.
+        Some(uv.canonicalize().unwrap_or(uv))
     }
 
     /// The newest interpreter that the user, the repository and its compiled modules allow.
