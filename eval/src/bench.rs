@@ -181,6 +181,30 @@ impl Record for TaskResult {
     const VERSION: u32 = 3;
 }
 
+impl TaskResult {
+    /// Reads a result from the directory of its attempt.
+    ///
+    /// # Errors
+    /// It cannot be read, or the gist beside it is not the one that was scored.
+    pub(crate) fn read(directory: &Path) -> Result<Self, StoreError> {
+        let result = store::read::<Self>(&directory.join(RESULT))?;
+        let scored = result.attempt.as_ref().and_then(|attempt| attempt.gist.as_ref());
+        let path = directory.join(tools::GIST_NAME);
+        match scored {
+            Some(scored)
+                if fs::read(&path).map(|text| hash_of(&text)).ok().as_ref() != Some(scored) =>
+            {
+                Err(StoreError::Changed { path })
+            }
+            _ => Ok(result),
+        }
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// Scores, or why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -423,6 +447,7 @@ fn attempt_and_judge(
         trajectory,
         effort: attempt.effort.clone(),
         writer: attempt.writer,
+        gist: attempt.gist.as_ref().ok().map(|text| hash_of(text.as_bytes())),
     });
     if attempt.infrastructure {
         return Err(Stop::Failed(attempt.outcome));

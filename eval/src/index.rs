@@ -14,11 +14,7 @@ use std::{
 
 use rusqlite::{Connection, params};
 
-use crate::{
-    bench::TaskResult,
-    row::Row,
-    store::{StoreError, read},
-};
+use crate::{bench::TaskResult, row::Row, store::StoreError};
 
 /// The index of one run.
 #[derive(Debug)]
@@ -110,12 +106,12 @@ impl Index {
         }
         let mut unread = Vec::new();
         for place in places(&self.directory) {
-            let path = self.directory.join(&place).join(RESULT);
-            let Some(stamp) = stamp(&path) else { continue };
+            let path = self.directory.join(&place);
+            let Some(stamp) = stamp_of_attempt(&path) else { continue };
             if known.remove(&*place.to_string_lossy()) == Some(stamp) {
                 continue;
             }
-            match read::<TaskResult>(&path) {
+            match TaskResult::read(&path) {
                 Ok(result) => self.put(&Row::of(&result, &place), stamp)?,
                 Err(error) => {
                     self.remove(&place.to_string_lossy())?;
@@ -132,7 +128,7 @@ impl Index {
     /// # Errors
     /// SQLite refuses.
     pub fn add(&self, row: &Row) -> Result<(), IndexError> {
-        let stamp = stamp(&self.directory.join(&row.place).join(RESULT)).unwrap_or(0);
+        let stamp = stamp_of_attempt(&self.directory.join(&row.place)).unwrap_or(0);
         self.put(row, stamp)
     }
 
@@ -234,6 +230,12 @@ pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Returns a stamp that changes when the result or the gist of an attempt does; nothing without a result.
+fn stamp_of_attempt(directory: &Path) -> Option<i64> {
+    let gist = stamp(&directory.join(tools::GIST_NAME)).unwrap_or(0);
+    Some(stamp(&directory.join(RESULT))? ^ gist.rotate_left(16))
 }
 
 /// Returns a stamp that changes when a file is replaced or rewritten.

@@ -72,4 +72,7 @@ pub struct AttemptRecord {
     pub effort: Effort,
     /// The abilities of the solver.
     pub writer: WriterAbilities,
+    /// The BLAKE3 hash of the gist that was scored; absent without a gist, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gist: Option<String>,
 }

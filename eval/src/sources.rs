@@ -54,7 +54,7 @@ impl Sources {
             if files.contains_key(path) {
                 continue;
             }
-            let key = blake3::hash(file.text.as_bytes()).to_hex()[..16].to_owned();
+            let key = key_of(&file.text);
             let place = bench.join(TEXTS).join(&key);
             if !place.exists() {
                 store::write_bytes(&place, file.text.as_bytes())?;
@@ -65,10 +65,15 @@ impl Sources {
     }
 }
 
-/// The text of a file that was kept, where it is there.
+/// The text of a file that was kept; nothing where it is gone or was changed.
 pub fn read_text(bench: &Path, key: &str) -> Option<String> {
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_key.then(|| fs::read_to_string(bench.join(TEXTS).join(key)).ok()).flatten()
+    let text = is_key.then(|| fs::read_to_string(bench.join(TEXTS).join(key)).ok()).flatten();
+    text.filter(|text| key_of(text) == key)
+}
+
+fn key_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn said(gist: &str, map: &SourceMap) -> Vec<Option<(String, u32)>> {

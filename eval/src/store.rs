@@ -45,6 +45,12 @@ pub enum StoreError {
         /// The cause, with its position.
         source: serde_json::Error,
     },
+    /// The file is not the one that was scored.
+    #[error("read {path}: it was changed after it was scored")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is of another version of this program.
     #[error("read {path}: format version {found}, not {expected}")]
     Version {

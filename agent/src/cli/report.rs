@@ -16,7 +16,7 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use super::{Exit, Failure, OrExit, surroundings::Surroundings};
+use super::{Exit, Failure, OrExit, surroundings::Surroundings, tables::say_left_out};
 use crate::pages::{ASSETS, Pages, PagesError};
 
 #[derive(Debug, Args)]
@@ -45,7 +45,10 @@ pub struct ViewCommand {
 
 impl ReportCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let pages = Pages::open(&self.directory).map_err(unusable)?;
+        let opened = Index::open_for_reading(&self.directory);
+        let (index, unread) = opened.map_err(|error| unusable(error.into()))?;
+        say_left_out(&unread);
+        let pages = Pages::of_index(&self.directory, &index).map_err(unusable)?;
         let into = self.output.unwrap_or_else(|| self.directory.join("report"));
         pages.write(&into).map_err(unusable)?;
         let page = into.join("index.html");
@@ -61,7 +64,8 @@ impl ViewCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         // Kept as long as the pages are served, so that each request reads what is new and no more.
         let opened = Index::open_for_reading(&self.directory);
-        let (index, _) = opened.map_err(|error| unusable(error.into()))?;
+        let (index, unread) = opened.map_err(|error| unusable(error.into()))?;
+        say_left_out(&unread);
         Pages::of_index(&self.directory, &index).map_err(unusable)?;
         let index = Arc::new(index);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

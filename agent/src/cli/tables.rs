@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{BenchPlan, Format, Index, Row, TableName, summarize};
+use ::eval::{BenchPlan, Format, Index, Row, StoreError, TableName, summarize};
 use clap::{Args, ValueEnum};
 
 use super::{Exit, Failure, OrExit, progress::printable, surroundings::Surroundings};
@@ -69,10 +69,15 @@ impl Tables {
 pub fn rows(directory: &Path) -> Result<(Vec<Row>, Vec<String>), Failure> {
     let plan = BenchPlan::read(directory).or_exit(Exit::Input)?;
     let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;
+    say_left_out(&unread);
+    Ok((index.rows().or_exit(Exit::Infrastructure)?, plan.solvers))
+}
+
+/// Names the results that do not count, on the error stream.
+pub fn say_left_out(unread: &[StoreError]) {
     for error in unread {
         eprintln!("gistify: {} (it is left out)", printable(&error.to_string()));
     }
-    Ok((index.rows().or_exit(Exit::Infrastructure)?, plan.solvers))
 }
 
 fn table(name: &str) -> Result<TableName, String> {

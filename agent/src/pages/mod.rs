@@ -61,16 +61,7 @@ pub const ASSETS: [(&str, &str, &str); 3] = [
 ];
 
 impl Pages {
-    /// Returns the pages of a bench's results so far.
-    ///
-    /// # Errors
-    /// The directory holds no bench, or SQLite refuses.
-    pub fn open(directory: &Path) -> Result<Self, PagesError> {
-        let (index, _) = Index::open_for_reading(directory)?;
-        Self::of_index(directory, &index)
-    }
-
-    /// The same from an index that is open.
+    /// Returns the pages of a bench's results so far, from its index.
     ///
     /// # Errors
     /// The directory holds no bench any more, or SQLite refuses.

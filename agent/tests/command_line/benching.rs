@@ -203,6 +203,37 @@ fn d09_an_interrupt_drains_and_a_second_one_stops() {
 }
 
 #[test]
+fn d11_a_gist_that_changed_after_it_was_scored_does_not_count() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("mixed", MIXED);
+    suite(&user, "s.toml", &python, 2);
+    let ran = user.gistify(&["bench", "s.toml", "--run-dir", "run"]);
+    assert!([0, 1].contains(&ran.code), "{}{}", ran.out, ran.err);
+    let attempts = finished(&user.here().join("run"));
+    let gists: Vec<PathBuf> = attempts
+        .iter()
+        .map(|result| result.with_file_name("concise.py"))
+        .filter(|gist| gist.exists())
+        .collect();
+    for text in ["", "x = 1\n"] {
+        let before = read(&gists[0]);
+        fs::write(&gists[0], text).unwrap();
+        let report = user.gistify(&["report", "run"]);
+        assert!(
+            report.err.contains("concise.py: it was changed after it was scored"),
+            "{}",
+            report.err
+        );
+        let ran = user.gistify(&["bench", "s.toml", "--resume", "run"]);
+        assert!(ran.err.contains("it was changed after it was scored"), "{}", ran.err);
+        assert_eq!(read(&gists[0]), before, "it is made again");
+    }
+    let ran = user.gistify(&["report", "run"]);
+    assert!(!ran.err.contains("changed"), "{}", ran.err);
+}
+
+#[test]
 fn d12_a_source_or_program_that_changed_is_refused_with_the_difference() {
     let Some(python) = python() else { return };
     let user = User::new();
