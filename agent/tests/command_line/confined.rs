@@ -171,3 +171,25 @@ fn l05_what_nobody_sees_is_shown_as_escapes() {
         }
     }
 }
+
+#[test]
+fn e23_few_open_files_are_no_fault_of_a_gist() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let test = "tests/test_numbers.py::test_double";
+    let args = ["run", "small", "-o", "gist.py", "--python", &python, "--", "pytest", test];
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let args = ["eval", "small", "--gist", "gist.py", "--python", &python, "--", "pytest", test];
+    for descriptors in ["24", "64", "128"] {
+        let usual = user.command(&args);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]);
+        limited.arg(usual.get_program()).args(usual.get_args());
+        limited.current_dir(usual.get_current_dir().unwrap()).env_clear();
+        limited.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = Ran::of(limited.output().unwrap(), &user);
+        assert!([0, 5].contains(&ran.code), "{descriptors}: {}: {}{}", ran.code, ran.out, ran.err);
+    }
+}
