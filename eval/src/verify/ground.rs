@@ -324,34 +324,56 @@ impl<'a> Search<'a> {
 
     /// Finds a place for each statement of the top level that has one. `known` are places that were found before; those
     /// without a missing line stay.
+    ///
+    /// The same statement may stand in several files. Then statements with one place decide: it stands among those of
+    /// its file in their order, and in the file of its neighbours.
+    ///
+    /// ```python
+    /// log = getLogger(__name__)    # in each file: of a.py, since the next statement is
+    /// def of_a(): ...
+    /// log = getLogger(__name__)    # of b.py
+    /// def of_b(): ...
+    /// ```
     fn roots(&self, known: Vec<Root>) -> Vec<Root> {
         let mut known: FxHashMap<usize, Root> =
             known.into_iter().map(|root| (root.at, root)).collect();
-        let mut found: Vec<Root> = Vec::new();
-        let mut last: BTreeMap<String, usize> = BTreeMap::new();
-        let mut taken = FxHashSet::default();
-        for at in self.top() {
+        let top = self.top();
+        let mut all: Vec<Vec<Root>> = Vec::with_capacity(top.len());
+        for at in top {
             let known = known.remove(&at).filter(|root| root.found.missing == 0);
-            let claimed = self.ground.map.origin(self.outline.lines[at].first);
-            let rank = |root: &Root| {
-                let is_claimed = claimed.is_some_and(|place| {
-                    place.path == root.path && (root.reach.0..=root.reach.1).contains(&place.line)
-                });
-                let after = last.get(&root.path).is_none_or(|last| root.position > *last);
-                let ran = self.ground.executed.ran(&root.path);
-                (root.found.missing, !is_claimed, !ran, !after, root.position)
-            };
-            let best = known.or_else(|| self.candidates(at).into_iter().min_by_key(rank));
+            let candidates = known.map_or_else(|| self.candidates(at), |root| vec![root]);
+            all.push(self.best(at, candidates));
+        }
+        let neighbours = Neighbours::of(&all);
+        let mut found: Vec<Root> = Vec::new();
+        let mut taken = FxHashSet::default();
+        for (number, candidates) in all.into_iter().enumerate() {
+            let best = candidates.into_iter().min_by_key(|root| {
+                let is_taken = taken.contains(&(root.path.clone(), root.position));
+                (is_taken, neighbours.rank(number, root), root.position)
+            });
             let Some(best) = best else { continue };
             // Glue may read like a line of the original that stands elsewhere: `Path_io = Path` like `Path = _Path`.
-            if !taken.insert((best.path.clone(), best.position)) && self.is_glue(at) {
+            if !taken.insert((best.path.clone(), best.position)) && self.is_glue(best.at) {
                 continue;
             }
-            let place = last.entry(best.path.clone()).or_insert(best.position);
-            *place = best.position.max(*place);
             found.push(best);
         }
         found
+    }
+
+    /// Returns the candidates with the fewest missing lines, of them those that the source map names, of them those in
+    /// files that were executed.
+    fn best(&self, at: usize, candidates: Vec<Root>) -> Vec<Root> {
+        let claimed = self.ground.map.origin(self.outline.lines[at].first);
+        let rank = |root: &Root| {
+            let is_claimed = claimed.is_some_and(|place| {
+                place.path == root.path && (root.reach.0..=root.reach.1).contains(&place.line)
+            });
+            (root.found.missing, !is_claimed, !self.ground.executed.ran(&root.path))
+        };
+        let Some(least) = candidates.iter().map(rank).min() else { return Vec::new() };
+        candidates.into_iter().filter(|root| rank(root) == least).collect()
     }
 
     /// Returns true if a statement of the top level has the form of glue.
@@ -518,6 +540,52 @@ impl<'a> Search<'a> {
     /// Returns true if the original imports the same, whatever stands around it.
     fn is_known_import(&self, line: &Line) -> bool {
         line.role == Role::Import && self.ground.codebase.imports(line.statement(self.text))
+    }
+}
+
+/// The statements of a gist that have one place each, by which others are told apart.
+struct Neighbours {
+    /// For each statement the file of the next one with one place, and that of the one before.
+    around: Vec<(Option<String>, Option<String>)>,
+    /// For each file their numbers in the gist and their positions, in order.
+    of_file: BTreeMap<String, Vec<(usize, usize)>>,
+}
+
+impl Neighbours {
+    fn of(all: &[Vec<Root>]) -> Self {
+        let path = |candidates: &Vec<Root>| match candidates.as_slice() {
+            [only] => Some(only.path.clone()),
+            _ => None,
+        };
+        let mut around = vec![(None, None); all.len()];
+        let (mut before, mut after) = (None, None);
+        for at in 0..all.len() {
+            around[at].1 = before.clone();
+            before = path(&all[at]).or(before);
+            let at = all.len() - 1 - at;
+            around[at].0 = after.clone();
+            after = path(&all[at]).or(after);
+        }
+        let mut of_file: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+        for (number, candidates) in all.iter().enumerate() {
+            if let [only] = candidates.as_slice() {
+                of_file.entry(only.path.clone()).or_default().push((number, only.position));
+            }
+        }
+        Self { around, of_file }
+    }
+
+    /// Returns a smaller value for a place that fits better.
+    fn rank(&self, number: usize, root: &Root) -> (bool, bool, bool, bool) {
+        let there = self.of_file.get(&root.path).map_or(&[][..], Vec::as_slice);
+        let at = there.partition_point(|(other, _)| *other < number);
+        let before = at.checked_sub(1).map(|at| there[at].1);
+        let after = there[at..].iter().find(|(other, _)| *other > number).map(|(_, p)| *p);
+        let fits = before.is_none_or(|before| before < root.position)
+            && after.is_none_or(|after| root.position < after);
+        let (next, last) = &self.around[number];
+        let is_of = |path: &Option<String>| path.as_deref() == Some(&root.path);
+        (!fits, !is_of(next), !is_of(last), there.is_empty())
     }
 }
 

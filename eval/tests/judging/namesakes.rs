@@ -462,7 +462,7 @@ fn a_class_of_the_tests_gets_its_name_back_from_each_of_the_package() {
         &original,
         &gist,
         &[
-            Case { what: "as it is", edits: &[], expected: REFUSED },
+            Case { what: "as it is", edits: &[], expected: HONEST },
             refused("one of the package stays", &[(LAST, "Tool_two = Tool\nTool = Tool_one\n")]),
             refused(
                 "one that nobody has",
@@ -669,6 +669,11 @@ fn a_later_branch_comes_first_under_another_name() {
         &[
             Case { what: "as it is", edits: &[], expected: HONEST },
             Case {
+                what: "by the other's name",
+                edits: &[(BRANCH, "    if FLAG:\n")],
+                expected: REFUSED,
+            },
+            Case {
                 what: "turned round",
                 edits: &[(BRANCH, "    if not FLAG_compat:\n")],
                 expected: REFUSED,
@@ -704,6 +709,46 @@ fn glue_may_read_like_a_line_of_its_file() {
             Case {
                 what: "of another thing",
                 edits: &[(GLUE, "ModuleType_cave = str\n")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}
+
+#[test]
+fn lines_that_stand_in_several_files_are_those_of_their_neighbours() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        (
+            "pkg/a.py",
+            "from logging import getLogger\n\nfrom pkg.b import second\n\nlog = getLogger(\"pkg\")\n\n\ndef other():\n    return log\n",
+        ),
+        (
+            "pkg/b.py",
+            "from logging import getLogger\n\nlog = getLogger(\"pkg\")\nSIZE = 2\n\n\ndef second():\n    log.info(\"second\")\n    return SIZE\n",
+        ),
+        (
+            "pkg/c.py",
+            "from logging import getLogger\n\nfrom pkg import a\n\nlog = getLogger(\"pkg\")\n\n\ndef third():\n    log.info(\"third\")\n    return 3\n",
+        ),
+        (
+            "tests/test_x.py",
+            "from pkg.b import second\nfrom pkg.c import third\n\n\ndef test_y():\n    assert second() + third() == 5\n",
+        ),
+    ];
+    // As a model writes it: no source map says which line is whose.
+    const GIST: &str = "from logging import getLogger\nlog = getLogger(\"pkg\")\nlog_b = log\nSIZE = 2\ndef second():\n    log_b.info(\"second\")\n    return SIZE\nlog = getLogger(\"pkg\")\ndef third():\n    log.info(\"third\")\n    return 3\ndef test_y():\n    assert second() + third() == 5\n";
+    check(
+        &Original { files: FILES, command: "pytest tests/test_x.py::test_y" },
+        GIST,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "with one line more than files",
+                edits: &[(
+                    "def test_y",
+                    "log = getLogger(\"pkg\")\nlog = getLogger(\"pkg\")\nlog = getLogger(\"pkg\")\ndef test_y",
+                )],
                 expected: REFUSED,
             },
         ],

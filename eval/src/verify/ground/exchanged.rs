@@ -100,6 +100,7 @@ impl Search<'_> {
     ) -> Vec<ForeignLine> {
         let mut found = Vec::new();
         let imported = imported_in_blocks(self.outline, self.text);
+        let has_late_modules = self.glue.iter().any(|one| matches!(one.glue, Glue::Late(_)));
         let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
         for (at, path) in paths.iter().enumerate() {
             let line = &self.outline.lines[at];
@@ -118,6 +119,7 @@ impl Search<'_> {
                 continue;
             }
             let is_global = line.block.is_empty();
+            let runs_late = !has_late_modules && self.runs_in_tests_alone(path, original);
             let start = placed.first().map_or_else(TextSize::default, |(.., start)| *start);
             let locals = locals
                 .entry((path.as_str(), line.block.as_str()))
@@ -152,6 +154,8 @@ impl Search<'_> {
                 let stands_for: Vec<&Thing> = match (is_global, imported) {
                     (true, _) => names.before(line.first, name).into_iter().collect(),
                     (false, Some(imported)) => vec![imported],
+                    // All of the gist has run by then.
+                    (false, None) if runs_late => names.last(name).into_iter().collect(),
                     (false, None) => names.ever(name).into_iter().collect(),
                 };
                 let meaning = self.ground.meaning;
@@ -170,6 +174,18 @@ impl Search<'_> {
             }
         }
         found
+    }
+}
+
+impl Search<'_> {
+    /// Returns true if the original executed a line after its modules were loaded, and never before.
+    fn runs_in_tests_alone(&self, path: &str, line: &Line) -> bool {
+        let Some(file) = self.ground.meaning.trace.file(path) else { return false };
+        let has = |lines: &[u32]| {
+            let at = lines.partition_point(|own| *own < line.reach.0);
+            lines.get(at).is_some_and(|own| *own <= line.reach.1)
+        };
+        has(&file.test_lines) && !has(&file.import_lines)
     }
 }
 

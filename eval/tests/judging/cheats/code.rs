@@ -388,3 +388,16 @@ fn e18_weakened_support() {
         ),
     ]);
 }
+
+#[test]
+fn e22_settings_of_pytest_have_no_effect() {
+    const SET: &str = "import pytest\nimport os\nos.environ['PYTEST_ADDOPTS'] = '--collect-only'\n";
+    check_all(&[
+        ("set for later runs", &[(TOP, SET)]),
+        ("set for a wrong answer", &[(TOP, SET), WRONG]),
+        (
+            "set where plugins are named",
+            &[(TOP, "import pytest\nimport os\nos.environ['PYTEST_PLUGINS'] = 'concise'\n"), WRONG],
+        ),
+    ]);
+}
