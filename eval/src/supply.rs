@@ -2,6 +2,7 @@
 //! checksum, and installed from the suite's lock, all through the cache.
 
 use std::{
+    cmp::Ordering,
     collections::BTreeMap,
     path::PathBuf,
     sync::{Mutex, PoisonError},
@@ -118,7 +119,7 @@ impl CachedSupply<'_> {
 }
 
 /// The lock of a version other than the suite's own is a file of its own, where it has to differ:
-/// `requirements-x-313.txt` beside `requirements-x.txt`.
+/// `requirements-x-313.txt` beside `requirements-x.txt`. It serves newer versions as well, up to one that has its own.
 fn lock_for(
     lock: &str,
     python: (u8, u8),
@@ -126,9 +127,13 @@ fn lock_for(
     find: &dyn Fn(&str) -> Option<PathBuf>,
 ) -> Option<PathBuf> {
     let (stem, extension) = lock.rsplit_once('.').unwrap_or((lock, "txt"));
-    let other = format!("{stem}-{}{}.{extension}", python.0, python.1);
+    let other = |minor: u8| find(&format!("{stem}-{}{minor}.{extension}", python.0));
     let own_lock = || find(lock);
-    if python == own { own_lock() } else { find(&other).or_else(own_lock) }
+    match python.1.cmp(&own.1) {
+        Ordering::Equal => own_lock(),
+        Ordering::Less => other(python.1).or_else(own_lock),
+        Ordering::Greater => (own.1 + 1..=python.1).rev().find_map(other).or_else(own_lock),
+    }
 }
 
 fn version(text: &str) -> Option<(u8, u8)> {
@@ -147,6 +152,9 @@ mod tests {
         for (lock, python, expected) in [
             ("locks/a.txt", (3, 11), Some("locks/a.txt")),
             ("locks/a.txt", (3, 13), Some("locks/a-313.txt")),
+            ("locks/a.txt", (3, 12), Some("locks/a.txt")),
+            ("locks/a.txt", (3, 10), Some("locks/a.txt")),
+            ("locks/a.txt", (3, 15), Some("locks/a-313.txt")),
             ("locks/b.txt", (3, 13), Some("locks/b.txt")),
             ("locks/c.txt", (3, 13), None),
         ] {
