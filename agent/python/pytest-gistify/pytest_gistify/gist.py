@@ -146,6 +146,8 @@ def understood(result: dict[str, Any]) -> Gist:
             verdict = "not run again"
         if not scores["complete"]:
             verdict += ", more can go"
+        if scores.get("needs"):
+            verdict += f", needs {', '.join(scores['needs'])} beside it"
         return Gist(scores["lines"], scores["repository_lines"], verdict)
     scores = scores["scores"]
     size = scores["lines_of_executed"]["evidence"]

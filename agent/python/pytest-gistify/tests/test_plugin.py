@@ -191,6 +191,17 @@ def test_a_search_that_hangs_leaves_what_it_reached(pytester: pytest.Pytester) -
     assert re.fullmatch(rf"{reached}|nothing was reached within 40 s .*", told), told
 
 
+def test_a_repro_that_was_not_run_again_names_its_needs() -> None:
+    from pytest_gistify.gist import understood
+
+    scores = {
+        "kind": "repro", "lines": 9, "repository_lines": 20, "reproduced": 0, "runs": 0, "complete": False,
+        "needs": ["data/large.csv"],
+    }
+    expected = "9 of 20 lines, not run again, more can go, needs data/large.csv beside it"
+    assert str(understood({"scores": scores})) == expected
+
+
 def test_refuses_a_limit_that_is_no_time(pytester: pytest.Pytester) -> None:
     project(pytester, FAILING)
     for text in ("soon", "-1", "nan"):
