@@ -311,8 +311,7 @@ fn judge(
     }
 
     if found.shows_sources() {
-        let evidence =
-            "captured text shows numbered source lines, which are not compared".to_owned();
+        let evidence = "captured text shows source lines, which are not compared".to_owned();
         evaluation.notes.push(Note { line: 0, evidence });
     }
 

@@ -85,7 +85,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 29;
+    const VERSION: u32 = 30;
 }
 
 impl Reference {

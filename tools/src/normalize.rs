@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub use source_lines::SOURCE_LINES;
-use source_lines::SourceLines;
+use source_lines::{SourceLines, without_frame_sources};
 
 /// Stands for an internal file or module.
 pub const INTERNAL: &str = "<internal>";
@@ -61,9 +61,9 @@ static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"File "([^"\n]*)", line \d+"#));
-/// A frame of an internal file and the line of code that a traceback shows of it.
-static SHOWN: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(File "<internal>", line <n>[^\n]*\n {4,})(\S[^\n]*)"#));
+/// A warning of an internal file and the line of code that Python shows of it.
+static WARNED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^(<internal>:<n>: \w+: [^\n]*\n)  \S[^\n]*$"));
 /// The traceback frame of an import that continues in another internal file, with its source lines.
 static IMPORTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
@@ -233,9 +233,7 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
-        let text = SHOWN.replace_all(&text, |found: &Captures<'_>| {
-            format!("{}{}", &found[1], without_comment(&found[2]))
-        });
+        let text = without_frame_sources(&text, &format!("File \"{INTERNAL}\", line <n>"));
         let text = POSITION.replace_all(&text, |found: &Captures<'_>| {
             if self.is_internal_file(&found[1]) {
                 format!("{INTERNAL}:<n>")
@@ -243,6 +241,7 @@ impl Normalizer {
                 found[0].to_owned()
             }
         });
+        let text = WARNED.replace_all(&text, format!("${{1}}  {SOURCE_LINES}"));
         let text = NODE.replace_all(&text, |found: &Captures<'_>| {
             if self.is_internal_file(&found[1]) {
                 format!("{INTERNAL}::")
@@ -321,24 +320,6 @@ impl Normalizer {
     }
 }
 
-/// A line of code without the comment at its end: comments are no part of a gist.
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    let mut escaped = false;
-    for (at, c) in line.char_indices() {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if c == '\\' => escaped = true,
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '#' => return line[..at].trim_end(),
-            None if matches!(c, '\'' | '"') => quote = Some(c),
-            None => {}
-        }
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,6 +361,18 @@ mod tests {
             (
                 "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x('#')  # why\n    ^^^^\n",
                 "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    x('#')\n    ^^^^\n",
+            ),
+            (
+                "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    try: return g(x)\n                ^^^^\nE: no\n",
+                "  File \"/w/candidate/tests/concise.py\", line 3, in f\n    return g_app(x)\nE: no\n",
+            ),
+            (
+                "  |   File \"/w/original/src/pkg/app.py\", line 12, in f\n  |     g(\n  |     ~^\n  |         x)\n  | E: no\n",
+                "  |   File \"/w/candidate/tests/concise.py\", line 3, in f\n  |     g_app(x)\n  | E: no\n",
+            ),
+            (
+                "/w/original/src/pkg/app.py:3: UserWarning: old\n  f(g(1))\n",
+                "/w/candidate/tests/concise.py:9: UserWarning: old\n  f(g_app(1))\n",
             ),
             ("In tests/test_a.py::test_x: no", "In tests/concise.py::test_x: no"),
             ("invalid syntax (app.py, line 3)", "invalid syntax (concise.py, line 1)"),
@@ -428,6 +421,14 @@ mod tests {
             ("version 1.2.3", "version 1.2.4"),
             ("Skipping 163 characters", "Skipping 97 characters"),
             ("pkg.app.Thing", "pkg.app.Thin"),
+            (
+                "  File \"/w/original/src/pkg/app.py\", line 12, in f\n    x()\nE: no\n",
+                "  File \"/w/candidate/tests/concise.py\", line 3, in g\n    x()\nE: no\n",
+            ),
+            (
+                "  File \"/usr/lib/x.py\", line 1, in f\n    x()\nE: no\n",
+                "  File \"/usr/lib/x.py\", line 1, in f\n    y()\nE: no\n",
+            ),
         ] {
             assert_ne!(original().text(left), gist().text(right));
         }

@@ -31,9 +31,16 @@ pub enum Thing {
 
 /// The modules of an original that ran.
 pub fn modules_of(codebase: &Codebase, internal: &Internal, trace: &Trace) -> Modules {
+    // `python -m pkg` runs pkg/__main__.py as `__main__`; its relative imports are those of the package.
+    let of_package = |path: &str| {
+        let package = format!("{}/__init__.py", path.strip_suffix("/__main__.py")?);
+        let (name, _) = internal.modules.iter().find(|(_, path)| **path == package)?;
+        Some(format!("{name}.__main__"))
+    };
     let list = internal.modules.iter().filter_map(|(name, path)| {
         let file = codebase.file(path)?;
-        Some(Module::new(name, Syntax::parse(Source::new(&*file.path, &*file.text))))
+        let name = of_package(path).filter(|_| name == "__main__").unwrap_or_else(|| name.clone());
+        Some(Module::new(&name, Syntax::parse(Source::new(&*file.path, &*file.text))))
     });
     let others = trace.modules.keys().chain(trace.compiled.keys()).cloned();
     Modules::new(list.collect(), others)

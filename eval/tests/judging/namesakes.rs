@@ -754,3 +754,18 @@ fn lines_that_stand_in_several_files_are_those_of_their_neighbours() {
         ],
     );
 }
+
+#[test]
+fn a_package_that_is_run_imports_its_own_parts() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        ("pkg/__main__.py", "import sys\n\nfrom .cli import main\n\nsys.exit(main())\n"),
+        ("pkg/cli.py", "def main():\n    return 3\n"),
+    ];
+    const GIST: &str = "import sys\ndef main():\n    return 3\nsys.exit(main())\n";
+    check(
+        &Original { files: FILES, command: "python -m pkg" },
+        GIST,
+        &[Case { what: "as it is", edits: &[], expected: HONEST }],
+    );
+}

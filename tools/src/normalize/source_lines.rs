@@ -75,6 +75,39 @@ impl SourceLines {
     }
 }
 
+/// Returns a text with [`SOURCE_LINES`] in the place of what tracebacks show of the code of frames: its line, or all
+/// lines of its expression, and the rows that point at parts of it. `frame` begins the row of such a frame.
+///
+/// ```text
+///   File "<internal>", line <n>, in f          File "<internal>", line <n>, in f
+///     try: return g(x)                           <source lines>
+///                 ^^^^
+/// ```
+///
+/// Glue may change a name in such a line, and a body that stands on the line of its head stands on its own in a gist.
+pub(super) fn without_frame_sources(text: &str, frame: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rows = text.split_inclusive('\n').peekable();
+    while let Some(row) = rows.next() {
+        out.push_str(row);
+        // In a group of exceptions a frame of characters stands in front.
+        let Some(margin) = row.find(frame).map(|at| &row[..at]) else { continue };
+        if !margin.ends_with("  ") || margin.contains(|c: char| c.is_alphanumeric()) {
+            continue;
+        }
+        let is_shown =
+            |next: &str| next.strip_prefix(margin).is_some_and(|rest| rest.starts_with("  "));
+        let mut is_masked = false;
+        while rows.next_if(|next| is_shown(next)).is_some() {
+            is_masked = true;
+        }
+        if is_masked {
+            out.push_str(&format!("{margin}  {SOURCE_LINES}\n"));
+        }
+    }
+    out
+}
+
 /// Returns the row behind a display of source lines that begins at a row; `None` if none does.
 fn end_of_display(
     rows: &[&str],
