@@ -63,6 +63,6 @@ pub use outcome::Outcome;
 pub use prompt::{PromptError, Prompts};
 pub use ranking::SimilarityMeasure;
 pub use trajectory::{
-    End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryRecord, TrajectoryWatch,
-    read_trajectory,
+    End, Refusals, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryRecord,
+    TrajectoryWatch, read_trajectory,
 };

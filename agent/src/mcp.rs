@@ -3,7 +3,13 @@
 //! Calls are passed to the owner of the session, one at a time and in order; this module only
 //! implements the protocol. The HTTP server answers hosts of this machine alone.
 
-use std::{io, net::SocketAddr, sync::Arc, sync::mpsc::Sender};
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, mpsc::Sender},
+    task::Poll,
+};
 
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rmcp::{
@@ -12,14 +18,18 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
         ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     },
-    service::{RequestContext, RoleServer},
+    service::{RequestContext, RoleServer, ServerInitializeError},
     transport::{
         StreamableHttpServerConfig, StreamableHttpService,
         streamable_http_server::session::local::LocalSessionManager,
     },
 };
 use serde_json::Value;
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    net::TcpListener,
+    sync::oneshot,
+};
 
 use crate::model::ToolSpec;
 
@@ -51,7 +61,14 @@ impl Speaker {
     /// # Errors
     /// The streams fail.
     pub async fn stdio(self) -> io::Result<()> {
-        let serving = self.serve(rmcp::transport::stdio()).await.map_err(io::Error::other)?;
+        let (input, output) = rmcp::transport::stdio();
+        let input = WatchedInput { input, line: Vec::new() };
+        let serving = self.serve((input, output)).await.map_err(|error| match error {
+            ServerInitializeError::ConnectionClosed(_) => {
+                io::Error::other("the input ended before a client sent `initialize`")
+            }
+            error => io::Error::other(error),
+        })?;
         serving.waiting().await.map_err(io::Error::other)?;
         Ok(())
     }
@@ -85,6 +102,57 @@ impl Speaker {
     }
 }
 
+/// Input that reports lines that are no JSON on standard error. The library ignores them without a reply, so that two
+/// programs never answer each other's errors.
+struct WatchedInput {
+    input: tokio::io::Stdin,
+    /// The part of a line that was read, up to [`LONGEST`].
+    line: Vec<u8>,
+}
+
+/// Bytes of the longest line that is looked at, as the library's own limit.
+const LONGEST: usize = rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
+
+impl WatchedInput {
+    fn watch(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = LONGEST.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                self.report();
+                self.line.clear();
+            }
+        }
+    }
+
+    fn report(&self) {
+        let line = self.line.trim_ascii();
+        if line.is_empty() || self.line.len() >= LONGEST {
+            return;
+        }
+        if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(line) {
+            let shown: String = String::from_utf8_lossy(line).chars().take(80).collect();
+            let message =
+                format!("a line of the input is no JSON and is ignored: {error}: {shown:?}");
+            // Nobody can be told that it failed.
+            let _ = writeln!(io::stderr(), "gistify: {message}");
+        }
+    }
+}
+
+impl AsyncRead for WatchedInput {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.input).poll_read(context, buffer);
+        self.watch(&buffer.filled()[before..]);
+        read
+    }
+}
+
 impl ServerHandler for Speaker {
     fn get_info(&self) -> ServerConfig {
         let us = Implementation::new("gistify", env!("CARGO_PKG_VERSION"));
@@ -108,6 +176,11 @@ impl ServerHandler for Speaker {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if !self.tools.iter().any(|tool| tool.name == request.name) {
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let text = format!("no tool {:?} (there are {})", request.name, known.join(", "));
+            return Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into());
+        }
         let gone = || ErrorData::internal_error("the session is over", None);
         let (reply, replied) = oneshot::channel();
         let arguments = Value::Object(request.arguments.unwrap_or_default());

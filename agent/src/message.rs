@@ -98,6 +98,16 @@ pub struct ToolReply {
     pub seconds: f64,
 }
 
+impl ToolReply {
+    /// Returns the reason of a refused call: the first line that is not empty, cut to 300 characters.
+    pub fn refusal(&self) -> Option<String> {
+        const SHOWN: usize = 300;
+        let lines = || self.content.lines().map(str::trim);
+        let first = lines().find(|line| !line.is_empty()).unwrap_or_default();
+        self.refused.then(|| first.chars().take(SHOWN).collect())
+    }
+}
+
 /// Tokens of one answer, or of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use eval::without_temporary_path;
 use serde::Serialize;
 
 /// A run's directory.
@@ -111,5 +112,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
 
 fn refused(path: &Path) -> impl Fn(io::Error) -> RecordError {
     let path = path.to_owned();
-    move |source| RecordError::Write { path: path.clone(), source }
+    move |source| RecordError::Write { path: path.clone(), source: without_temporary_path(source) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_alone() {
+        let error = replace(Path::new("/proc/gist.py"), b"").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "write /proc/gist.py: No such file or directory (os error 2)"
+        );
+    }
 }

@@ -92,6 +92,27 @@ pub struct End {
     pub cost: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: f64,
+    /// The calls that tools refused, if they refused any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<Refusals>,
+}
+
+/// The calls of a session that tools refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// All calls.
+    pub calls: usize,
+    /// Calls that were refused.
+    pub refused: usize,
+    /// The first line of the last refusal.
+    pub last: String,
+}
+
+impl std::fmt::Display for Refusals {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { calls, refused, last } = self;
+        write!(out, "{refused} of {calls} calls were refused, the last: {last}")
+    }
 }
 
 /// Why a record could not be written or read.
@@ -138,6 +159,8 @@ pub struct Trajectory {
     calls: BTreeMap<String, usize>,
     usage: TokenUsage,
     cost: Option<f64>,
+    refused: usize,
+    refusal: String,
     ended: bool,
 }
 
@@ -163,6 +186,8 @@ impl Trajectory {
             calls: BTreeMap::new(),
             usage: TokenUsage::default(),
             cost: Some(0.0),
+            refused: 0,
+            refusal: String::new(),
             ended: false,
         };
         trajectory.write(&TrajectoryRecord::Start(start))?;
@@ -181,6 +206,12 @@ impl Trajectory {
             for call in &answer.calls {
                 *self.calls.entry(call.tool.clone()).or_default() += 1;
             }
+        }
+        if let Message::Tool(reply) = message
+            && let Some(refusal) = reply.refusal()
+        {
+            self.refused += 1;
+            self.refusal = refusal;
         }
         let (step, seconds) = (self.steps, self.seconds());
         self.write(&TrajectoryRecord::Message { step, seconds, message: message.clone() })
@@ -203,7 +234,12 @@ impl Trajectory {
         let seconds = self.seconds();
         let (steps, calls, usage) = (self.steps, self.calls.clone(), self.usage);
         let cost = self.cost.filter(|_| steps > 0);
-        let end = End { outcome, steps, calls, usage, cost, seconds };
+        let refusals = (self.refused > 0).then(|| Refusals {
+            calls: calls.values().sum(),
+            refused: self.refused,
+            last: self.refusal.clone(),
+        });
+        let end = End { outcome, steps, calls, usage, cost, seconds, refusals };
         self.ended = true;
         self.write(&TrajectoryRecord::End(end.clone()))?;
         Ok(end)

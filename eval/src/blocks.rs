@@ -127,6 +127,30 @@ pub struct Outline {
     pub physical: u32,
 }
 
+/// The first syntax error of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyntaxFault {
+    /// 1-based line.
+    pub line: u32,
+    /// 1-based column, in characters.
+    pub column: u32,
+    /// The message of the parser.
+    pub message: String,
+}
+
+impl SyntaxFault {
+    /// Returns the first syntax error of a text, or `None` for valid Python.
+    pub fn of(text: &str) -> Option<Self> {
+        graph::with_deep_stack(|| {
+            let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
+            let error = parsed.errors().first()?;
+            let place = LineIndex::from_source_text(text).line_column(error.location.start(), text);
+            let (line, column) = (number(place.line.get()), number(place.column.get()));
+            Some(Self { line, column, message: error.error.to_string() })
+        })
+    }
+}
+
 impl Outline {
     /// Returns true if a block of the same name has an equal line here.
     pub fn has(&self, line: &Line) -> bool {

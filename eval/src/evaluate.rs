@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tools::{Alone, Candidate, Command, Execution, GistPlace, Internal, Normalizer};
 
 use crate::{
-    blocks::Outline,
+    blocks::{Outline, SyntaxFault},
     codebase::Codebases,
     error::EvalError,
     expected::Quarantine,
@@ -182,7 +182,7 @@ pub fn evaluate(spec: &EvaluateSpec<'_>) -> Result<Evaluation, EvalError> {
     match spec.submission {
         Submission::Absent(reason) => {
             let (category, evidence) = (Category::FileCreation, reason.clone());
-            evaluation.cause = Some(Cause { category, evidence });
+            evaluation.cause = Some(Cause { category, evidence, syntax: None });
             let executed = Executed::of_trace(&reference.trace);
             evaluation.scores = Scores::of(&facts(&reference, &executed, &Fidelity::default()));
         }
@@ -289,19 +289,18 @@ fn judge(
         let written = GistFacts { verification: Some(&verification), ..written };
         let facts = Facts { gist: Some(written), ..facts(reference, &executed, &strict) };
         evaluation.scores = Scores::of(&facts);
-        let unread =
-            outline.errors.first().map(|(line, why)| format!("line {line} is no Python: {why}; "));
-        let evidence = format!("{}the gist has no {missing}", unread.unwrap_or_default());
-        let category = Category::MissingTest;
-        evaluation.cause = Some(Cause { category, evidence });
+        let (category, evidence) = (Category::MissingTest, format!("the gist has no {missing}"));
+        evaluation.cause = Some(Cause { category, evidence, syntax: SyntaxFault::of(text) });
         original.workspace.discard(&pristine);
         return Ok(());
     }
 
     let run = Runs { spec, pristine: &pristine, internal: &internal };
+    original.begins("gist");
     let (mut found, mut verdict) = run.judged(reference, &injected.text)?;
     if verdict.score == 1 {
         // A gist that is right by chance is right in one run.
+        original.begins("gist, its repetition");
         let (again, other) = run.judged(reference, &injected.text)?;
         if other.score == 0 {
             let evidence = "its first run is the original's, its second is not".to_owned();
@@ -317,7 +316,10 @@ fn judge(
 
     // Its lines are of interest wherever it runs, faithful or not.
     let hits = match paper_fidelity(&reference.expected, &found).runs {
-        true => Some(run.hits(&outline, text)?),
+        true => {
+            original.begins("gist, its executed lines");
+            Some(run.hits(&outline, text)?)
+        }
         false => None,
     };
     let mutated = MutatedGist {
@@ -329,6 +331,7 @@ fn judge(
     };
     let sensitivity = match verdict.score == 1 && spec.mutants > 0 {
         true => {
+            original.begins("mutants");
             let mutants =
                 Mutants::measure(&original, reference, &codebase, &internal, spec.mutants)?;
             Some(mutants.of_gist(&original, reference, &mutated)?)
@@ -336,7 +339,8 @@ fn judge(
         false => None,
     };
     let verification = verify(&against, text, verdict.score == 1)?;
-    evaluation.cause = category(&verdict, &found, |name| internal.is_internal(name));
+    let cause = category(&verdict, &found, |name| internal.is_internal(name));
+    evaluation.cause = cause.map(|cause| Cause { syntax: SyntaxFault::of(text), ..cause });
     let written = GistFacts {
         found: Some(&found),
         hits: hits.as_deref(),

@@ -57,7 +57,7 @@ pub use bench::{
     BenchError, BenchEvent, BenchSpec, Job, Supplied, Supply, TaskOutcome, TaskResult, bench,
     read_result, read_shown,
 };
-pub use blocks::{Class, Line, Outline, Role};
+pub use blocks::{Class, Line, Outline, Role, SyntaxFault};
 pub use codebase::{CodeFile, Codebase, Codebases, Extent};
 pub use collect::{
     CollectEvent, CollectSpec, Collected, Dropped, EligibleTest, collect, hardest, is_test_path,
@@ -110,7 +110,7 @@ pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
 pub use sources::{Sources, read_text};
 pub use statistics::{Interval, Paired};
-pub use store::{Record, StoreError, read, write};
+pub use store::{Record, StoreError, read, without_temporary_path, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};

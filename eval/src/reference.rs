@@ -14,8 +14,8 @@ use std::{
 use graph::{FailedImport, Trace};
 use serde::{Deserialize, Serialize};
 use tools::{
-    Command, CommandProgram, Environment, Execution, Internal, Limits, Normalizer, Repository,
-    RunSpec, Sandbox, Status, TestId, Workspace,
+    Command, CommandProgram, Environment, Execution, Internal, Limits, Normalizer, Progress,
+    Repository, RunSpec, Sandbox, Status, TestId, Workspace,
 };
 
 use crate::{
@@ -52,6 +52,15 @@ pub struct ReferenceSpec<'a> {
     pub workspace: &'a Workspace,
     /// The directory in which references are stored by content, if any.
     pub cache: Option<&'a Path>,
+    /// Receives the name of each run as it begins.
+    pub signs: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+impl ReferenceSpec<'_> {
+    /// Reports the run that begins now.
+    pub(crate) fn begins(&self, run: &str) {
+        (self.signs)(Progress::Step(&format!("judge: {run}")));
+    }
 }
 
 /// The behaviour of a command on the original.
@@ -142,13 +151,15 @@ fn observe(
 
 fn run_all(spec: &ReferenceSpec<'_>, codebases: &Codebases) -> Result<Reference, EvalError> {
     let mut runs: Vec<(PathBuf, PathBuf, Execution)> = Vec::new();
-    for seed in seeds(spec.runs) {
+    for (at, seed) in (1..).zip(seeds(spec.runs)) {
+        spec.begins(&format!("original {at} of {}", spec.runs));
         let directory = spec.workspace.copy(spec.repository)?;
         let scratch = spec.workspace.directory("scratch")?;
         let run = tools::execute(&run_spec(spec, &directory, &scratch, seed))?;
         check(spec, &directory, &run, runs.is_empty())?;
         runs.push((directory, scratch, run));
     }
+    spec.begins("original, traced");
     let directory = spec.workspace.copy(spec.repository)?;
     let scratch = spec.workspace.directory("scratch")?;
     let (traced, trace) = tools::trace(&run_spec(spec, &directory, &scratch, SEEDS[0]))?;

@@ -97,6 +97,15 @@ pub fn write<T: Record>(path: &Path, record: &T) -> Result<(), StoreError> {
     write_bytes(path, text.as_bytes())
 }
 
+/// Returns an error of a temporary file without that file's path, which its users never asked for.
+pub fn without_temporary_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path \"").filter(|_| error.raw_os_error().is_none()) {
+        Some((cause, _)) => io::Error::new(error.kind(), cause.to_owned()),
+        None => error,
+    }
+}
+
 /// Writes a file whole or not at all.
 ///
 /// # Errors
@@ -110,7 +119,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         .prefix(".writing-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .tempfile_in(parent)
-        .map_err(failed)?;
+        .map_err(|error| failed(without_temporary_path(error)))?;
     file.write_all(bytes).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;

@@ -90,7 +90,7 @@ pub use resolve::{Binding, BindingKind, Resolver, Target};
 pub use slice::{
     Adjustments, ExecutedFile, FailedImport, Gist, GistLine, LineAnswer, LineFate, LineOrigin,
     Place, Plan, PlannedUnit, Reason, Recorded, Reduction, SliceError, Sliceable, decides,
-    failed_imports, known_files, ran_hooks, why,
+    failed_imports, known_files, ran_hooks, why, without_imports,
 };
 pub use source::{Source, SourceError, declared_encoding};
 pub use stated::{Stated, stated, undefined};

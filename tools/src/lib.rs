@@ -68,7 +68,8 @@ pub use repository::{
     history, normal_patch, patch_of,
 };
 pub use repro::{
-    Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, alone, reproduce, standalone,
+    Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,
+    standalone,
 };
 pub use sandbox::{
     Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,

@@ -104,6 +104,7 @@ impl Collect {
                 variables: &Default::default(),
                 workspace: &workspace,
                 cache: Some(&references),
+                signs: &|_| (),
             },
             paths: &self.paths,
             tests: self.tests,

@@ -58,7 +58,7 @@ impl Eval {
             writer: WriterAbilities::default(),
             effort: None,
         };
-        let judged = opened.judge(around, &workspace, &judged);
+        let judged = opened.judge(around, &workspace, &judged, &|sign| progress.sign(sign));
         progress.clear();
         let evaluation = judged?;
         if let Some(path) = &self.output {
@@ -71,7 +71,7 @@ impl Eval {
             Printed::Checked(format) => {
                 print!("{}", format.write(&[Checked::of_evaluation(&evaluation, &self.gist)]));
             }
-            Printed::Full => super::output::styled(&verdict(&evaluation, around.color)),
+            Printed::Full => super::output::styled(&verdict(&evaluation, &self.gist, around.color)),
         }
         Ok(verdict::exit(&evaluation, self.required))
     }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::eval::{CorrectLocation, Effort, RepairResult};
+use ::eval::{CorrectLocation, Effort};
 use clap::Args;
 use serde_json::json;
 use tools::PatchCheck;
@@ -16,7 +16,7 @@ use super::{
     flags::Flags,
     progress::{ProgressLine, printable},
     run::{record, writable},
-    solving::{IssueTask, Solving},
+    solving::{IssueTask, SolvedIssue, Solving},
     surroundings::Surroundings,
     target::given_paths,
 };
@@ -95,7 +95,7 @@ impl Fix {
             let printed = json!({ "fix": solved.result, "patch": kept, "record": record.path() });
             println!("{printed:#}");
         } else {
-            print!("{}", printable(&fix_message(&solved.result)));
+            print!("{}", printable(&fix_message(&solved)));
             if let Some(output) = kept {
                 println!("  patch       {}", output.display());
             }
@@ -125,12 +125,18 @@ pub fn text_of(what: &str, path: &Path) -> Result<String, Failure> {
 }
 
 /// The lines for a reader.
-fn fix_message(result: &RepairResult) -> String {
+fn fix_message(solved: &SolvedIssue) -> String {
+    let SolvedIssue { result, refusals, .. } = solved;
     let mut out = match &result.patch {
         PatchCheck::Applies => format!("patch of {}\n", result.files.join(", ")),
         class => match class.reason() {
             Some(reason) => format!("no patch: {}: {reason}\n", class.name()),
-            None => format!("no patch: nothing changed ({})\n", result.outcome),
+            None => match refusals {
+                Some(refusals) => {
+                    format!("no patch: nothing changed ({}: {refusals})\n", result.outcome)
+                }
+                None => format!("no patch: nothing changed ({})\n", result.outcome),
+            },
         },
     };
     let mut line = |name: &str, text: String| out.push_str(&format!("  {name:<11} {text}\n"));

@@ -26,6 +26,8 @@ use super::{
 use crate::{
     prompt::Prompts,
     record::{RunDirectory, replace},
+    trajectory::{TrajectoryRecord, read_trajectory},
+    writer::TRAJECTORY,
 };
 
 const JUDGE: &str = include_str!("harbor/judge.py");
@@ -113,12 +115,34 @@ struct Exported {
     map: SourceMap,
 }
 
+/// Returns the message about a record without a verdict, with the command that makes one.
+///
+/// # Errors
+/// The directory is no record of a run.
+fn unjudged(run: &Path) -> Result<String, Failure> {
+    let records = read_trajectory(&run.join(TRAJECTORY)).or_exit(Exit::Input)?;
+    let Some(TrajectoryRecord::Start(start)) = records.first() else {
+        return Ok("it has no beginning".to_owned());
+    };
+    Ok(format!(
+        "its gist was not judged: the run was interrupted (take it up with `gistify run {} --standalone --resume {} -- {}`, \
+         then export that record)",
+        start.repository,
+        run.display(),
+        start.command
+    ))
+}
+
 impl Exported {
     /// Reads a record.
     fn of(run: &Path) -> Result<Self, Failure> {
-        let evaluation: Evaluation = read(&run.join("scores.json")).or_exit(Exit::Input)?;
         let wrong =
             |why: &str| Failure::new(Exit::Input, format!("export {}: {why}", run.display()));
+        let scores = run.join("scores.json");
+        if !scores.exists() {
+            return Err(wrong(&unjudged(run)?));
+        }
+        let evaluation: Evaluation = read(&scores).or_exit(Exit::Input)?;
         if !evaluation.is_faithful() {
             return Err(wrong("its gist is not faithful, so it can judge nobody"));
         }

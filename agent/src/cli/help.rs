@@ -1,7 +1,7 @@
 //! `gistify help`: the help of a command, or the text of a topic.
 //!
 //! Topics are the reference of the program: files in `agent/help`, whose first line is their title. The
-//! manual page has them as well.
+//! manual page has them as well. A topic with the name of a command is printed behind that command's help.
 
 use clap::Args;
 use include_dir::{Dir, include_dir};
@@ -30,6 +30,11 @@ impl Help {
             }
         }
         print!("{}", at.render_long_help());
+        // A topic may have the name of a command.
+        let name = self.words.join(" ");
+        if let Some((_, _, text)) = topics().into_iter().find(|(topic, ..)| *topic == name) {
+            print!("\n{text}");
+        }
         if self.words.is_empty() {
             print!("\nTopics (gistify help TOPIC):\n{}", table());
         }

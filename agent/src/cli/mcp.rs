@@ -196,7 +196,7 @@ fn write_gist(around: &Surroundings, target: &TargetFlags) -> Result<String, Fai
         writer: writer.abilities(),
         effort: Some(writer.effort(&end, &session)),
     };
-    let evaluation = opened.judge(around, &session.workspace, &judged)?;
+    let evaluation = opened.judge(around, &session.workspace, &judged, &|_| ())?;
     let scores = super::verdict::scores(&evaluation);
     Ok(json!({ "gist": gist.text, "scores": scores }).to_string())
 }
@@ -243,7 +243,7 @@ fn evaluate(
         writer: Abilities { trace: true, execute: true },
         effort: None,
     };
-    match opened.judge(around, &session.workspace, &judged) {
+    match opened.judge(around, &session.workspace, &judged, &|_| ()) {
         Ok(evaluation) => Ok(super::verdict::scores(&evaluation).to_string()),
         Err(failure) => Err(failure.message()),
     }

@@ -64,6 +64,15 @@ impl ProgressLine {
         }
     }
 
+    /// Reports a step in one short line; a redrawn line is also cut to the width of the terminal.
+    fn say_cut(&self, what: &str) {
+        const SHOWN: usize = 160;
+        match what.chars().count() > SHOWN {
+            true => self.say(&format!("{}...", what.chars().take(SHOWN - 3).collect::<String>())),
+            false => self.say(what),
+        }
+    }
+
     /// Says something that stays on the screen.
     pub fn line(&self, what: &str) {
         match self.talk {
@@ -137,7 +146,10 @@ impl ProgressLine {
                     }
                 }
             }
-            TrajectoryRecord::Message { message: Message::Tool(reply), .. } => {
+            TrajectoryRecord::Message { step, message: Message::Tool(reply), .. } => {
+                if let Some(refusal) = reply.refusal() {
+                    progress.say_cut(&format!("step {step}: {} refused: {refusal}", reply.tool));
+                }
                 let text = &reply.content;
                 let short: String = text.chars().take(300).collect();
                 let cut = text.len() - short.len();

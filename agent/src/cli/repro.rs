@@ -279,8 +279,7 @@ fn shared<'a>(
 
 /// Returns the message about a repro.
 fn repro_message(session: &Session, repro: &Repro) -> String {
-    let first = repro.failure.lines().next().unwrap_or_default();
-    let mut text = format!("reproduced {} of {}, alone: {first}\n", repro.reproduced, repro.runs);
+    let mut text = format!("{}\n", repro.headline());
     let mut row = |name: &str, value: String| {
         text.push_str(&format!("  {name:<10}  {}\n", printable(&value)));
     };
@@ -304,9 +303,7 @@ fn repro_message(session: &Session, repro: &Repro) -> String {
     let needs: Vec<String> =
         [format!("Python {major}.{minor}")].into_iter().chain(requires).collect();
     row("needs", needs.join(", "));
-    let ended =
-        if repro.complete { "nothing more can go" } else { "the search ended before its end" };
-    row("search", format!("{} proposals, {ended}", repro.tried));
+    row("search", format!("{} proposals, {}", repro.tried, repro.ended));
     printable(&text)
 }
 

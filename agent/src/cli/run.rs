@@ -159,6 +159,7 @@ impl Run {
                 writer: writer.abilities(),
                 effort: Some(writer.effort(&end, &session)),
             },
+            &|sign| progress.sign(sign),
         );
         progress.clear();
         let mut evaluation = judged?;
@@ -166,7 +167,7 @@ impl Run {
             progress.say("run it alone");
             let found = match self.standalone {
                 true => standalone(&session, &head(&session, output))
-                    .map(|(whole, alone)| (Some(whole.text), alone)),
+                    .map(|(whole, alone)| ((!alone.interrupted).then_some(whole.text), alone)),
                 false => alone(&session).map(|alone| (None, alone)),
             };
             progress.clear();
@@ -192,7 +193,7 @@ impl Run {
                 print!("{}", format.write(&[Checked::of_evaluation(&evaluation, output)]));
             }
             Printed::Full => {
-                super::output::styled(&verdict(&evaluation, around.color));
+                super::output::styled(&verdict(&evaluation, output, around.color));
                 if let Some(told) = findings.reuse.as_ref().and_then(reuse_message) {
                     println!("  trace       {told}");
                 }
@@ -330,6 +331,10 @@ pub fn without_gist(session: &Session, end: &End) -> Failure {
         (outcome @ (Outcome::ModelFailure { .. } | Outcome::Paused { .. }), _) => {
             Failure::new(Exit::Infrastructure, outcome.to_string())
         }
-        (outcome, _) => Failure::new(Exit::NotFaithful, format!("no gist: {outcome}")),
+        (outcome, _) => {
+            let refusals = end.refusals.as_ref();
+            let refusals = refusals.map_or_else(String::new, |refusals| format!(" ({refusals})"));
+            Failure::new(Exit::NotFaithful, format!("no gist: {outcome}{refusals}"))
+        }
     }
 }

@@ -53,10 +53,12 @@ pub fn markdown_block(repro: &SharedRepro<'_>) -> String {
     let _ = writeln!(text, "{fence}python\n{}\n{fence}\n\n</details>\n", repro.text.trim_end());
     let _ = writeln!(
         text,
-        "Run it: {}. Reproduced {} of {} in a sandbox without the repository, by gistify {}.",
+        "Run it: {}. {} in a sandbox without the repository, by gistify {}.",
         code(&format!("uv run {}", repro.file)),
-        repro.reproduced,
-        repro.runs,
+        match repro.runs {
+            0 => "It was not run again".to_owned(),
+            runs => format!("Reproduced {} of {runs}", repro.reproduced),
+        },
         env!("CARGO_PKG_VERSION"),
     );
     let hash = Sha256::digest(repro.text.as_bytes());

@@ -22,7 +22,7 @@ use crate::{
     config::{AnswerForm, Minimize, Settings},
     outcome::Outcome,
     record::RunDirectory,
-    trajectory::End,
+    trajectory::{End, Refusals},
     writer::{TRAJECTORY, Writer},
 };
 
@@ -97,6 +97,8 @@ pub struct SolvedIssue {
     pub result: RepairResult,
     /// The patch; empty without a change.
     pub patch: String,
+    /// The calls of the model that were refused.
+    pub refusals: Option<Refusals>,
 }
 
 impl Solving {
@@ -211,7 +213,7 @@ impl IssueSolver<'_> {
                 let message = format!("no patch: {outcome} (record: {place})");
                 Err(Failure::new(Exit::Infrastructure, message))
             }
-            _ => Ok(SolvedIssue { result, patch }),
+            _ => Ok(SolvedIssue { result, patch, refusals: end.refusals }),
         }
     }
 
@@ -371,6 +373,28 @@ fn result_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_topic_has_the_arguments_of_each_stage() {
+        let topic = include_str!("../../help/issues.md");
+        let stages = tools::Toolset::named(&STAGES.map(str::to_owned)).unwrap();
+        for stage in stages.iter() {
+            let schema = stage.schema();
+            let head = format!("| `{}` | ", stage.name());
+            let row = topic.lines().find_map(|line| line.strip_prefix(&head)).unwrap();
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            let properties = schema["properties"].as_object().unwrap();
+            let told: std::collections::BTreeSet<&str> =
+                row.split(" | ").next().unwrap().split(", ").collect();
+            let names =
+                properties.keys().map(|name| match required.contains(&name.as_str().into()) {
+                    true => format!("`{name}`"),
+                    false => format!("[`{name}`]"),
+                });
+            let names: Vec<String> = names.collect();
+            assert_eq!(told, names.iter().map(String::as_str).collect(), "{}", stage.name());
+        }
+    }
 
     #[test]
     fn of_a_long_gist_the_end_is_told() {

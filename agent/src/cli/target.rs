@@ -12,8 +12,8 @@ use ::eval::{
 };
 use clap::Args;
 use tools::{
-    Command, Environment, EnvironmentError, ProvisionRequest, Repository, Sandbox, Workspace,
-    default_interpreter, find_interpreter,
+    Command, Environment, EnvironmentError, Progress, ProvisionRequest, Repository, Sandbox,
+    Workspace, default_interpreter, find_interpreter,
 };
 
 use super::{
@@ -167,6 +167,7 @@ impl OpenedTarget {
         around: &Surroundings,
         workspace: &Workspace,
         judged: &Judged<'_>,
+        signs: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<Evaluation, Failure> {
         let references = around.references();
         let spec = EvaluateSpec {
@@ -180,6 +181,7 @@ impl OpenedTarget {
                 variables: &BTreeMap::new(),
                 workspace,
                 cache: Some(&references),
+                signs,
             },
             task: &self.task.id,
             place: around.settings.gist.place,

@@ -1,10 +1,10 @@
 //! Prints the verdict on a gist: a few lines, with all details in `scores.json`.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 use ::eval::{
     Evaluation, ForeignLine, LinesOfExecuted, Measure, MeasureUnit, OutcomeDifference,
-    OutcomeDifferenceKind, Quarantine, Record, Score,
+    OutcomeDifferenceKind, Quarantine, Record, Score, SyntaxFault,
 };
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ use super::{Exit, bar::Requirement, progress::printable};
 /// Most differences and findings that are shown.
 const SHOWN: usize = 5;
 
-/// A verdict as text, with colours or without.
-pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
+/// A verdict on the gist of a file as text, with colours or without.
+pub fn verdict(evaluation: &Evaluation, gist: &Path, color: bool) -> String {
     let mut text = String::new();
-    opening(&mut text, evaluation, color);
+    opening(&mut text, evaluation, gist, color);
     for (measure, score) in evaluation.scores.iter() {
         if let Some(value) = shown(measure, score) {
             row(&mut text, measure.label, &value);
@@ -47,8 +47,8 @@ pub fn verdict(evaluation: &Evaluation, color: bool) -> String {
     text
 }
 
-/// The verdict in a word or two, and what it rests on, in one line.
-pub fn headline(evaluation: &Evaluation) -> (&'static str, String) {
+/// The verdict on the gist of a file in a word or two, and its evidence, in one line.
+pub fn headline(evaluation: &Evaluation, gist: &Path) -> (&'static str, String) {
     let strict = evaluation.strict();
     let (head, rest) = match (&evaluation.quarantine, &strict) {
         (Some(quarantine), _) => ("not scored", set_aside(quarantine)),
@@ -62,7 +62,15 @@ pub fn headline(evaluation: &Evaluation) -> (&'static str, String) {
         }
         (None, _) => {
             let cause = evaluation.cause.as_ref();
-            let cause = cause.map(|cause| format!("{}: {}", cause.category, cause.evidence));
+            let cause = cause.map(|cause| match &cause.syntax {
+                None => format!("{}: {}", cause.category, cause.evidence),
+                Some(SyntaxFault { line, column, message }) => format!(
+                    "{}:{line}:{column}: syntax error: {message} ({}: {})",
+                    gist.display(),
+                    cause.category,
+                    cause.evidence
+                ),
+            });
             ("not faithful", cause.unwrap_or_else(|| "no cause is known".to_owned()))
         }
     };
@@ -97,8 +105,8 @@ pub fn scores(evaluation: &Evaluation) -> Value {
     scores
 }
 
-fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
-    let (head, rest) = headline(evaluation);
+fn opening(text: &mut String, evaluation: &Evaluation, gist: &Path, color: bool) {
+    let (head, rest) = headline(evaluation, gist);
     let code = match head {
         "faithful" => "32",
         "not faithful" => "31",
@@ -124,7 +132,9 @@ fn opening(text: &mut String, evaluation: &Evaluation, color: bool) {
 /// The lines that are neither the original's nor glue.
 fn foreign(text: &mut String, foreign: &[ForeignLine]) {
     for line in foreign.iter().take(SHOWN) {
-        row(text, "foreign", &format!("line {}: {}", line.line, line.text));
+        // What is wrong with the whole file has no text of its own.
+        let shown = if line.text.is_empty() { &line.reason } else { &line.text };
+        row(text, "foreign", &format!("line {}: {shown}", line.line));
     }
     if foreign.len() > SHOWN {
         row(text, "foreign", &format!("and {} more", foreign.len() - SHOWN));

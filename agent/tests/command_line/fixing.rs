@@ -435,3 +435,19 @@ fn rows_become_predictions_and_tables() {
         ran.err
     );
 }
+
+#[test]
+fn refused_calls_are_shown() {
+    let Some(python) = python() else { return };
+    let user = reporting();
+    let answers = json!(vec![[call("analyze", json!({ "task": "?" }))]; 3]);
+    std::fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
+    let model = format!("command/{python} model.py script.json");
+    let args = ["--set", "session.steps=3", "fix", "repo@reported", "--issue", "issue.md"];
+    let ran = user.gistify(&[&args[..], &["-m", &model, "--python", &python]].concat());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let head =
+        "no patch: nothing changed (step limit reached: 3 of 3 calls were refused, the last: ";
+    assert!(ran.out.starts_with(head), "{}", ran.out);
+    assert!(ran.err.contains("\nstep 3: analyze refused: "), "{}", ran.err);
+}

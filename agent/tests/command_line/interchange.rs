@@ -200,6 +200,9 @@ fn tools_are_served_over_standard_streams() {
         let failed = result["isError"] == true;
         (result["content"][0]["text"].as_str().unwrap().to_owned(), failed)
     };
+    let (told, failed) = call("nosuch", json!({}));
+    let missing = names.iter().find(|tool| !told.contains(tool["name"].as_str().unwrap()));
+    assert!(failed && missing.is_none(), "{told}");
     assert_eq!(call("evaluate", json!({})), ("there is no gist to evaluate".to_owned(), true));
     assert!(call("slice", json!({})).1);
     for (tool, arguments, part) in [
@@ -259,4 +262,23 @@ fn a_gist_of_any_test_is_served_without_a_command() {
     assert_eq!(missing["result"]["isError"], true, "{missing}");
     drop(input);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn input_that_no_client_sends_is_reported() {
+    let user = User::new();
+    let run = |input: &str| {
+        let mut command = user.command(&["mcp", "."]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Ran::of(child.wait_with_output().unwrap(), &user)
+    };
+    let ended = "gistify: the input ended before a client sent `initialize`";
+    let ran = run("");
+    assert_eq!((ran.err.as_str(), ran.out.as_str()), (&*format!("{ended}\n"), ""));
+    let ran = run("no json\n");
+    let head = "gistify: a line of the input is no JSON and is ignored: ";
+    assert!(ran.err.starts_with(head) && ran.err.contains(": \"no json\"\n"), "{}", ran.err);
+    assert_eq!(ran.last_error_line(), ended);
 }

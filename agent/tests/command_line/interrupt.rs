@@ -16,6 +16,73 @@ def test_wait():
     slow.wait()
 ";
 
+/// A program that waits for ever where its data file is missing, as it is once its gist runs alone.
+const WAITING: &str = "\
+#- main.py
+import subprocess, sys
+CHILD = '''
+import os, sys
+if not os.path.exists(\"data.txt\"):
+    later = \"import time; time.sleep(1000)  # waits for \" + sys.argv[1]
+    os.execv(sys.executable, [sys.executable, \"-c\", later])
+'''
+code = subprocess.run([sys.executable, '-c', CHILD, sys.argv[1]]).returncode
+print(code)
+if len(sys.argv) > 2:
+    raise ValueError(open('data.txt').read().strip())
+print(open('data.txt').read())
+#- data.txt
+red
+";
+
+/// Runs a command on a program and interrupts it when the program waits.
+fn interrupted_alone(user: &User, command: &str, more: &[&str]) -> Option<Ran> {
+    let python = python()?;
+    user.repository("waiting", WAITING);
+    let name = user.home.path().file_name().unwrap().to_string_lossy().into_owned();
+    let args = [command, "waiting", "--python", &python, "--", "python", "main.py", &name];
+    let args = [&args[..], more].concat();
+    let child = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while process_with(&format!("waits for {name}")).is_none() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, libc::SIGINT);
+    Some(Ran::of(child.wait_with_output().unwrap(), user))
+}
+
+#[test]
+fn a_repro_that_is_interrupted_has_its_data() {
+    let user = User::new();
+    let Some(ran) = interrupted_alone(&user, "repro", &["raise"]) else { return };
+    assert_eq!(
+        (ran.code, ran.last_error_line()),
+        (130, "gistify: interrupted: the best so far is in repro.py")
+    );
+    assert!(ran.out.starts_with("not run again (interrupted): ValueError: red\n"), "{}", ran.out);
+    assert!(ran.out.contains("0 proposals, ended by an interrupt, more can go\n"), "{}", ran.out);
+    let text = read(&user.here().join("repro.py"));
+    let empty = tempfile::tempdir().unwrap();
+    fs::write(empty.path().join("repro.py"), &text).unwrap();
+    let run = Command::new(python().unwrap()).arg("repro.py").current_dir(empty.path()).output();
+    let told = String::from_utf8(run.unwrap().stderr).unwrap();
+    assert!(told.ends_with("ValueError: red\n"), "{told}{text}");
+}
+
+#[test]
+fn a_gist_whose_run_alone_is_interrupted_was_not_tried_alone() {
+    let user = User::new();
+    let Some(ran) = interrupted_alone(&user, "run", &[]) else { return };
+    let alone = ran.out.lines().find_map(|line| line.strip_prefix("  alone "));
+    assert_eq!(alone.map(str::trim), Some("not tried: interrupted"), "{}{}", ran.out, ran.err);
+    // Each run of the judge says that it begins.
+    for run in
+        ["original 1 of 3", "original 3 of 3", "original, traced", "gist", "gist, its repetition"]
+    {
+        let line = format!("judge: {run}");
+        assert!(ran.err.lines().any(|one| one == line), "{line}: {}", ran.err);
+    }
+}
+
 /// Starts a run that hangs and waits until it does; gives the pid of what it started.
 fn hanging(user: &User, python: &str) -> (Child, i32) {
     user.repository("hanging", HANGING);
@@ -69,6 +136,13 @@ fn an_interrupt_leaves_nothing_but_the_record() {
         let trajectory = read(&user.record().join("trajectory.jsonl"));
         let last = trajectory.lines().last().unwrap();
         assert!(last.contains(r#""outcome":{"kind":"interrupted"}"#), "{last}");
+        let record = user.record().display().to_string();
+        let ran = user.gistify(&["export", &record, "--format", "harbor", "-o", "tasks"]);
+        let message = format!(
+            "gistify: export {record}: its gist was not judged: the run was interrupted (take it up with `gistify run \
+             hanging --standalone --resume {record} -- pytest test_slow.py --junitxml="
+        );
+        assert!(ran.code == 3 && ran.last_error_line().starts_with(&message), "{}", ran.err);
     }
 }
 

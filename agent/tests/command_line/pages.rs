@@ -25,6 +25,23 @@ fn help_explains_commands_and_topics() {
     assert!(help(&["bench"]).out.contains("--shard <I/N>"));
     assert!(help(&["cache", "prune"]).out.contains("Usage: gistify cache prune"));
     assert!(help(&["graphs"]).out.contains("--focus"));
+    // A topic with the name of a command is printed behind that command's options.
+    let topics = files_below("agent/help");
+    for (name, text) in &topics {
+        let printed = help(&[name]).out;
+        assert!(printed.ends_with(text.as_str()), "{name}: {printed}");
+        assert!(all.out.contains(&format!("\n  {name} ")), "{name} is not in {}", all.out);
+    }
+    // Each name that a text mentions is one of a topic or a command.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let pages =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| read(&root.join(name)));
+    for text in pages.iter().chain(topics.iter().map(|(_, text)| text)) {
+        for mention in text.split("`gistify help ").skip(1) {
+            let name = mention.split(['`', ' ', '/']).next().unwrap();
+            assert!(name == "TOPIC" || help(&[name]).code == 0, "gistify help {name}");
+        }
+    }
     let wrong = help(&["grahps"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("did you mean graphs?"), "{}", wrong.err);
@@ -141,4 +158,13 @@ fn nothing_is_written_by_looking() {
     let left: Vec<_> =
         fs::read_dir(user.home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// Names without their endings, and texts, of the pages in a directory of the project.
+fn files_below(directory: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let pages = fs::read_dir(root.join(directory)).unwrap().map(|entry| entry.unwrap().path());
+    pages
+        .map(|page| (page.file_stem().unwrap().to_string_lossy().into_owned(), read(&page)))
+        .collect()
 }

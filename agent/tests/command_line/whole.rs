@@ -463,13 +463,16 @@ fn a_gist_is_judged_as_well_by_itself() {
         (
             ("def test_double", "def (test_double"),
             1,
-            "not faithful: missing test: line 9 is no Python: ",
+            "not faithful: gist.py:9:5: syntax error: Expected an identifier (missing test: ",
         ),
         (("FACTOR = 2", "from calc.numbers import FACTOR"), 1, "not faithful: import error: "),
     ] {
         let ran = judge(&GIST.replace(change.0, change.1));
         assert_eq!(ran.code, code, "{change:?}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with(head), "{change:?}: {}", ran.out);
+        let mut foreign = ran.out.lines().filter(|line| line.starts_with("  foreign "));
+        let is_empty = |line: &str| line.split_once(": ").is_some_and(|(_, text)| text.is_empty());
+        assert!(!foreign.any(is_empty), "{}", ran.out);
     }
 }
 

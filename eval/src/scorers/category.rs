@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tools::Status;
 
 use super::fidelity::{Fidelity, OutcomeDifferenceKind};
+use crate::blocks::SyntaxFault;
 use crate::observation::{NormalizedException, Observation};
 
 /// Why a gist is not faithful.
@@ -34,6 +35,9 @@ pub struct Cause {
     pub category: Category,
     /// The evidence, on one line.
     pub evidence: String,
+    /// The first syntax error of the gist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syntax: Option<SyntaxFault>,
 }
 
 /// The four categories of the paper (Gistify, arXiv 2510.26790, section 3.3 and B.2).
@@ -115,7 +119,7 @@ pub fn category(
     found: &Observation,
     is_internal: impl Fn(&str) -> bool,
 ) -> Option<Cause> {
-    let cause = |category, evidence: String| Some(Cause { category, evidence });
+    let cause = |category, evidence: String| Some(Cause { category, evidence, syntax: None });
     if fidelity.score == 1 {
         return None;
     }

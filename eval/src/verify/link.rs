@@ -280,6 +280,7 @@ pub fn run(
     internal: &Internal,
     plan: &LinkPlan,
 ) -> Result<Linked, EvalError> {
+    original.begins("gist, linked to the original tests");
     let directory = original.workspace.directory("linked")?;
     let scratch = original.workspace.directory("scratch")?;
     tools::lay_out_linked(&LinkedSpec {

@@ -163,6 +163,7 @@ impl Bed {
                 variables: &variables,
                 workspace: &workspace,
                 cache: Some(references()),
+                signs: &|_| (),
             },
             task: "t",
             place: self.place,
@@ -188,6 +189,7 @@ impl Bed {
             variables: &BTreeMap::new(),
             workspace: &workspace,
             cache: Some(references()),
+            signs: &|_| (),
         })
         .unwrap()
     }

@@ -52,7 +52,7 @@ pub use hooks::ran_hooks;
 pub use plan::{Gist, GistLine, LineOrigin, Place, Plan, PlannedUnit, Reason};
 use program::{Program, module_name};
 use ran::ModuleRun;
-pub use reduce::Reduction;
+pub use reduce::{Reduction, without_imports};
 pub use special_methods::decides;
 pub use why::{LineAnswer, LineFate, Recorded, known_files, why};
 

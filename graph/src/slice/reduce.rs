@@ -126,6 +126,18 @@ fn without(gist: &Gist, part: Part) -> Option<Gist> {
     Some(Gist { text, lines: lines.into_iter().map(|(_, line)| line).collect() })
 }
 
+/// Returns the gist without one import statement, for each whose text `goes` accepts, the last first.
+pub fn without_imports(gist: &Gist, goes: &dyn Fn(&str) -> bool) -> Vec<Gist> {
+    let lines: Vec<&str> = gist.text.lines().map(str::trim_start).collect();
+    let is_one = |part: &Part| {
+        let text = lines[part.first..=part.last].join("\n");
+        let is_import = text.starts_with("import ") || text.starts_with("from ");
+        is_import && goes(&text)
+    };
+    let proposals = parts(gist, &|_| false).into_iter().filter(is_one);
+    proposals.filter_map(|part| without(gist, part)).filter(|gist| is_whole(&gist.text)).collect()
+}
+
 fn is_whole(text: &str) -> bool {
     with_deep_stack(|| Syntax::parse(Source::new("gist", text)).errors().is_empty())
 }
@@ -294,6 +306,15 @@ mod tests {
     fn statements_go_with_all_that_is_in_them() {
         let text = "import a\n\n\nclass C:\n    x = 1\n    y = 2  # need\n\n    def f(self):\n        return 1\n\n\nz = 3\n";
         check(text, "class C:\n    y = 2  # need\n");
+    }
+
+    #[test]
+    fn only_imports_that_may_go_are_proposed() {
+        let text = "import os\nfrom pkg import (\n    a,\n    b,\n)\ntry:\n    import pkg.c\nexcept ImportError:\n    x = 1\n";
+        let proposals = without_imports(&gist(text), &|import| import.contains("pkg"));
+        let texts: Vec<&str> = proposals.iter().map(|gist| gist.text.as_str()).collect();
+        // The import is all that its block has, and `pass` is no shorter.
+        assert_eq!(texts, ["import os\ntry:\n    import pkg.c\nexcept ImportError:\n    x = 1\n"]);
     }
 
     #[test]

@@ -34,10 +34,23 @@ pub struct Alone {
     /// The different end, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
+    /// True if an interrupt came first, so that nothing is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+impl Alone {
+    /// The behaviour that is unknown, as the user stopped the runs.
+    fn not_tried() -> Self {
+        Self { interrupted: true, ..Self::default() }
+    }
 }
 
 impl std::fmt::Display for Alone {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.interrupted {
+            return out.write_str("not tried: interrupted");
+        }
         match (self.holds, &self.needs[..], &self.otherwise) {
             (true, ..) => out.write_str("holds in an empty directory and an ordinary shell"),
             (false, [], None) => out.write_str("does not hold, for no reason that is known"),
@@ -62,6 +75,14 @@ const VARIABLES: [(&str, &str); 6] = [
 /// # Errors
 /// There is no gist, or a run cannot be made.
 pub fn alone(session: &Session) -> Result<Alone, ToolError> {
+    let found = alone_uninterrupted(session);
+    match session.interrupt.is_triggered() {
+        true => Ok(found.ok().filter(|found| found.holds).unwrap_or_else(Alone::not_tried)),
+        false => found,
+    }
+}
+
+fn alone_uninterrupted(session: &Session) -> Result<Alone, ToolError> {
     let Some(gist) = session.findings.gist.as_ref().map(|gist| gist.text.as_str()) else {
         return Err(Problem::NoGist.because("there is no gist to run alone"));
     };
@@ -89,10 +110,13 @@ pub fn alone(session: &Session) -> Result<Alone, ToolError> {
     if is_same(session, &first) {
         return Ok(Alone { holds: true, ..Alone::default() });
     }
+    if first.interrupted() {
+        return Ok(Alone::not_tried());
+    }
     let otherwise = Some(first.describe_end());
     let (files, larger) = data_files(session, gist)?;
     let all = Needs { files, plugins, shell: Shell::Fixed, variables: BTreeMap::new() };
-    let none = Alone { holds: false, needs: larger, otherwise };
+    let none = Alone { needs: larger, otherwise, ..Alone::default() };
     if !none.needs.is_empty() || !trials.holds(&all)? {
         return Ok(none);
     }
@@ -100,11 +124,24 @@ pub fn alone(session: &Session) -> Result<Alone, ToolError> {
 }
 
 /// A gist as a file that runs by itself: behind its head, with the data files that it reads, and with the lines that run
-/// it. It is not made smaller.
+/// it. It is not made smaller. After an interrupt it is the gist as it is.
 ///
 /// # Errors
 /// There is no gist, or a run cannot be made.
 pub fn standalone(session: &Session, head: &ReproHead) -> Result<(Gist, Alone), ToolError> {
+    let found = standalone_uninterrupted(session, head);
+    match (&session.findings.gist, session.interrupt.is_triggered()) {
+        (Some(gist), true) if !found.as_ref().is_ok_and(|(_, found)| found.holds) => {
+            Ok((gist.clone(), Alone::not_tried()))
+        }
+        _ => found,
+    }
+}
+
+fn standalone_uninterrupted(
+    session: &Session,
+    head: &ReproHead,
+) -> Result<(Gist, Alone), ToolError> {
     let Some(gist) = session.findings.gist.clone() else {
         return Err(Problem::NoGist.because("there is no gist to run alone"));
     };

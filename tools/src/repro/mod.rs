@@ -13,8 +13,9 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, MAIN_HEAD, Place, Reach, Reduction,
-    Source, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
-    laid_out, with_data, without_annotations, without_decorators, without_parameters,
+    Source, Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
+    laid_out, with_data, without_annotations, without_decorators, without_imports,
+    without_parameters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,12 +88,50 @@ pub struct Repro {
     pub before: usize,
     /// Proposals that were tried.
     pub tried: usize,
-    /// True if nothing more can be removed; false if time ran out.
+    /// True if nothing more can be removed.
     pub complete: bool,
+    /// The reason why the search for a smaller file ended.
+    pub ended: SearchEnd,
     /// Lines that say what was left out; they are among those that are not the original's.
     pub guards: usize,
     /// Lines that are not the original's.
     pub foreign: Vec<ReproForeignLine>,
+}
+
+/// The end of the search for a smaller repro.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// Nothing more can be removed.
+    Minimal,
+    /// The gist does not fail as the command does when it runs alone, so that nothing could be tried.
+    NoStart,
+    /// The time limit of the session.
+    TimeLimit,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl std::fmt::Display for SearchEnd {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Minimal => "nothing more can go",
+            Self::NoStart => "not begun: the gist does not fail in the same way alone",
+            Self::TimeLimit => "ended by its time limit (--seconds), more can go",
+            Self::Interrupted => "ended by an interrupt, more can go",
+        })
+    }
+}
+
+impl Repro {
+    /// Returns the verdict in one line: how often the file failed again, or why it was not run.
+    pub fn headline(&self) -> String {
+        let first = self.failure.lines().next().unwrap_or_default();
+        match self.runs {
+            0 => format!("not run again (interrupted): {first}"),
+            runs => format!("reproduced {} of {runs}, alone: {first}", self.reproduced),
+        }
+    }
 }
 
 /// A line of a repro that is not a line of the repository.
@@ -126,18 +165,24 @@ pub fn reproduce(
     };
     let oracle = Oracle::new(session, request)?;
     let mut work = Work::begin(session, &oracle, gist)?;
-    let ended = work.reduce();
+    let prepared = work.prepare();
+    if matches!(prepared, Err(Stop::Interrupted)) {
+        work.take_data_untried()?;
+    }
     // Whatever ends the search, what it came to until then is a repro.
-    let complete = match ended {
-        Ok(complete) => complete,
-        Err(Stop::Interrupted) => false,
+    let ended = match prepared.and_then(|()| work.reduce()) {
+        Ok(()) if work.holds => SearchEnd::Minimal,
+        Ok(()) => SearchEnd::NoStart,
+        Err(Stop::TimeLimit) => SearchEnd::TimeLimit,
+        Err(Stop::Interrupted) => SearchEnd::Interrupted,
         Err(Stop::Failed(error)) => return Err(error),
     };
-    work.finish(head, complete)
+    work.finish(head, ended)
 }
 
 /// Why a search ends before its end.
 enum Stop {
+    TimeLimit,
     Interrupted,
     Failed(ToolError),
 }
@@ -179,17 +224,18 @@ fn run_on_import(gist: &Gist) -> Gist {
     gist
 }
 
-/// A rewrite: from a gist to what may come in its place, the best first.
-type Rewrite = fn(&Gist) -> Vec<Gist>;
-
 impl<'a> Work<'a> {
     fn begin(session: &'a Session, oracle: &'a Oracle, gist: Gist) -> Result<Self, ToolError> {
-        let form = ReproForm::of(&session.command_without_plugins()?);
+        let mut form = ReproForm::of(&session.command_without_plugins()?);
         let modules = imported_modules(&gist.text);
         let inventory = session
             .environment
             .inventory(&modules, &*session.sandbox)
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
+        // Until a run does without them, the file needs all.
+        if let ReproForm::Pytest { plugins, .. } = &mut form {
+            *plugins = plugins_of(&inventory);
+        }
         let gist = form.prepared(&gist, &session.command);
         let before = gist.lines.len();
         let tests: BTreeSet<String> = oracle
@@ -198,10 +244,10 @@ impl<'a> Work<'a> {
             .chain(session.command.tests())
             .filter_map(|test| test.names.first().cloned())
             .collect();
-        let mut work = Self {
+        Ok(Self {
             session,
             oracle,
-            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, true))?,
+            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, false))?,
             inventory,
             form,
             witness: None,
@@ -212,36 +258,52 @@ impl<'a> Work<'a> {
             needs: Vec::new(),
             before,
             tried: 0,
-        };
-        let first = work.bed.run(session, &work.gist, &work.form)?;
-        work.holds = oracle.holds(session, &work.bed, &work.gist, &first)?;
-        if !work.holds {
-            work.otherwise = Some(first.describe_end());
-            work.complete()?;
+        })
+    }
+
+    /// Runs the gist alone, and gives it what it needs there.
+    fn prepare(&mut self) -> Result<(), Stop> {
+        let gist = self.gist.clone();
+        if let Some(otherwise) = self.starts_from(gist)? {
+            self.otherwise = Some(otherwise);
+            self.complete()?;
         }
-        if !work.holds {
-            work.take_data()?;
+        if !self.holds {
+            self.take_data()?;
         }
-        Ok(work)
+        Ok(())
+    }
+
+    /// Runs a gist, and starts from it if it holds; returns the end of the run if it does not.
+    fn starts_from(&mut self, gist: Gist) -> Result<Option<String>, Stop> {
+        let run = self.bed.run(self.session, &gist, &self.form)?;
+        if run.interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        if !self.oracle.holds(self.session, &self.bed, &gist, &run)? {
+            return Ok(Some(run.describe_end()));
+        }
+        (self.gist, self.holds, self.otherwise) = (gist, true, None);
+        self.before = self.gist.lines.len();
+        Ok(None)
     }
 
     /// Puts back what did not run where the command was traced, and may run here.
-    fn complete(&mut self) -> Result<(), ToolError> {
+    fn complete(&mut self) -> Result<(), Stop> {
         let longer = complete(self.session, &self.gist);
-        if longer.text == self.gist.text {
-            return Ok(());
-        }
-        let run = self.bed.run(self.session, &longer, &self.form)?;
-        if self.oracle.holds(self.session, &self.bed, &longer, &run)? {
-            (self.gist, self.holds, self.otherwise) = (longer, true, None);
-            self.before = self.gist.lines.len();
+        if longer.text != self.gist.text {
+            self.starts_from(longer)?;
         }
         Ok(())
     }
 
     /// Puts the data files into the gist that it reads in the repository's place, and finds out how it looks for them.
-    fn take_data(&mut self) -> Result<(), ToolError> {
-        let (files, larger) = data_files(self.session, &self.gist.text)?;
+    fn take_data(&mut self) -> Result<(), Stop> {
+        let found = data_files(self.session, &self.gist.text);
+        if self.session.interrupt.is_triggered() {
+            return Err(Stop::Interrupted);
+        }
+        let (files, larger) = found?;
         self.needs.extend(larger);
         if files.is_empty() {
             return Ok(());
@@ -250,10 +312,7 @@ impl<'a> Work<'a> {
         let path = self.session.gist_path();
         for reach in [Reach::File, Reach::Directory, Reach::Package] {
             let longer = with_data(&self.gist, &files, &path, reach);
-            let run = self.bed.run(self.session, &longer, &self.form)?;
-            if self.oracle.holds(self.session, &self.bed, &longer, &run)? {
-                (self.gist, self.holds, self.otherwise) = (longer, true, None);
-                self.before = self.gist.lines.len();
+            if self.starts_from(longer)?.is_none() {
                 return Ok(());
             }
         }
@@ -261,34 +320,63 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Makes the gist smaller as long as it fails in the same way; returns true if nothing more can go.
-    fn reduce(&mut self) -> Result<bool, Stop> {
-        if !self.holds {
-            return Ok(false);
+    /// Puts the data files that the traced command read into a gist whose preparation was interrupted: no run can tell
+    /// any more if it needs them.
+    fn take_data_untried(&mut self) -> Result<(), ToolError> {
+        let Some(trace) = self.session.findings.trace.clone() else { return Ok(()) };
+        let is_data = |path: &&String| !path.ends_with(".py") && !path.ends_with(".pyc");
+        let paths = trace.data.iter().filter(is_data).cloned();
+        let (files, larger) = contents(self.session, &trace, paths)?;
+        self.needs = larger;
+        if !files.is_empty() {
+            self.gist = with_data(&self.gist, &files, &self.session.gist_path(), Reach::Package);
+            self.before = self.gist.lines.len();
         }
+        Ok(())
+    }
+
+    /// Makes the gist smaller as long as it fails in the same way, until nothing more can go.
+    fn reduce(&mut self) -> Result<(), Stop> {
+        if !self.holds {
+            return Ok(());
+        }
+        match self.shorten() {
+            Err(Stop::Interrupted) => Err(Stop::Interrupted),
+            Err(Stop::Failed(error)) => Err(Stop::Failed(error)),
+            ended => self.tidy().and(ended),
+        }
+    }
+
+    fn shorten(&mut self) -> Result<(), Stop> {
         self.drop_plugins()?;
+        self.drop_packages()?;
         self.rewrite(halved_parameters)?;
         self.rewrite(without_annotations)?;
         self.simplify()?;
-        let mut is_minimal = self.statements()?;
+        self.statements()?;
         let lines = self.gist.lines.len();
         self.rewrite(without_decorators)?;
         self.rewrite(without_parameters)?;
         self.rewrite(halved_parameters)?;
         self.simplify()?;
         if self.gist.lines.len() != lines {
-            is_minimal = self.statements()?;
+            self.statements()?;
         }
+        Ok(())
+    }
+
+    /// Lays the gist out for its readers, whatever time is left.
+    fn tidy(&mut self) -> Result<(), Stop> {
         // What runs elsewhere, or once the failure is mended, says what is missing.
         let completed = complete(self.session, &self.gist);
-        self.accepts(completed)?;
+        self.holds_as(completed)?;
         let tests = self.tests.clone();
         for arrangement in [Arrangement::Ordered, Arrangement::Spaced] {
-            if self.accepts(laid_out(&self.gist, arrangement, &tests))? {
+            if self.holds_as(laid_out(&self.gist, arrangement, &tests))? {
                 break;
             }
         }
-        Ok(is_minimal)
+        Ok(())
     }
 
     /// Puts fixtures into tests, and calls the test itself where that needs no runner.
@@ -306,61 +394,87 @@ impl<'a> Work<'a> {
         )?;
         let bed = std::mem::replace(&mut self.bed, program);
         self.witness = self.oracle.is_explained().then(|| (bed, runner.clone()));
-        for proposal in direct_calls(&self.gist, &case.names) {
-            if self.accepts(proposal)? {
-                return Ok(());
-            }
+        let called = self.calls_directly(&case);
+        if let Ok(true) = called {
+            return Ok(());
         }
+        // Also where the search ends here: the gist still is one for its runner.
         (self.form, self.witness) = (runner, None);
         self.bed = Bed::new(
             self.session,
             &self.inventory,
             &self.form.packages(&self.inventory, &self.gist, false),
         )?;
-        Ok(())
+        called.map(|_| ())
+    }
+
+    /// Returns true if the gist fails in the same way once it calls the test itself.
+    fn calls_directly(&mut self, case: &TestId) -> Result<bool, Stop> {
+        for proposal in direct_calls(&self.gist, &case.names) {
+            if self.accepts(proposal)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes plugins away that the failure does not need.
     fn drop_plugins(&mut self) -> Result<(), Stop> {
-        let ReproForm::Pytest { plugins, .. } = &mut self.form else { return Ok(()) };
-        let all: Vec<String> = self
-            .inventory
-            .distributions()
-            .iter()
-            .filter(|one| one.plugin && !one.editable && one.name != "pytest")
-            .map(|one| one.name.clone())
-            .collect();
-        *plugins = Vec::new();
-        if self.tries_packages()? {
+        let ReproForm::Pytest { plugins, .. } = &self.form else { return Ok(()) };
+        let mut kept = plugins.clone();
+        let ended = self.fewer_plugins(&mut kept);
+        // Also where the search ends here: those that are kept are those of the last run that held.
+        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
+            *plugins = kept;
+        }
+        let packages = self.form.packages(&self.inventory, &self.gist, false);
+        self.bed = Bed::new(self.session, &self.inventory, &packages)?;
+        ended
+    }
+
+    /// Takes out imports of packages that the failure does not need, before anything else that is in the gist: each
+    /// package makes the file harder to run.
+    fn drop_packages(&mut self) -> Result<(), Stop> {
+        let mut modules = imported_modules(&self.gist.text);
+        modules.retain(|name| {
+            let one = BTreeSet::from([name.clone()]);
+            !self.inventory.owners_of(&one).is_empty()
+        });
+        let goes = |import: &str| !imported_modules(import).is_disjoint(&modules);
+        self.rewrite(|gist| without_imports(gist, &goes))
+    }
+
+    fn fewer_plugins(&mut self, kept: &mut Vec<String>) -> Result<(), Stop> {
+        if kept.is_empty() {
             return Ok(());
         }
-        let mut kept = all;
+        if self.tries_plugins(&[])? {
+            kept.clear();
+            return Ok(());
+        }
         let mut at = 0;
         while at < kept.len() {
             let mut fewer = kept.clone();
             fewer.remove(at);
-            if let ReproForm::Pytest { plugins, .. } = &mut self.form {
-                plugins.clone_from(&fewer);
-            }
-            if self.tries_packages()? { kept = fewer } else { at += 1 }
+            if self.tries_plugins(&fewer)? { *kept = fewer } else { at += 1 }
         }
-        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
-            *plugins = kept;
-        }
-        self.tries_packages()?;
         Ok(())
     }
 
-    /// Returns true if the gist holds with the packages of its form alone; the bed has them from then on.
-    fn tries_packages(&mut self) -> Result<bool, Stop> {
+    /// Returns true if the gist holds with these plugins alone; the bed has them from then on.
+    fn tries_plugins(&mut self, names: &[String]) -> Result<bool, Stop> {
+        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
+            *plugins = names.to_vec();
+        }
         let packages = self.form.packages(&self.inventory, &self.gist, false);
         self.bed = Bed::new(self.session, &self.inventory, &packages)?;
         let gist = self.gist.clone();
         self.accepts(gist)
     }
 
-    /// Goes on from the first proposal of a rewrite that holds, until none does.
-    fn rewrite(&mut self, rewrite: Rewrite) -> Result<(), Stop> {
+    /// Goes on from the first proposal that holds, until none does. `rewrite` returns what may come in a gist's place, the
+    /// best first.
+    fn rewrite(&mut self, rewrite: impl Fn(&Gist) -> Vec<Gist>) -> Result<(), Stop> {
         let mut refused: BTreeSet<String> = BTreeSet::new();
         'again: loop {
             for proposal in rewrite(&self.gist) {
@@ -376,25 +490,30 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Takes out one statement after the other; returns true if none of those that are left can go.
-    fn statements(&mut self) -> Result<bool, Stop> {
+    /// Takes out one statement after the other, until none of those that are left can go.
+    fn statements(&mut self) -> Result<(), Stop> {
         let whole = |_: &GistLine| false;
         let mut reduction = Reduction::new(self.gist.clone(), &whole);
         while let Some(proposal) = reduction.propose() {
-            if self.time_left().is_zero() {
-                return Ok(false);
-            }
             if self.accepts(proposal.clone())? {
                 reduction.accept(proposal);
             } else {
                 reduction.reject();
             }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Runs a proposal of the search, as long as there is time, and goes on from it where it holds.
+    fn accepts(&mut self, proposal: Gist) -> Result<bool, Stop> {
+        match self.time_left().is_zero() {
+            true => Err(Stop::TimeLimit),
+            false => self.holds_as(proposal),
+        }
     }
 
     /// Runs a proposal, and goes on from it where it holds.
-    fn accepts(&mut self, proposal: Gist) -> Result<bool, Stop> {
+    fn holds_as(&mut self, proposal: Gist) -> Result<bool, Stop> {
         if self.session.interrupt.is_triggered() {
             return Err(Stop::Interrupted);
         }
@@ -429,7 +548,7 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the head and runs the finished file, as a reader would.
-    fn finish(mut self, head: &ReproHead, complete: bool) -> Result<Repro, ToolError> {
+    fn finish(mut self, head: &ReproHead, ended: SearchEnd) -> Result<Repro, ToolError> {
         let names = self.form.packages(&self.inventory, &self.gist, false);
         let requires = self.inventory.pinned(&names);
         let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
@@ -442,10 +561,14 @@ impl<'a> Work<'a> {
         if !self.session.interrupt.is_triggered() {
             self.bed = Bed::new(self.session, &self.inventory, &names)?;
             for _ in 0..RUNS {
-                runs += 1;
                 let run = self.bed.run(self.session, &whole, &self.form)?;
                 let as_program =
                     self.bed.runs_by_itself(self.session, &whole, self.oracle, &self.form)?;
+                // A run that was cut short says nothing of the file.
+                if self.session.interrupt.is_triggered() {
+                    break;
+                }
+                runs += 1;
                 if self.oracle.holds(self.session, &self.bed, &whole, &run)? && as_program {
                     reproduced += 1;
                 } else {
@@ -478,7 +601,8 @@ impl<'a> Work<'a> {
             pytest: matches!(self.form, ReproForm::Pytest { .. }),
             before: self.before,
             tried: self.tried,
-            complete,
+            complete: ended == SearchEnd::Minimal,
+            ended,
             lines: whole.lines,
             text: whole.text,
         })
@@ -506,16 +630,37 @@ fn complete(session: &Session, gist: &Gist) -> Gist {
 /// The data files that a gist reads and may have in it, and the paths of those that are too large.
 fn data_files(session: &Session, text: &str) -> Result<(Vec<DataFile>, Vec<String>), ToolError> {
     let Some(trace) = session.findings.trace.clone() else { return Ok(Default::default()) };
-    let root = session.pristine(&trace)?.directory.clone();
+    let paths = session.data_read(&trace, text)?;
+    contents(session, &trace, paths.into_iter())
+}
+
+/// The files of these paths that may be in a gist, and the paths of those that are too large.
+fn contents(
+    session: &Session,
+    trace: &Trace,
+    paths: impl Iterator<Item = String>,
+) -> Result<(Vec<DataFile>, Vec<String>), ToolError> {
+    let root = session.pristine(trace)?.directory.clone();
     let (mut files, mut larger) = (Vec::new(), Vec::new());
-    for path in session.data_read(&trace, text)? {
-        let is_small = root.join(&path).metadata().is_ok_and(|file| file.len() <= DataFile::LIMIT);
+    for path in paths {
+        let Ok(there) = root.join(&path).symlink_metadata() else { continue };
         match std::fs::read(root.join(&path)) {
-            Ok(contents) if is_small => files.push(DataFile { path, contents }),
+            // It was listed, not read.
+            _ if !there.is_file() => {}
+            Ok(contents) if there.len() <= DataFile::LIMIT => {
+                files.push(DataFile { path, contents });
+            }
             _ => larger.push(path),
         }
     }
     Ok((files, larger))
+}
+
+/// The distributions of an environment that have plugins of pytest.
+fn plugins_of(inventory: &Inventory) -> Vec<String> {
+    let all = inventory.distributions().iter();
+    let plugins = all.filter(|one| one.plugin && !one.editable && one.name != "pytest");
+    plugins.map(|one| one.name.clone()).collect()
 }
 
 /// The test that a case of pytest belongs to.

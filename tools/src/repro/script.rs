@@ -170,13 +170,17 @@ impl ReproForm {
 /// A gist behind its head: the expected failure, where it comes from, how it is run, and the block of PEP 723.
 pub(super) fn headed(gist: &Gist, head: &ReproHead) -> Gist {
     let (major, minor, micro) = head.python;
+    let installed = match head.requires.is_empty() {
+        true => "",
+        false => ", with the dependencies below installed",
+    };
     let mut lines = vec![
         format!("# Expected: {}", one_line(&head.expected)),
         format!("# Project:  {}", one_line(&head.project)),
         format!("# Source:   {}", one_line(&head.source)),
         format!("# Command:  {}", one_line(&head.command)),
         format!("# Python:   {major}.{minor}.{micro}"),
-        format!("# Run it:   uv run {0}  (or python {0})", one_line(&head.file)),
+        format!("# Run it:   uv run {0}  (or python {0}{1})", one_line(&head.file), installed),
         String::new(),
         "# /// script".to_owned(),
         format!("# requires-python = \"=={major}.{minor}.*\""),

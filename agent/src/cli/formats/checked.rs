@@ -67,7 +67,7 @@ impl Checked {
     /// The verdict on a gist that lies in a file.
     pub fn of_evaluation(evaluation: &Evaluation, gist: &Path) -> Checked {
         let file = gist.to_string_lossy().into_owned();
-        let (head, rest) = verdict::headline(evaluation);
+        let (head, rest) = verdict::headline(evaluation, gist);
         let headline = format!("{head}: {rest}");
         let judged = match evaluation.strict() {
             _ if evaluation.quarantine.is_some() => Verdict::Skipped,
@@ -127,8 +127,7 @@ impl Checked {
     /// A repro of a command on a repository, in a file.
     pub fn of_repro(repro: &Repro, (command, repository): (String, &str), file: &Path) -> Checked {
         let (reproduced, runs) = (repro.reproduced, repro.runs);
-        let first = repro.failure.lines().next().unwrap_or_default();
-        let headline = format!("reproduced {reproduced} of {runs}, alone: {first}");
+        let headline = repro.headline();
         let holds = runs > 0 && reproduced == runs;
         let problem = CheckedProblem {
             rule: "not-reproduced",
