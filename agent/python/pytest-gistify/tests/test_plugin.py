@@ -195,7 +195,12 @@ def test_a_repro_that_was_not_run_again_names_its_needs() -> None:
     from pytest_gistify.gist import understood
 
     scores = {
-        "kind": "repro", "lines": 9, "repository_lines": 20, "reproduced": 0, "runs": 0, "complete": False,
+        "kind": "repro",
+        "lines": 9,
+        "repository_lines": 20,
+        "reproduced": 0,
+        "runs": 0,
+        "complete": False,
         "needs": ["data/large.csv"],
     }
     expected = "9 of 20 lines, not run again, more can go, needs data/large.csv beside it"
