@@ -769,3 +769,22 @@ fn a_package_that_is_run_imports_its_own_parts() {
         &[Case { what: "as it is", edits: &[], expected: HONEST }],
     );
 }
+
+#[test]
+fn a_script_reads_a_name_when_it_runs() {
+    const FILES: &[(&str, &str)] = &[
+        ("pkg/__init__.py", ""),
+        ("pkg/a.py", "def build():\n    return 1\n\n\nclass A:\n    table = {\"build\": build}\n"),
+        ("pkg/b.py", "def build():\n    return 2\n\n\nclass B:\n    table = {\"build\": build}\n"),
+        (
+            "main.py",
+            "from pkg.a import A\nfrom pkg.b import B\n\nprint(A.table[\"build\"](), B.table[\"build\"]())\n",
+        ),
+    ];
+    const GIST: &str = "def build():\n    return 1\nclass A:\n    table = {\"build\": build}\ndef build():\n    return 2\nclass B:\n    table = {\"build\": build}\nprint(A.table[\"build\"](), B.table[\"build\"]())\n";
+    check(
+        &Original { files: FILES, command: "python main.py" },
+        GIST,
+        &[Case { what: "as it is", edits: &[], expected: HONEST }],
+    );
+}

@@ -1,6 +1,6 @@
 //! Finds lines of the original that do something else in the gist: a name stands for another thing, or a test lost one.
 
-use graph::Glue;
+use graph::{Glue, TracePhase};
 use ruff_python_ast::token::TokenKind;
 use ruff_text_size::TextSize;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -178,9 +178,13 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// Returns true if the original executed a line after its modules were loaded, and never before.
+    /// Returns true if the original executed a line after its modules were loaded, and never before. Of a script, whose
+    /// modules are loaded while it runs, nothing is known.
     fn runs_in_tests_alone(&self, path: &str, line: &Line) -> bool {
-        let Some(file) = self.ground.meaning.trace.file(path) else { return false };
+        let trace = self.ground.meaning.trace;
+        let Some(file) = trace.file(path).filter(|file| file.phase == TracePhase::Import) else {
+            return false;
+        };
         let has = |lines: &[u32]| {
             let at = lines.partition_point(|own| *own < line.reach.0);
             lines.get(at).is_some_and(|own| *own <= line.reach.1)
