@@ -448,7 +448,7 @@ fn attempt_and_judge(
         trajectory,
         effort: attempt.effort.clone(),
         writer: attempt.writer,
-        gist: attempt.gist.as_ref().ok().map(|text| hash_of(text.as_bytes())),
+        gist: None,
     });
     if attempt.infrastructure {
         return Err(Stop::Failed(attempt.outcome));
@@ -456,6 +456,9 @@ fn attempt_and_judge(
     let submission = match attempt.gist {
         Ok(text) => {
             store::write_bytes(&record.join(tools::GIST_NAME), text.as_bytes())?;
+            if let Some(attempt) = &mut result.attempt {
+                attempt.gist = Some(hash_of(text.as_bytes()));
+            }
             if let Some(map) = &attempt.source_map {
                 store::write(&record.join("source-map.json"), map)?;
             }

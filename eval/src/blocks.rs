@@ -10,9 +10,8 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+use ruff_python_parser::{Mode, ParseError, ParseOptions, parse_unchecked};
 use ruff_source_file::LineIndex;
-use ruff_text_size::TextSize;
 use serde::{Deserialize, Serialize};
 
 use self::reader::{BlockPlace, BlockScope, Reader};
@@ -121,13 +120,13 @@ pub struct Outline {
     pub texts: Vec<Line>,
     /// Qualified names of the functions, with whether each is defined more than once.
     pub functions: Vec<String>,
-    /// Syntax errors as (1-based line, message).
-    pub errors: Vec<(u32, String)>,
+    /// Syntax errors; none for valid source.
+    pub errors: Vec<SyntaxFault>,
     /// Number of physical lines.
     pub physical: u32,
 }
 
-/// The first syntax error of a file.
+/// A syntax error of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyntaxFault {
     /// 1-based line.
@@ -136,19 +135,6 @@ pub struct SyntaxFault {
     pub column: u32,
     /// The message of the parser.
     pub message: String,
-}
-
-impl SyntaxFault {
-    /// Returns the first syntax error of a text, or `None` for valid Python.
-    pub fn of(text: &str) -> Option<Self> {
-        graph::with_deep_stack(|| {
-            let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
-            let error = parsed.errors().first()?;
-            let place = LineIndex::from_source_text(text).line_column(error.location.start(), text);
-            let (line, column) = (number(place.line.get()), number(place.column.get()));
-            Some(Self { line, column, message: error.error.to_string() })
-        })
-    }
 }
 
 impl Outline {
@@ -167,12 +153,15 @@ impl Outline {
         let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
         let index = LineIndex::from_source_text(text);
         let Some(parsed) = parsed.try_into_module() else { return Self::default() };
-        let line = |offset: TextSize| number(index.line_index(offset).get());
-        let errors = parsed
-            .errors()
-            .iter()
-            .map(|error| (line(error.location.start()), error.error.to_string()))
-            .collect();
+        let fault = |error: &ParseError| {
+            let place = index.line_column(error.location.start(), text);
+            SyntaxFault {
+                line: number(place.line.get()),
+                column: number(place.column.get()),
+                message: error.error.to_string(),
+            }
+        };
+        let errors = parsed.errors().iter().map(fault).collect();
         let mut reader = Reader {
             text,
             index: &index,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tools::{Alone, Candidate, Command, Execution, GistPlace, Internal, Normalizer};
 
 use crate::{
-    blocks::{Outline, SyntaxFault},
+    blocks::Outline,
     codebase::Codebases,
     error::EvalError,
     expected::Quarantine,
@@ -290,7 +290,8 @@ fn judge(
         let facts = Facts { gist: Some(written), ..facts(reference, &executed, &strict) };
         evaluation.scores = Scores::of(&facts);
         let (category, evidence) = (Category::MissingTest, format!("the gist has no {missing}"));
-        evaluation.cause = Some(Cause { category, evidence, syntax: SyntaxFault::of(text) });
+        evaluation.cause =
+            Some(Cause { category, evidence, syntax: outline.errors.first().cloned() });
         original.workspace.discard(&pristine);
         return Ok(());
     }
@@ -340,7 +341,8 @@ fn judge(
     };
     let verification = verify(&against, text, verdict.score == 1)?;
     let cause = category(&verdict, &found, |name| internal.is_internal(name));
-    evaluation.cause = cause.map(|cause| Cause { syntax: SyntaxFault::of(text), ..cause });
+    evaluation.cause =
+        cause.map(|cause| Cause { syntax: outline.errors.first().cloned(), ..cause });
     let written = GistFacts {
         found: Some(&found),
         hits: hits.as_deref(),

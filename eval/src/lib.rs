@@ -92,7 +92,7 @@ pub use report::{
     Align, Comparison, Correlation, Figure, Format, LengthRow, SuiteRow, Summary, Table, TableName,
     TaskRow, compare, summarize, write_tables,
 };
-pub use resume::{BenchPlan, Hold, ResumeError, Retry, remaining};
+pub use resume::{BenchPlan, Hold, ResumeError, Retry, remaining, settings_differences};
 pub use row::{AttemptStanding, MeasuredValues, Row};
 pub use scorers::{
     Category, Cause, ChangedLines, Effort, Executed, ExecutionRate, Existence,

@@ -259,6 +259,13 @@ pub fn remaining(
     jobs
 }
 
+/// Returns the settings that differ in a way that changes results, each as `key: was A, is B`.
+pub fn settings_differences(was: &Value, is: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", was, is, &mut found);
+    found
+}
+
 fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).open(path)
 }

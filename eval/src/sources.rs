@@ -55,9 +55,9 @@ impl Sources {
                 continue;
             }
             let key = key_of(&file.text);
-            let place = bench.join(TEXTS).join(&key);
-            if !place.exists() {
-                store::write_bytes(&place, file.text.as_bytes())?;
+            // One that was changed is written again.
+            if read_text(bench, &key).is_none() {
+                store::write_bytes(&bench.join(TEXTS).join(&key), file.text.as_bytes())?;
             }
             files.insert(path.clone(), key);
         }

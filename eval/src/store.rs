@@ -45,8 +45,8 @@ pub enum StoreError {
         /// The cause, with its position.
         source: serde_json::Error,
     },
-    /// The file is not the one that was scored.
-    #[error("read {path}: it was changed after it was scored")]
+    /// The file is gone, or not the one that was scored.
+    #[error("read {path}: it was changed or removed after it was scored")]
     Changed {
         /// The file.
         path: PathBuf,

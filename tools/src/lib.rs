@@ -65,7 +65,7 @@ pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{
     Artifact, GitRequest, OpenOptions, PatchCheck, Repository, RepositoryError, check_patch,
-    history, normal_patch, patch_of,
+    history, normal_name, normal_patch, patch_of,
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,

@@ -14,7 +14,10 @@ use std::{
     },
 };
 
-use ::eval::{IssueResult, IssueRow, MalformedRow, issue_tables, read_issue_rows, write_tables};
+use ::eval::{
+    IssueResult, IssueRow, MalformedRow, issue_tables, read_issue_rows, settings_differences,
+    write_tables,
+};
 use clap::Args;
 use serde_json::json;
 
@@ -61,6 +64,7 @@ pub struct Issues {
 /// The names of the files of all rows.
 const RESULTS: &str = "results.jsonl";
 const PREDICTIONS: &str = "predictions.jsonl";
+const SETTINGS: &str = "settings.json";
 
 impl Issues {
     /// The settings that its flags stand for.
@@ -90,7 +94,8 @@ impl Issues {
         }
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let known = self.known(&solver)?;
-        // What the machine or the provider failed at is tried again.
+        self.keep_settings(around)?;
+        // A row that the machine or the provider failed at is tried again.
         let done: BTreeSet<&str> = known
             .iter()
             .filter(|one| one.repair.is_some())
@@ -114,6 +119,28 @@ impl Issues {
             true => Err(Failure::new(Exit::Interrupted, "interrupted")),
             false => Ok(Exit::Success),
         }
+    }
+
+    /// Writes the settings into the output.
+    ///
+    /// # Errors
+    /// It has others, under which rows were solved.
+    fn keep_settings(&self, around: &Surroundings) -> Result<(), Failure> {
+        let path = self.output.join(SETTINGS);
+        let settings = serde_json::to_value(&around.settings).or_exit(Exit::Infrastructure)?;
+        let kept = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let differences = kept.map_or_else(Vec::new, |kept: serde_json::Value| {
+            settings_differences(&kept, &settings)
+        });
+        if !differences.is_empty() {
+            let message = format!(
+                "{} has results of other settings: {} (name another directory)",
+                self.output.display(),
+                differences.join("; ")
+            );
+            return Err(Failure::new(Exit::Input, message));
+        }
+        replace(&path, format!("{settings:#}\n").as_bytes()).or_exit(Exit::Infrastructure)
     }
 
     /// The results that the output has, the last of each row.
@@ -155,7 +182,13 @@ impl Issues {
     ) -> Result<(), Failure> {
         let path = self.output.join(RESULTS);
         let file = OpenOptions::new().create(true).append(true).open(&path);
-        let file = Mutex::new(file.or_exit(Exit::Input)?);
+        let mut file = file.or_exit(Exit::Input)?;
+        let is_torn = fs::read(&path).or_exit(Exit::Input)?.last().is_some_and(|end| *end != b'\n');
+        if is_torn {
+            // The next result begins a line, so that only the torn one is lost.
+            file.write_all(b"\n").or_exit(Exit::Infrastructure)?;
+        }
+        let file = Mutex::new(file);
         let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
         std::thread::scope(|scope| {
             for _ in 0..self.workers.clamp(1, rows.len().max(1)) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use tools::{
     Around, Command, Environment, Execution, ProvisionRequest, Repository, RunSpec, Sandbox, Shell,
-    Status, Workspace, execute,
+    Status, Workspace, execute, normal_name,
 };
 
 use super::{
@@ -45,7 +45,10 @@ impl Needs {
 
     /// The requirements with one release of a package in the place of what the block says of it.
     pub fn with(&self, package: &str, release: &str) -> Vec<String> {
-        let others = self.dependencies.iter().filter(|one| normal(name_of(one)) != normal(package));
+        let others = self
+            .dependencies
+            .iter()
+            .filter(|one| normal_name(name_of(one)) != normal_name(package));
         others.cloned().chain([format!("{package}=={release}")]).collect()
     }
 }
@@ -54,11 +57,6 @@ impl Needs {
 fn name_of(requirement: &str) -> &str {
     let end = requirement.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
     &requirement[..end.unwrap_or(requirement.len())]
-}
-
-/// A name as package indexes compare it (PEP 503).
-fn normal(name: &str) -> String {
-    name.to_lowercase().replace(['_', '.'], "-")
 }
 
 /// Makes an environment with what a file needs. `directory` has the file and nothing else.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use graph::count_tokens;
 use tools::{
     Chain, Command, Environment, GitRequest, PatchCheck, Repair, Repository, Sandbox, Session,
-    UnifiedDiff, check_patch, normal_patch, patch_of,
+    Stage, UnifiedDiff, check_patch, normal_patch, patch_of,
 };
 
 use super::{
@@ -55,8 +55,9 @@ enum OpeningContext {
     None,
 }
 
-/// The stages of a repair.
-const STAGES: [&str; 6] = ["analyze", "retrieve", "verify", "solve", "request", "edit_file"];
+/// The stages of a repair: those of each round, and those after the last.
+const ROUND: [Stage; 3] = [Stage::Analyze, Stage::Retrieve, Stage::Verify];
+const LAST: [Stage; 3] = [Stage::Solve, Stage::Request, Stage::Edit];
 
 /// The name of the files edited before an interrupt, in a repair's record.
 const EDITS: &str = "edits.json";
@@ -258,7 +259,8 @@ impl IssueSolver<'_> {
         Ok(OpenedTarget { task, repository, environment, command, sandbox, scratch })
     }
 
-    /// The gist of the command, as far as a model may be told of a repository.
+    /// Writes the gist of the command with the offline model, which executes the command. Returns its end, within
+    /// `writer.opening_tokens`; fails without a gist.
     fn gist_of(
         &self,
         opened: &OpenedTarget,
@@ -300,6 +302,13 @@ fn tail_of(text: &str, budget: usize) -> String {
     }
 }
 
+/// Returns the tools of the stages of a repair with a number of rounds.
+fn names_of_tools(rounds: u32) -> Vec<String> {
+    let round = ROUND.iter().filter(|_| rounds > 0);
+    let tools = round.chain(&LAST).flat_map(|stage| stage.tools());
+    tools.map(|name| (*name).to_owned()).collect()
+}
+
 /// The settings with the tools of the stages alone.
 fn settings_of_stages(around: &Surroundings) -> Result<Settings, Failure> {
     let mut settings = around.settings.clone();
@@ -307,8 +316,7 @@ fn settings_of_stages(around: &Surroundings) -> Result<Settings, Failure> {
         let message = "the offline model solves no issues (name one with -m)";
         return Err(Failure::new(Exit::Usage, message));
     }
-    let skipped = if settings.fix.rounds == 0 { 3 } else { 0 };
-    settings.writer.tools = STAGES[skipped..].iter().map(|name| (*name).to_owned()).collect();
+    settings.writer.tools = names_of_tools(settings.fix.rounds);
     settings.writer.with = Vec::new();
     settings.writer.minimize = Minimize::Learned;
     settings.writer.answer = AnswerForm::Calls;
@@ -377,7 +385,7 @@ mod tests {
     #[test]
     fn the_topic_has_the_arguments_of_each_stage() {
         let topic = include_str!("../../help/issues.md");
-        let stages = tools::Toolset::named(&STAGES.map(str::to_owned)).unwrap();
+        let stages = tools::Toolset::named(&names_of_tools(1)).unwrap();
         for stage in stages.iter() {
             let schema = stage.schema();
             let head = format!("| `{}` | ", stage.name());

@@ -278,8 +278,7 @@ pub fn version(wanted: &str) -> Option<(u8, u8)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Returns the paths that the user gave, of those that a command may read or write: in a repository they are no part
-/// of it.
+/// Returns the paths of `paths` that the user gave. They are no part of a repository that they lie in.
 pub fn given_paths<'a>(paths: &[Option<&'a PathBuf>]) -> Vec<&'a Path> {
     paths.iter().flatten().map(|path| path.as_path()).collect()
 }

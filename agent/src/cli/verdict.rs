@@ -132,7 +132,7 @@ fn opening(text: &mut String, evaluation: &Evaluation, gist: &Path, color: bool)
 /// The lines that are neither the original's nor glue.
 fn foreign(text: &mut String, foreign: &[ForeignLine]) {
     for line in foreign.iter().take(SHOWN) {
-        // What is wrong with the whole file has no text of its own.
+        // A fault of the whole file quotes no line.
         let shown = if line.text.is_empty() { &line.reason } else { &line.text };
         row(text, "foreign", &format!("line {}: {shown}", line.line));
     }

@@ -220,12 +220,12 @@ fn d11_a_gist_that_changed_after_it_was_scored_does_not_count() {
     fs::write(&gists[0], "").unwrap();
     let report = user.gistify(&["report", "run"]);
     assert!(
-        report.err.contains("concise.py: it was changed after it was scored"),
+        report.err.contains("concise.py: it was changed or removed after it was scored"),
         "{}",
         report.err
     );
     let ran = user.gistify(&["bench", "s.toml", "--resume", "run"]);
-    assert!(ran.err.contains("it was changed after it was scored"), "{}", ran.err);
+    assert!(ran.err.contains("it was changed or removed after it was scored"), "{}", ran.err);
     assert_eq!(read(&gists[0]), before, "it is made again");
     let ran = user.gistify(&["report", "run"]);
     assert!(!ran.err.contains("changed"), "{}", ran.err);

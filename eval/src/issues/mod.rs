@@ -1,6 +1,6 @@
 //! Issues and their repairs: rows in SWE-bench's form, correct location, results and tables.
 //!
-//! Whether a patch resolves its issue is not judged here.
+//! No test is run here, so a located patch may still not resolve its issue.
 
 mod issue_row;
 mod location;

@@ -11,7 +11,7 @@ use super::CorrectLocation;
 use crate::{repoexec::MalformedRow, report::Table, scorers::Effort, statistics::mean};
 
 /// The version of results.
-pub const REPAIR_VERSION: u32 = 1;
+pub const REPAIR_VERSION: u32 = 2;
 
 /// The result of one repair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -123,9 +123,9 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     search.names = None;
     let (paths, places, moved) = search.placed(&roots);
     let mut grounded = Grounded { lines: outline.lines.len() as u64, ..Grounded::default() };
-    for (line, why) in outline.errors.iter().take(1) {
-        let reason = format!("it is no Python: {why}");
-        grounded.foreign.push(foreign(*line, "", "", reason));
+    for fault in outline.errors.iter().take(1) {
+        let reason = format!("it is no Python: {}", fault.message);
+        grounded.foreign.push(foreign(fault.line, "", "", reason));
     }
     if let Some(name) = other_encoding(text) {
         let reason = format!("Python reads the file as {name}, so that it has another text");
@@ -325,8 +325,8 @@ impl<'a> Search<'a> {
     /// Finds a place for each statement of the top level that has one. `known` are places that were found before; those
     /// without a missing line stay.
     ///
-    /// The same statement may stand in several files. Then statements with one place decide: it stands among those of
-    /// its file in their order, and in the file of its neighbours.
+    /// A statement may occur in several files. Then the candidate wins that keeps the order of its file; after that, the
+    /// file of the next, then of the previous statement that occurs in one file only.
     ///
     /// ```python
     /// log = getLogger(__name__)    # in each file: of a.py, since the next statement is

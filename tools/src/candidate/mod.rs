@@ -206,7 +206,7 @@ fn files_kept(
     let mut files = internal::files(spec.original)
         .map_err(|(path, source)| CandidateError::Read { path, source })?;
     files.retain(|path| !is_bytecode(path));
-    // Those of removed files as well: a path may lead through them, as `dirname(__file__) + "/../data"` does.
+    // Directories of removed files stay: `dirname(__file__) + "/../data"` leads through one.
     let directories: BTreeSet<&str> = files.iter().map(|path| split(path).0).collect();
     for directory in directories {
         let path = into.join(directory);

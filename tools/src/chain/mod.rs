@@ -72,7 +72,7 @@ pub struct Snippet {
 
 impl Stage {
     /// The tools of the stage; those that are of none may be called at any time.
-    const fn tools(self) -> &'static [&'static str] {
+    pub const fn tools(self) -> &'static [&'static str] {
         match self {
             Self::Analyze => &["analyze"],
             Self::Retrieve => &["retrieve"],

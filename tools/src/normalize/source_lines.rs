@@ -1,4 +1,4 @@
-//! Replaces the source lines that a program shows with their numbers, usually around an error.
+//! Replaces the source lines that a program shows: with their numbers, or in a traceback.
 //!
 //! A gist is another file than the original: such lines have other numbers in it, and other
 //! neighbours. Each side is compared to its files, so that other numbered text stays.
@@ -84,7 +84,7 @@ impl SourceLines {
 ///                 ^^^^
 /// ```
 ///
-/// Glue may change a name in such a line, and a body that stands on the line of its head stands on its own in a gist.
+/// Glue renames names in such lines, and a gist puts `try: f()` on two lines.
 pub(super) fn without_frame_sources(text: &str, frame: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rows = text.split_inclusive('\n').peekable();

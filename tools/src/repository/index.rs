@@ -139,7 +139,7 @@ impl PackageIndexes {
 }
 
 /// The name by which an index knows a project (PEP 503).
-pub(super) fn normal_name(project: &str) -> String {
+pub fn normal_name(project: &str) -> String {
     let mut name = String::new();
     for char in project.chars() {
         if matches!(char, '-' | '_' | '.') {

@@ -27,6 +27,7 @@ use crate::{
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
 pub use git::{GitRequest, PatchCheck, check_patch, history, normal_patch, patch_of};
+pub use index::normal_name;
 use spec::Spec;
 
 /// A repository on disk, not to be written.

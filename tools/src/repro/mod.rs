@@ -218,8 +218,9 @@ struct Work<'a> {
 /// Returns a program that runs its last block when it is imported, too, as pytest does to collect it.
 fn run_on_import(gist: &Gist) -> Gist {
     let mut gist = gist.clone();
-    if let Some(at) = gist.text.rfind(MAIN_HEAD) {
-        gist.text.replace_range(at..at + MAIN_HEAD.len(), "if True:");
+    let head = format!("\n{MAIN_HEAD}\n");
+    if let Some(at) = gist.text.rfind(&head) {
+        gist.text.replace_range(at..at + head.len(), "\nif True:\n");
     }
     gist
 }
@@ -341,8 +342,7 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         match self.shorten() {
-            Err(Stop::Interrupted) => Err(Stop::Interrupted),
-            Err(Stop::Failed(error)) => Err(Stop::Failed(error)),
+            Err(stop @ (Stop::Interrupted | Stop::Failed(_))) => Err(stop),
             ended => self.tidy().and(ended),
         }
     }

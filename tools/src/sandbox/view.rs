@@ -91,8 +91,8 @@ pub(super) fn view(request: &Request) -> io::Result<SandboxView> {
     Ok(view)
 }
 
-/// Returns the absolute path that a link names, which may be another link, or nothing for what is no link. No directory
-/// of it is `..`: behind a link to a directory, that would be another place in a sandbox than here.
+/// Returns the absolute target of one symbolic link, with `..` resolved; `None` if `link` is no link, or a directory
+/// before a `..` cannot be resolved. The target may be a link itself.
 pub(crate) fn link_target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let target = link.parent()?.join(target);

@@ -86,6 +86,16 @@ def cases_of(report):
     return sorted(found)
 
 
+def numbered(cases):
+    """Returns the outcome of each case by its class, its name and its number among those of that name."""
+    seen = {}
+    found = {}
+    for group, name, outcome in cases:
+        seen[group, name] = seen.get((group, name), 0) + 1
+        found[group, name, seen[group, name]] = outcome
+    return found
+
+
 def ending(text):
     """Runs a file and returns its exit code, cases, and without cases its output; None if it is endless."""
     with tempfile.TemporaryDirectory() as directory:
@@ -124,13 +134,13 @@ def verdict(original, candidate, name):
     first, second, found = ending(original), ending(original), ending(merged)
     if first is None or second is None or found is None:
         return 0, 0.0, f"{'it' if first and second else 'the original'} does not end within {SECONDS} s"
-    if [case[:2] for case in first[1] or []] != [case[:2] for case in second[1] or []] or first[0] != second[
-        0
-    ]:
+    if first[0] != second[0] or list(numbered(first[1] or [])) != list(numbered(second[1] or [])):
         return 0, 0.0, "the original ends in another way each time"
-    own = {case[:2]: case[2] for case in found[1] or []}
-    cases = [(one[:2], one[2], other[2]) for one, other in zip(first[1] or [], second[1] or [])]
-    same = [name for name, one, other in cases if name in own and agrees(one, other, own[name])]
+    # A case that fails twice, in its call and in its teardown, stands twice.
+    own = numbered(found[1] or [])
+    cases = zip(numbered(first[1] or []).items(), numbered(second[1] or []).values())
+    cases = [(key, one, other) for (key, one), other in cases]
+    same = [key for key, one, other in cases if key in own and agrees(one, other, own[key])]
     is_same = len(same) == len(cases) == len(found[1] or []) and agrees(first[2], second[2], found[2])
     share = len(same) / len(cases) if cases else float(is_same)
     if is_same and first[0] == found[0]:

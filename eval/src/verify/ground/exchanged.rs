@@ -71,7 +71,7 @@ impl Search<'_> {
             let place = |parent: Option<(usize, StatementSuite)>| {
                 parent.and_then(|(parent, suite)| Some((*pairs.get(&parent)?, suite)))
             };
-            // What stood before it stands before it.
+            // The lines before it are still before it.
             let in_order = |own: &Line| {
                 pairs.iter().all(|(original, gist)| {
                     let (original, gist) = (&outline.lines[*original], &self.outline.lines[*gist]);

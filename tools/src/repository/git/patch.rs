@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum PatchCheck {
-    /// `git apply --check` accepts it.
+    /// git applies it.
     Applies,
     /// It has no change.
     Empty,
@@ -31,7 +31,7 @@ pub enum PatchCheck {
         /// The reason.
         reason: String,
     },
-    /// It touches a file outside of the repository, or one of git's own.
+    /// It touches a file outside of the repository, behind a symbolic link, or one of git's own.
     Outside {
         /// The path, or the message of git.
         reason: String,
