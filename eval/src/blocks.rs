@@ -161,7 +161,7 @@ impl Outline {
                 message: error.error.to_string(),
             }
         };
-        let errors = parsed.errors().iter().map(fault).collect();
+        let errors = graph::syntax_errors(&parsed).map(fault).collect();
         let mut reader = Reader {
             text,
             index: &index,

@@ -86,7 +86,7 @@ impl Changes {
     pub fn of(text: &str) -> Self {
         graph::with_deep_stack(|| {
             let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
-            if !parsed.errors().is_empty() {
+            if graph::syntax_errors(&parsed).next().is_some() {
                 return Self::default();
             }
             let Some(parsed) = parsed.try_into_module() else { return Self::default() };

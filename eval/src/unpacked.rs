@@ -30,7 +30,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 pub fn unpacked(text: &str) -> Cow<'_, str> {
     graph::with_deep_stack(|| {
         let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
-        if !parsed.errors().is_empty() {
+        if graph::syntax_errors(&parsed).next().is_some() {
             return Cow::Borrowed(text);
         }
         let Some(parsed) = parsed.try_into_module() else { return Cow::Borrowed(text) };

@@ -94,7 +94,7 @@ pub use slice::{
 };
 pub use source::{Source, SourceError, declared_encoding};
 pub use stated::{Stated, stated, undefined};
-pub use syntax::{Syntax, with_deep_stack};
+pub use syntax::{Syntax, syntax_errors, with_deep_stack};
 pub use trace::{
     ConsoleScript, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot,
     TRACE_VERSION, Trace, TracePhase, Value,

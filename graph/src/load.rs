@@ -10,6 +10,7 @@ use crate::{
     graph::BuildOptions,
     pythons::Pythons,
     source::{Source, SourceError},
+    syntax::syntax_errors,
     walk::{FileSkipReason, FoundFile, SkippedFile, read, walk},
 };
 
@@ -116,9 +117,7 @@ pub(crate) fn facts_of(text: &str, pythons: Pythons) -> FileFacts {
     let parsed = parsed.try_into_module().unwrap_or_else(|| {
         unreachable!("parsing in module mode gives a module, broken source included")
     });
-    let errors = parsed
-        .errors()
-        .iter()
+    let errors = syntax_errors(&parsed)
         .take(ERRORS)
         .map(|error| {
             let before = text.get(..error.location.start().to_usize()).unwrap_or("");

@@ -4,7 +4,9 @@
 //! interprets names; that is for `scope` and `resolve`.
 
 use ruff_python_ast::{ModModule, Stmt, token::Token, token::TokenKind};
-use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_expression, parse_unchecked};
+use ruff_python_parser::{
+    Mode, ParseError, ParseErrorType, ParseOptions, Parsed, parse_expression, parse_unchecked,
+};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::source::Source;
@@ -18,6 +20,23 @@ pub fn is_identifier(name: &str) -> bool {
     name.starts_with(is_letter)
         && name.chars().all(|c| is_letter(c) || c.is_alphanumeric())
         && parse_expression(name).is_ok_and(|parsed| parsed.into_expr().is_name_expr())
+}
+
+/// Returns the syntax errors of a parsed text. The parser also reports a `raise` without an expression in front of
+/// another statement of its line, which is valid Python:
+///
+/// ```python
+/// except KeyError: raise; value = None
+/// ```
+pub fn syntax_errors<T>(parsed: &Parsed<T>) -> impl Iterator<Item = &ParseError> {
+    let tokens: &[Token] = parsed.tokens();
+    let is_bare_raise = move |error: &ParseError| {
+        let at = tokens.partition_point(|token| token.start() < error.location.start());
+        matches!(error.error, ParseErrorType::ExpectedExpression)
+            && tokens.get(at).is_some_and(|token| token.kind() == TokenKind::Semi)
+            && at.checked_sub(1).is_some_and(|before| tokens[before].kind() == TokenKind::Raise)
+    };
+    parsed.errors().iter().filter(move |error| !is_bare_raise(error))
 }
 
 /// A source and its syntax tree.
@@ -49,9 +68,7 @@ impl Syntax {
 
     /// Syntax errors, as (1-based line, message); empty for valid source.
     pub fn errors(&self) -> Vec<(u32, String)> {
-        self.parsed
-            .errors()
-            .iter()
+        syntax_errors(&self.parsed)
             .map(|error| (self.source.line(error.location.start()), error.error.to_string()))
             .collect()
     }
