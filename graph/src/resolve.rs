@@ -142,7 +142,40 @@ impl<'a> Resolver<'a> {
             })
             .collect();
         let pythons = trace.map_or(Pythons::SUPPORTED, Trace::pythons);
-        Self { modules, tables, snapshots: trace, pythons, memo: RefCell::default() }
+        let mut resolver =
+            Self { modules, tables, snapshots: trace, pythons, memo: RefCell::default() };
+        for (module, name, binding) in resolver.rebound_by_stars() {
+            let bindings = &mut resolver.tables[module.0 as usize].bindings;
+            bindings.entry(name).or_default().push(binding);
+        }
+        resolver
+    }
+
+    /// Returns the bindings of names that a module binds before a star import of the repository binds them anew:
+    ///
+    /// ```python
+    /// State = None
+    /// from .state import *      # has a class `State`
+    /// ```
+    fn rebound_by_stars(&self) -> Vec<(ModuleId, Name, Binding)> {
+        let mut found = Vec::new();
+        for (module, _) in self.modules.iter() {
+            let table = &self.tables[module.0 as usize];
+            for (star, at) in table.stars.iter().zip(&table.places) {
+                let Some(source) = self.modules.find(star).filter(|source| *source != module)
+                else {
+                    continue;
+                };
+                let is_before =
+                    |bindings: &[Binding]| bindings.last().is_some_and(|last| last.at < *at);
+                let names = table.bindings.iter().filter(|(_, bindings)| is_before(bindings));
+                for (name, _) in names.filter(|(name, _)| provide::brings(self, source, name)) {
+                    let kind = BindingKind::From { module: star.clone(), name: name.clone() };
+                    found.push((module, name.clone(), Binding { kind, at: *at }));
+                }
+            }
+        }
+        found
     }
 
     /// The versions of Python that the command may run on.

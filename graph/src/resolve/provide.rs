@@ -93,16 +93,27 @@ fn source<N: Namespaces>(
     if !seen.insert(module) {
         return None;
     }
-    spaces.stars(module).rev().find(|&star| {
-        star != module
-            && match spaces.lists(star, name) {
-                Some(listed) => listed,
-                None => {
-                    !spaces.is_private(name)
-                        && (spaces.binds(star, name) || source(spaces, star, name, seen).is_some())
-                }
-            }
-    })
+    spaces.stars(module).rev().find(|&star| star != module && is_brought(spaces, star, name, seen))
+}
+
+/// Returns true if a star import of a module brings a name.
+pub(crate) fn brings<N: Namespaces>(spaces: &N, star: ModuleId, name: &N::Name) -> bool {
+    is_brought(spaces, star, name, &mut FxHashSet::default())
+}
+
+fn is_brought<N: Namespaces>(
+    spaces: &N,
+    star: ModuleId,
+    name: &N::Name,
+    seen: &mut FxHashSet<ModuleId>,
+) -> bool {
+    match spaces.lists(star, name) {
+        Some(listed) => listed,
+        None => {
+            !spaces.is_private(name)
+                && (spaces.binds(star, name) || source(spaces, star, name, seen).is_some())
+        }
+    }
 }
 
 /// The effect of a statement on `__all__`.

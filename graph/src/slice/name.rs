@@ -8,6 +8,7 @@
 //! The value of a name at each moment is simulated along the clock of the run, restores included.
 //! `write` turns the result into text.
 
+mod captured;
 mod early;
 mod gather;
 mod stars;
@@ -142,6 +143,8 @@ struct Book {
     nested: BTreeMap<Referent, (Moment, Name)>,
     /// Names that a unit adds to, and what other modules' things they stood for before.
     augmented: Vec<(UnitId, Name, Referent)>,
+    /// Imported names that are variables separate from their source: the source, and the moment of the import.
+    captured: BTreeMap<Referent, (Referent, Moment)>,
 }
 
 /// The names of a gist; or the fixtures that have to be held as hooks are first, since a test asks for something else by
@@ -426,6 +429,7 @@ impl Namer<'_, '_> {
             self.alias(name, thing);
         }
         self.restores(&contested);
+        self.write_captured();
         self.provide();
         self.provide_packages();
         self.write_imports();
@@ -449,6 +453,9 @@ impl Namer<'_, '_> {
             .map_or(&[][..], Vec::as_slice)
             .iter()
             .filter(|event| match &event.thing {
+                Referent::Own(..) if self.book.captured.contains_key(&event.thing) => {
+                    self.flat(name, &event.thing) == *name
+                }
                 Referent::Own(..) | Referent::Builtin(_) => true,
                 // An import that lost is emitted under its other name, if it has one.
                 Referent::External(..) => event.nested || self.flat(name, &event.thing) == *name,
@@ -511,6 +518,9 @@ impl Namer<'_, '_> {
 
     /// When the last statement that defines a thing has run.
     fn definition(&self, thing: &Referent) -> Option<Moment> {
+        if let Some((_, moment)) = self.book.captured.get(thing) {
+            return Some(*moment);
+        }
         let Referent::Own(module, own) = thing else { return None };
         self.selection
             .program

@@ -53,7 +53,7 @@ pub(crate) const HOME: &str = "code shows or asks what module this is of";
 /// Renders the statements of one module.
 pub(crate) struct Renderer<'r> {
     pub(crate) module: &'r Module,
-    /// Replacements by place; none spans lines.
+    /// Replacements by place.
     pub(crate) edits: Option<&'r BTreeMap<TextRangeKey, String>>,
     /// The replacements of inner imports of internal modules, by the start of the import.
     pub(crate) inner: &'r FxHashMap<u32, Vec<Glue>>,
@@ -144,8 +144,11 @@ impl Renderer<'_> {
         let mut lines = content.lines().map(str::trim).zip(first..);
         let (text, line) = lines.find(|(text, _)| !matches!(*text, "" | "\\"))?;
         let quoted = all[..open.to_usize()].chars().next_back();
-        let ends_well =
-            !text.ends_with('\\') && text.chars().next_back() != quoted && !text.contains('\r');
+        // An example without its output is another one.
+        let ends_well = !text.ends_with('\\')
+            && text.chars().next_back() != quoted
+            && !text.contains('\r')
+            && !text.starts_with(">>>");
         let quote = &all[..open.to_usize()];
         let end = &all[all.len() - close.to_usize()..];
         ends_well.then(|| (format!("{quote}{text}{end}"), line))
@@ -342,14 +345,17 @@ impl Renderer<'_> {
             let line = &text[first_start..usize::from(range.end())];
             &line[..line.len() - line.trim_start_matches([' ', '\t', '\x0c']).len()]
         };
-        for line in first..=last {
+        let mut next = first;
+        while next <= last {
+            let line = next;
+            next = self.last_edited(line, last) + 1;
             let start = source.line_start(line).max(range.start());
-            let end = source.line_start(line + 1).min(range.end());
+            let end = source.line_start(next).min(range.end());
             let (body, adapted) = self.edited(TextRange::new(start.min(end), end));
             let mut body = body.trim_end_matches(['\n', '\r']).to_owned();
-            if line == last {
+            if next > last {
                 // Tracebacks show whole lines, their comments included.
-                let rest = &text[usize::from(end)..usize::from(source.line_start(line + 1))];
+                let rest = &text[usize::from(end)..usize::from(source.line_start(next))];
                 let comment = rest.trim_end();
                 if comment.trim_start().starts_with('#') {
                     body.push_str(comment);
@@ -372,6 +378,23 @@ impl Renderer<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the line on which the replacements that begin on a line end, at most `last`.
+    fn last_edited(&self, line: u32, last: u32) -> u32 {
+        let source = self.module.syntax.source();
+        let mut end = line;
+        let from = source.line_start(line).to_u32();
+        while let Some(edits) = self.edits.filter(|_| end < last) {
+            let places = edits.range((from, 0)..(source.line_start(end + 1).to_u32(), 0));
+            let until = places.map(|((_, until), _)| *until).max().unwrap_or_default();
+            let further = source.line(TextSize::new(until.max(from))).min(last);
+            if further <= end {
+                break;
+            }
+            end = further;
+        }
+        end
     }
 
     fn edited(&self, range: TextRange) -> (String, bool) {

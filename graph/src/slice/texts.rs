@@ -17,8 +17,7 @@ use super::{
 };
 use crate::syntax::Syntax;
 
-/// Adds what replaces the annotations of kept statements to the edits of their module. An annotation of several lines
-/// stays as it is.
+/// Adds what replaces the annotations of kept statements to the edits of their module.
 pub(crate) fn write(
     syntax: &Syntax,
     nodes: &[Node<'_>],
@@ -28,10 +27,6 @@ pub(crate) fn write(
     nodes.iter().for_each(|node| annotations(node, false, &mut found));
     for annotation in found {
         let range = annotation.range();
-        let (first, last) = syntax.source().line_span(range);
-        if first != last {
-            continue;
-        }
         let inside: Vec<(TextRangeKey, String)> = edits
             .range((range.start().to_u32(), 0)..(range.end().to_u32(), 0))
             .map(|(place, text)| (*place, text.clone()))

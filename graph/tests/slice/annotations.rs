@@ -283,7 +283,13 @@ fn annotations_below_the_future_import_become_texts_beside_others() {
 +from __future__ import annotations
 +class A:
 +    x: dict[str, Missing]|None = None
-+def fa(p: \"A\", q: int = 1) -> A:
++    y: dict[
++        str,  # a name
++        tuple[Missing, int],
++    ] = {}  # all
++def fa(p: \"A\", q: int = 1, r: dict[
++    str, int
++] = {}) -> A:
 *    y: A = p
 *    return y
 --- pkg/b.py
@@ -299,7 +305,8 @@ fn annotations_below_the_future_import_become_texts_beside_others() {
         "
  class A:
 ~    x: 'dict[str, Missing] | None' = None
-~def fa(p: \"'A'\", q: 'int' = 1) -> 'A':
+~    y: 'dict[str, tuple[Missing, int]]' = {}  # all
+~def fa(p: \"'A'\", q: 'int' = 1, r: 'dict[str, int]' = {}) -> 'A':
      y: A = p
      return y
  class B:

@@ -236,3 +236,92 @@ fn what_a_loop_does_to_each_is_done_to_what_it_goes_through() {
 ",
     );
 }
+
+/// An import binds a variable of its own, which the functions of the other module do not rebind.
+#[test]
+fn a_rebound_global_keeps_its_first_value_where_it_was_imported() {
+    check(
+        "
+--- pkg/__init__.py
++from .state import counter
+--- pkg/state.py
++counter = 0
++def bump():
+*    global counter
+*    counter += 1
+--- pkg/use.py
++from .state import counter as first, bump
++from . import state
++def run():
+*    bump()
+*    return first, state.counter
+--- test_a.py
++import pkg
++from pkg.use import run
++def test_f():
+*    assert run() == (0, 1)
+*    assert pkg.counter == 0
+",
+        "test_a.py::test_f",
+        "
++import sys
++pkg = state = sys.modules.get(__name__)
+ counter = 0
++counter_state = counter
+ def bump():
+~    global counter_state
+~    counter_state += 1
++counter = counter_state
++first = counter_state
+ def run():
+     bump()
+~    return first, state.counter_state
+ def test_f():
+     assert run() == (0, 1)
+     assert pkg.counter == 0
+",
+    );
+}
+
+/// A method may return a part of its object, so that a change of the one changes the other.
+#[test]
+fn a_change_of_a_part_is_a_change_of_the_whole() {
+    check(
+        "
+--- pkg/__init__.py
+--- pkg/kinds.py
++import lookups
++table = lookups.Table()
++parts = table.parts
++types = table.part('types')
++unused = lookups.Table()
++first = unused.part('types')
++class Override:
++    pass
++types['Override'] = Override
++parts.append('types')
++first['Override'] = Override
++def find(name):
+*    return table.find(name)
+--- test_a.py
++from pkg.kinds import find
++def test_f():
+*    assert find('Override')
+",
+        "test_a.py::test_f",
+        "
+ import lookups
+ table = lookups.Table()
+ parts = table.parts
+ types = table.part('types')
+ class Override:
+     pass
+ types['Override'] = Override
+ parts.append('types')
+ def find(name):
+     return table.find(name)
+ def test_f():
+     assert find('Override')
+",
+    );
+}

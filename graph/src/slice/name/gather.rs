@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::{Stmt, name::Name};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{Book, Event, Inner, Referent, Use};
+use super::{Book, Event, Inner, Referent, Use, captured::CapturedGlobals};
 use crate::{
     module::ModuleId,
     resolve::{BindingKind, Target},
@@ -28,11 +28,19 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
             Referent::Gist
         }
     };
-    let thing_of = |target: Target| match target {
+    let captures = CapturedGlobals::new(selection);
+    let plain = |target: Target| match target {
         Target::Own(module, name) => Referent::Own(module, name),
         Target::Module(module) => module_thing(&module),
         Target::External(module, attribute) => Referent::External(module, attribute),
         Target::Builtin(name) => Referent::Builtin(name),
+    };
+    let thing_of = |module: ModuleId, name: &Name, target: Target| {
+        plain(captures.variable(selection, module, name, target))
+    };
+    let thing_in = |module: &str, name: &Name, target: Target| match program.modules.find(module) {
+        Some(module) => thing_of(module, name, target),
+        None => plain(target),
     };
     let mut ids: Vec<UnitId> = selection.chosen.keys().copied().collect();
     ids.sort_by_key(|&id| program.get(id).moment);
@@ -61,7 +69,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     unwritten(&mut book, selection, (id, reference), namespaces);
                     continue;
                 }
-                Some(target) => thing_of(target),
+                Some(target) => thing_of(unit.module, &reference.name, target),
                 None if program.is_builtin(&reference.name) => {
                     Referent::Builtin(reference.name.clone())
                 }
@@ -110,17 +118,17 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     &reference.chain,
                     pinned,
                     namespaces,
-                    &thing_of,
+                    &thing_in,
                 );
             }
         }
         for import in chosen.scan.imports.iter() {
             let pinned = is_pinned(import.stmt.range());
-            inner(&mut book, selection, id, import, pinned, &module_thing, &thing_of);
+            inner(&mut book, selection, id, import, pinned, &module_thing, &thing_in);
         }
         for (module, local) in program.asked_modules(unit.module, &chosen.scan) {
             let (path, pinned) = (&local.chain, is_pinned(local.range));
-            chain(&mut book, selection, id, module, path, pinned, namespaces, &thing_of);
+            chain(&mut book, selection, id, module, path, pinned, namespaces, &thing_in);
         }
         book.taken.extend(chosen.scan.attributes.iter().cloned());
         for name in &unit.binds {
@@ -130,9 +138,11 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                 program
                     .resolver
                     .resolve(unit.module, name)
-                    .map_or(Referent::Own(unit.module, name.clone()), thing_of)
+                    .map_or(Referent::Own(unit.module, name.clone()), |target| {
+                        thing_of(unit.module, name, target)
+                    })
             } else {
-                thing_of(own)
+                thing_of(unit.module, name, own)
             };
             let looked_up = match chosen.reason {
                 Reason::Test => true,
@@ -158,14 +168,14 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         let Some(target) = program.resolver.attribute(module, name) else { continue };
         if namespaces.contains(module) {
             let names = book.namespaces.entry(module.clone()).or_default();
-            names.insert(name.clone(), thing_of(target));
+            names.insert(name.clone(), thing_in(module, name, target));
             continue;
         }
         let unit = ids.first().copied().unwrap_or(UnitId(0));
         book.uses.entry(name.clone()).or_default().push(Use {
             unit,
             range: None,
-            thing: thing_of(target),
+            thing: thing_in(module, name, target),
             late: true,
             pinned: true,
             through: Some(module.clone()),
@@ -183,7 +193,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         if namespaces.contains(module)
             && let Some(target) = program.resolver.attribute(module, name)
         {
-            let thing = thing_of(target);
+            let thing = thing_in(module, name, target);
             if let Referent::Namespace(inner) = &thing {
                 book.namespaces.entry(inner.clone()).or_default();
             }
@@ -199,6 +209,12 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         names.insert(loader.clone(), Referent::Builtin(loader));
     }
     imports(&mut book, selection);
+    book.captured = captures.into_found();
+    for (thing, (_, moment)) in &book.captured {
+        let Referent::Own(_, name) = thing else { continue };
+        let event = Event { moment: *moment, thing: thing.clone(), pinned: false, nested: false };
+        book.events.entry(name.clone()).or_default().push(event);
+    }
     let inside: Vec<(Name, Referent)> = book
         .namespaces
         .values()
@@ -263,14 +279,14 @@ fn chain(
     chain: &[(Name, Option<TextRange>)],
     pinned: bool,
     namespaces: &BTreeSet<String>,
-    thing_of: &impl Fn(Target) -> Referent,
+    thing_in: &impl Fn(&str, &Name, Target) -> Referent,
 ) {
     let mut current = module;
     for (attribute, range) in chain {
         let Some(target) = selection.program.resolver.attribute(&current, attribute) else {
             return;
         };
-        let thing = thing_of(target.clone());
+        let thing = thing_in(&current, attribute, target.clone());
         if namespaces.contains(&current) {
             book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
         } else {
@@ -299,7 +315,7 @@ fn inner(
     import: &super::super::scan::NestedImport<'_>,
     pinned: bool,
     module_thing: &impl Fn(&str) -> Referent,
-    thing_of: &impl Fn(Target) -> Referent,
+    thing_in: &impl Fn(&str, &Name, Target) -> Referent,
 ) {
     let program = &selection.program;
     let module = program.get(unit).module;
@@ -344,7 +360,8 @@ fn inner(
                 }
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                 let name = &alias.name.id;
-                let thing = program.resolver.attribute(&from, name).map(thing_of);
+                let thing = program.resolver.attribute(&from, name);
+                let thing = thing.map(|target| thing_in(&from, name, target));
                 // Outside of tests the import itself stays.
                 let is_given = thing.is_none() && pinned && program.is_answered(&from, name);
                 let given = is_given.then(|| Referent::External(from.clone(), Some(name.clone())));

@@ -24,6 +24,9 @@ type BoundHeld = (Moment, (String, Held));
 impl Namer<'_, '_> {
     /// Keeps a thing reachable under its other name once the contested one may hold something else.
     pub(super) fn alias(&mut self, name: &Name, thing: &Referent) {
+        if self.book.captured.contains_key(thing) {
+            return;
+        }
         let flat = self.flat(name, thing);
         let reason = format!("`{name}` also stands for something else");
         match thing {
@@ -348,6 +351,16 @@ impl Namer<'_, '_> {
             let there = self.flat(own, thing);
             let reason = "added to here, and bound anew";
             self.glue(unit.moment.after(-1), Glue::alias(here, there), reason.to_owned());
+        }
+    }
+
+    /// Binds imported names that are variables separate from their source, when they were imported.
+    pub(super) fn write_captured(&mut self) {
+        for (thing, (source, moment)) in &self.book.captured {
+            let (Referent::Own(_, name), Referent::Own(_, own)) = (thing, source) else { continue };
+            let glue = Glue::alias(self.flat(name, thing), self.flat(own, source));
+            let reason = format!("`{own}` is rebound after this import of it");
+            self.glue(*moment, glue, reason);
         }
     }
 

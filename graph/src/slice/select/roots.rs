@@ -295,6 +295,7 @@ impl Search<'_, '_> {
                 if !is_all || program.is_support(unit.module) {
                     globals.extend(self.given(id, stmt));
                 }
+                self.add_sources(&mut globals);
                 for global in globals {
                     self.waiting.entry(global).or_default().push(id);
                 }
@@ -379,6 +380,42 @@ impl Search<'_, '_> {
                 });
                 ends
             }
+        }
+    }
+
+    /// Adds the globals that the values of others may be a part of, so that a change of these changes them as well:
+    ///
+    /// ```python
+    /// lookup = etree.ElementNamespaceClassLookup()
+    /// types = lookup.get_namespace("http://example.org/types")
+    /// types["Override"] = Override                # changes `lookup`
+    /// ```
+    fn add_sources(&self, globals: &mut Vec<(ModuleId, Name)>) {
+        let program = self.program();
+        let mut at = 0;
+        while let Some((home, name)) = globals.get(at).cloned() {
+            for id in program.binders(home, &name) {
+                let Stmt::Assign(assign) = program.get(id).stmt else { continue };
+                let mut value = assign.value.as_ref();
+                let mut is_part = value.is_name_expr();
+                loop {
+                    value = match value {
+                        Expr::Attribute(one) => &one.value,
+                        Expr::Subscript(one) => &one.value,
+                        Expr::Call(call) if call.func.is_attribute_expr() => &call.func,
+                        _ => break,
+                    };
+                    is_part = true;
+                }
+                if is_part
+                    && let Expr::Name(root) = value
+                    && let Some(Target::Own(there, own)) = program.target(id, &root.id, false)
+                    && !globals.contains(&(there, own.clone()))
+                {
+                    globals.push((there, own));
+                }
+            }
+            at += 1;
         }
     }
 
