@@ -33,6 +33,11 @@ pub(super) fn named(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mu
                 keep_stubs(attempt, name, adjustments);
             }
         }
+        "ValueError" | "AttributeError" | "TypeError" if asks_for_spec(message) => {
+            for package in named_packages(attempt) {
+                add(&mut adjustments.demands, (package, "__path__".to_owned()));
+            }
+        }
         "AttributeError" => {
             let attribute = quoted(message, "has no attribute ").unwrap_or_default();
             let submodule =
@@ -139,9 +144,10 @@ pub(super) fn shows_name(difference: &Difference, attempt: &AdviceInput<'_>) -> 
         .is_some_and(|raised| raised.message.split(|c| !is_word(c)).any(|word| word == stem))
 }
 
-/// Returns true if a gist that is run as a script shows a `DeprecationWarning` that the original does not.
+/// Returns true if a gist that is run as a script shows a warning that the original does not. Its category may derive
+/// from `DeprecationWarning`, whatever its name.
 pub(super) fn shows_deprecations(difference: &Difference) -> bool {
-    let count = |text: &str| text.matches(": DeprecationWarning: ").count();
+    let count = |text: &str| text.matches("Warning: ").count();
     difference.case.is_none() && count(&difference.gist) > count(&difference.original)
 }
 
@@ -156,6 +162,26 @@ pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &AdviceInput<'_>
     attempt.trace.files.iter().any(|file| {
         file.path.strip_prefix(missed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
+}
+
+/// Returns true if the import system, which looks for files beside a module, found that the module has no spec: the gist
+/// stands in its place.
+fn asks_for_spec(message: &str) -> bool {
+    let attribute = message.strip_prefix("'NoneType' object has no attribute ");
+    let attribute = attribute.map(|rest| rest.split('\'').nth(1).unwrap_or_default());
+    attribute.is_some_and(|name| matches!(name, "submodule_search_locations" | "loader" | "origin"))
+        || message.ends_with(".__spec__ is None")
+        || message.ends_with("' is not a package")
+}
+
+/// The packages of the repository whose dotted names are string literals in the gist.
+fn named_packages(attempt: &AdviceInput<'_>) -> Vec<String> {
+    let text = &attempt.gist.text;
+    let is_named = |name: &&String| {
+        is_package(name, attempt)
+            && ['"', '\''].iter().any(|q| text.contains(&format!("{q}{name}{q}")))
+    };
+    attempt.trace.modules.keys().filter(is_named).cloned().collect()
 }
 
 /// Returns true if a module of the repository is a package.

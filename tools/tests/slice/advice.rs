@@ -25,7 +25,7 @@ const LAST: &str = "annotations true, conditions true, docstrings true";
 /// The difference is an error (`KIND: message`), a missing test (`missing ID`, or several with
 /// `and`), or another kind (`what`). An error is raised on line 7 of the gist in `get`, which
 /// `rows` called on line 4, or by the statement there if the message is `at import`. A suffix `
-/// caught ` names an error that the gist caught on line 7.
+/// caught ` names an error that the gist caught on line 7; with a suffix ` by name` the gist reads `__name__`.
 #[track_caller]
 fn check(request: &SliceRequest, difference: &str, expected: &str) {
     let next = after(request, difference);
@@ -35,6 +35,10 @@ fn check(request: &SliceRequest, difference: &str, expected: &str) {
 
 fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
     let (difference, caught) = difference.split_once(" caught ").unwrap_or((difference, ""));
+    let (difference, more) = match difference.strip_suffix(" by name") {
+        Some(difference) => (difference, "12 NAME = __name__\n"),
+        None => (difference, ""),
+    };
     let unit = |line, name: &str| PlannedUnit {
         place: place(line),
         last_line: line,
@@ -106,7 +110,7 @@ fn after(request: &SliceRequest, difference: &str) -> Option<SliceRequest> {
         gist: String::new(),
         raised,
     };
-    let gist = gist(BODY);
+    let gist = gist(&format!("{BODY}{more}"));
     let probed = Probed::without(&gist);
     let attempt = AdviceInput {
         trace: &trace,
@@ -712,6 +716,7 @@ fn the_names_of_modules_are_written_out_only_where_they_may_show() {
     check(&SliceRequest::default(), "output", "module_names true");
     check(&SliceRequest::default(), "exception", "module_names true");
     check(&SliceRequest::default(), "status", LAST);
+    check(&SliceRequest::default(), "status by name", "module_names true");
 }
 
 #[test]
