@@ -28,7 +28,7 @@ use super::{
     tree::{Match, Matcher, Original, Tree},
 };
 use crate::{
-    blocks::{Line, Outline, Role, StatementSuite},
+    blocks::{Line, Outline, Role, StatementSuite, SyntaxFault},
     codebase::{CodeFile, Codebase},
     scorers::Executed,
     source_map::SourceMap,
@@ -123,7 +123,8 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     search.names = None;
     let (paths, places, moved) = search.placed(&roots);
     let mut grounded = Grounded { lines: outline.lines.len() as u64, ..Grounded::default() };
-    for fault in outline.errors.iter().take(1) {
+    for fault in outline.errors.iter().take(1).filter(|fault| !is_broken_alike(text, fault, ground))
+    {
         let reason = format!("it is no Python: {}", fault.message);
         grounded.foreign.push(foreign(fault.line, "", "", reason));
     }
@@ -168,6 +169,17 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     grounded.foreign.sort_by_key(|line| line.line);
     let glue = glue.into_iter().map(|one| (one.first, one.last, one.glue)).collect();
     Placed { grounded, outline, paths, glue, names }
+}
+
+/// Returns true if a file of the original is no Python for the same reason, and has the lines of a gist in their order:
+/// the original fails to load that file.
+fn is_broken_alike(text: &str, fault: &SyntaxFault, ground: &Ground<'_>) -> bool {
+    ground.codebase.files().iter().any(|file| {
+        let has_fault = file.outline.errors.first().is_some_and(|own| own.message == fault.message);
+        let mut lines = file.text.lines().map(str::trim);
+        let mut own = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        has_fault && own.all(|line| lines.any(|original| original == line))
+    })
 }
 
 /// Returns the encoding that a gist declares, but for that of all gists.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use graph::{Glue, GlueTarget, Held, Value};
+use graph::{Glue, GlueTarget, Held, ModuleSnapshot, Value};
 use ruff_python_ast::name::Name;
 use serde::{Deserialize, Serialize};
 use tools::{Execution, Internal, Link, LinkedModule, LinkedSpec, Normalizer, RunSpec, Status};
@@ -67,12 +67,19 @@ pub fn plan(text: &str, placed: &Placed, ground: &Ground<'_>, tolerant: bool) ->
     }
     let mut modules = BTreeMap::new();
     let mut lacking = BTreeSet::new();
-    for (module, snapshot) in &ground.meaning.trace.modules {
+    let loaded = &ground.meaning.trace.modules;
+    // Python forgets a module whose code raised.
+    let failed = internal.modules.iter().filter(|(module, _)| !loaded.contains_key(*module));
+    let failed: BTreeMap<&String, ModuleSnapshot> = failed
+        .map(|(module, path)| (module, ModuleSnapshot { path: path.clone(), ..Default::default() }))
+        .collect();
+    let all = loaded.iter().chain(failed.iter().map(|(module, snapshot)| (*module, snapshot)));
+    for (module, snapshot) in all {
         let is_source = snapshot.path.is_empty() || snapshot.path.ends_with(".py");
         if is_test(&snapshot.path) || module == "__main__" || !is_source {
             continue;
         }
-        let entry = linked_module(module, &snapshot.path, ground, &by_thing, &objects);
+        let entry = linked_module(module, snapshot, ground, &by_thing, &objects);
         let is_lost = |name: &&String| {
             let thing = ground.meaning.attribute(module, name);
             matches!(&thing, Some(own @ Thing::Own(..)) if !by_thing.contains_key(own))
@@ -106,14 +113,14 @@ const OWN: [&str; 10] = [
 
 fn linked_module(
     module: &str,
-    path: &str,
+    snapshot: &ModuleSnapshot,
     ground: &Ground<'_>,
     by_thing: &BTreeMap<&Thing, Vec<&str>>,
     objects: &BTreeMap<&str, &str>,
 ) -> LinkedModule {
     let (meaning, trace) = (ground.meaning, ground.meaning.trace);
     let id = meaning.resolver.modules().find(module);
-    let snapshot = &trace.modules[module];
+    let path = snapshot.path.as_str();
     let mut known: BTreeSet<String> = snapshot.names.keys().cloned().collect();
     known.extend(id.iter().flat_map(|id| meaning.resolver.names(*id)).map(Name::to_string));
     let own_names = |name: &str, thing: &Thing| -> Vec<String> {

@@ -308,3 +308,36 @@ fn what_a_package_has_from_outside_is_none_of_its_modules() {
         ],
     );
 }
+
+/// `Info` is bound for type checkers alone, and `type` in the class body by the definition before.
+const UNBOUND: Original<'static> = Original {
+    files: &[
+        (
+            "lib.py",
+            "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from shown import Info\n\n\nclass Field:\n    @property\n    def type(self):\n        return self.kind\n\n    @type.setter\n    def type(self, kind: Info):\n        self.kind = kind\n",
+        ),
+        ("shown.py", "type = int\n\n\nclass Info:\n    kind = type\n"),
+        (
+            "tests/test_lib.py",
+            "from lib import Field\nfrom shown import Info\n\n\ndef test_kind():\n    field = Field()\n    field.type = Info.kind\n    assert field.type is int\n",
+        ),
+    ],
+    command: "pytest tests/test_lib.py::test_kind",
+};
+
+#[test]
+fn names_that_nothing_binds_and_names_that_a_class_body_binds() {
+    let gist = "from __future__ import annotations\ntype = int\nclass Info:\n    kind = type\nclass Field:\n    @property\n    def type(self):\n        return self.kind\n    @type.setter\n    def type(self, kind: Info_lib):\n        self.kind = kind\ndef test_kind():\n    field = Field()\n    field.type = Info.kind\n    assert field.type is int\n";
+    check(
+        &UNBOUND,
+        gist,
+        &[
+            Case { what: "as it is", edits: &[], expected: HONEST },
+            Case {
+                what: "a name that is bound",
+                edits: &[("kind: Info_lib", "kind: Field")],
+                expected: REFUSED,
+            },
+        ],
+    );
+}

@@ -538,7 +538,7 @@ fn e21_answers_at_hand_are_foreign() {
                 "def helper(value):\n    assert value is not None\n    return value\n",
                 "def helper(value):\n    assert value is not None\n    return value\n\n\nhelper = int\n",
             )],
-            &["helper = int"],
+            &["helper = int", "assert helper(total(cart)) == expected"],
         ),
         (
             "a module from outside in the place of a class",

@@ -2,7 +2,8 @@
 
 A module of the repository is an object that answers from the gist's global names, by a table that was made outside of
 this process. It reads and writes them as they are at that moment, so that what a test patches is what the gist's code
-finds. Nothing here decides on a verdict.
+finds. Where the gist has an object in the place of a module, its attributes come first: the gist's code reads these,
+and a global of the same name may be what another module imported by value. Nothing here decides on a verdict.
 """
 
 from __future__ import annotations
@@ -105,13 +106,12 @@ class Linked(types.ModuleType):
         table, entry = own["_table_"], own["_entry_"]
         gist = table.load() if table.gist is None else table.gist
         held = vars(gist)
+        for found in self._objects_(gist):
+            if name in vars(found):
+                return vars(found)[name]
         for flat in entry.names.get(name, ()):
             if flat in held:
                 return held[flat]
-        if entry.object is not None and name in vars(held.get(entry.object, types)):
-            found = held[entry.object]
-            if isinstance(found, types.ModuleType) and found is not gist:
-                return vars(found)[name]
         if name in entry.internal:
             return importlib.import_module(entry.internal[name])
         if name in entry.outside:
@@ -139,9 +139,11 @@ class Linked(types.ModuleType):
         if flats is None:
             own[name] = value
             return
-        for flat in flats:
-            setattr(gist, flat, value)
-        for held in self._objects_(gist):
+        objects = list(self._objects_(gist))
+        if not any(name in vars(held) for held in objects):
+            for flat in flats:
+                setattr(gist, flat, value)
+        for held in objects:
             setattr(held, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -151,13 +153,13 @@ class Linked(types.ModuleType):
             del own[name]
             return
         gist = own["_table_"].load()
-        found = False
-        for flat in entry.names.get(name, ()):
-            found = found or hasattr(gist, flat)
-            vars(gist).pop(flat, None)
-        for held in self._objects_(gist):
-            vars(held).pop(name, None)
-        if not found:
+        held = [one for one in self._objects_(gist) if name in vars(one)]
+        for one in held:
+            del vars(one)[name]
+        flats = [] if held else [flat for flat in entry.names.get(name, ()) if hasattr(gist, flat)]
+        for flat in flats:
+            del vars(gist)[flat]
+        if not held and not flats:
             raise AttributeError(name)
 
     def __dir__(self) -> list[str]:

@@ -28,7 +28,8 @@ conf = __import__("types").ModuleType("pkg.conf")
 __import__("sys").modules["pkg.late"] = conf
 level = 3
 vars(conf).update(level=level)
-def read(): return level, TABLE
+def read(): return conf.level, TABLE
+def read_first(): return level
 """
 
 
@@ -59,6 +60,7 @@ def finder(tmp_path: Path) -> Iterator[linked.Finder]:
                 "TABLE": ["TABLE"],
                 "Kind": ["Kind"],
                 "read": ["read"],
+                "read_first": ["read_first"],
             },
         ),
         "pkg.conf": entry("pkg/conf.py", {"level": ["level"]}, object="conf"),
@@ -96,6 +98,8 @@ def test_a_patch_reaches_what_the_code_reads_and_is_undone(
         patch.setattr("pkg.shapes.helper", lambda: 7)
         patch.setattr(conf, "level", 9)
         assert shapes.make() == 7 and shapes.read()[0] == 9
+        # Imported by value, before the patch.
+        assert shapes.read_first() == 3
     with mock.patch("pkg.shapes.helper", return_value=8), mock.patch.object(conf, "level", 4):
         assert shapes.make() == 8 and shapes.read()[0] == 4
     with mock.patch.dict("pkg.shapes.TABLE", a=1):

@@ -129,19 +129,25 @@ fn end_of_display(
         if next.is_some_and(|next| next != *number) {
             break;
         }
-        // A narrow frame breaks a long line; the rest of it has no number.
+        // A narrow frame breaks a long line, and the rest of it has no number; or it cuts the line off.
         let mut whole = shown.clone();
         let mut taken = at + 1;
         let known = lines.get(number);
         let is_line = |text: &str| known.is_some_and(|known| known.contains(text));
         let begins = |text: &str| known.is_some_and(|known| begins_line(known, text));
+        let is_cut = row.trim_end().ends_with(['│', '|', '┃', '║'])
+            && whole.chars().count() >= TELLING
+            && begins(&whole);
         while !whole.is_empty() && !is_line(&whole) && begins(&whole) {
             let Some((row, None)) = rows.get(taken).zip(numbered.get(taken)) else { break };
             whole.push_str(&compact(row));
             taken += 1;
         }
         if !whole.is_empty() && !is_line(&whole) {
-            break;
+            if !is_cut {
+                break;
+            }
+            (whole, taken) = (shown.clone(), at + 1);
         }
         is_telling |= whole.chars().count() >= TELLING;
         (next, at, end) = (Some(number + 1), taken, taken);
@@ -205,6 +211,8 @@ mod tests {
             Some("│ core.py:5 in pick│\n<source lines>\n│         ~~~~~^^^^^^^│\n│ more│\n"),
         );
         check("---> 5     return items[n + 1]\n", Some("<source lines>\n"));
+        // A line that a narrow frame cuts off.
+        check("│ 4     # the report is │\n│ more │\n", Some("<source lines>\n│ more│\n"));
         // A line that a narrow frame breaks.
         check("│ 4     # the report is │\n│ about this line       │\n", Some("<source lines>\n"));
     }

@@ -101,6 +101,11 @@ impl Search<'_> {
         let mut found = Vec::new();
         let imported = imported_in_blocks(self.outline, self.text);
         let has_late_modules = self.glue.iter().any(|one| matches!(one.glue, Glue::Late(_)));
+        // An import in a `try` may have failed.
+        let in_blocks =
+            self.outline.lines.iter().filter(|line| line.block.is_empty() && line.parent.is_some());
+        let may_bind: FxHashSet<&str> =
+            in_blocks.flat_map(|line| line.binds.iter().map(String::as_str)).collect();
         let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
         for (at, path) in paths.iter().enumerate() {
             let line = &self.outline.lines[at];
@@ -121,9 +126,11 @@ impl Search<'_> {
             let is_global = line.block.is_empty();
             let runs_late = !has_late_modules && self.runs_in_tests_alone(path, original);
             let start = placed.first().map_or_else(TextSize::default, |(.., start)| *start);
-            let locals = locals
-                .entry((path.as_str(), line.block.as_str()))
-                .or_insert_with(|| local_names(&file, &line.block));
+            // A decorator is evaluated around its definition.
+            let outer = || line.block.rsplit_once('.').map_or("", |(outer, _)| outer);
+            let scope = if line.role == Role::Decorator { outer() } else { &line.block };
+            let locals =
+                locals.entry((path.as_str(), scope)).or_insert_with(|| local_names(&file, scope));
             let mut bound = FxHashSet::default();
             bound_in_line(&there, &mut bound);
             let exchanged = (0..own.len()).find(|&token| {
@@ -155,7 +162,9 @@ impl Search<'_> {
                     (true, _) => names.before(line.first, name).into_iter().collect(),
                     (false, Some(imported)) => vec![imported],
                     // All of the gist has run by then.
-                    (false, None) if runs_late => names.last(name).into_iter().collect(),
+                    (false, None) if runs_late && !may_bind.contains(name) => {
+                        names.last(name).into_iter().collect()
+                    }
                     (false, None) => names.ever(name).into_iter().collect(),
                 };
                 let meaning = self.ground.meaning;
@@ -202,8 +211,12 @@ fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
     let is_around = |outer: &str| {
         block.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let lines = file.original.outline.lines.iter();
-    for line in lines.filter(|line| !line.block.is_empty() && is_around(&line.block)) {
+    let lines = &file.original.outline.lines;
+    // Functions and classes that it defines itself, as in a class `@type.setter` behind `def type`.
+    let inner = lines.iter().filter(|line| line.role == Role::Definition);
+    let inner = inner.filter_map(|line| line.block.rsplit_once('.'));
+    names.extend(inner.filter(|(outer, _)| *outer == block).map(|(_, name)| name.to_owned()));
+    for line in lines.iter().filter(|line| !line.block.is_empty() && is_around(&line.block)) {
         let all = tokens(&file.syntax, line);
         bound_in_line(&all, &mut names);
         if line.role == Role::Definition {

@@ -54,8 +54,11 @@ impl Search<'_> {
         if own.role == Role::Import {
             return false;
         }
-        let left = tokens(&reading.tokens, plain);
         let placed = placed_tokens(&file.syntax, other);
+        let mut left = tokens(&reading.tokens, plain);
+        if left.len() > placed.len() {
+            left = self.without_packages(left, file);
+        }
         let is_annotation =
             |at: usize| file.annotations.iter().any(|range| range.contains(placed[at].2));
         let right: Vec<(TokenKind, &str)> =
@@ -67,9 +70,45 @@ impl Search<'_> {
                 left == there || is_first_branch || {
                     let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
                     self.stands_for(names, left, there, behind_dot, file)
-                        || is_annotation(at) && self.says_the_same(names, left, there, file)
+                        || is_annotation(at)
+                            && (self.says_the_same(names, left, there, file)
+                                || !behind_dot && self.means_nothing(names, left, there, file))
                 }
             })
+    }
+
+    /// Returns the tokens without the package that glue writes into the call of `importlib.resources.files`, which asks
+    /// for the package of its caller without it:
+    ///
+    /// ```python
+    /// from importlib import resources
+    /// resources.files("pkg.data") / "a.txt"     # in pkg/data/__init__.py: `resources.files()`
+    /// ```
+    fn without_packages<'t>(
+        &self,
+        tokens: Vec<(TokenKind, &'t str)>,
+        file: &File<'_>,
+    ) -> Vec<(TokenKind, &'t str)> {
+        let path = file.code.path.as_str();
+        let Some(package) = self.ground.meaning.package_of(path) else { return tokens };
+        let is_package = |at: usize| {
+            let around = at.checked_sub(2).and_then(|from| tokens.get(from..=at + 1));
+            let Some([(_, "files"), (_, "("), (TokenKind::String, text), (_, ")")]) = around else {
+                return false;
+            };
+            // The name that the attributes are read from.
+            let mut root = at - 2;
+            while root >= 2 && tokens[root - 1].0 == TokenKind::Dot {
+                root -= 2;
+            }
+            let thing = self.ground.meaning.in_file(path, tokens[root].1);
+            let is_of_importlib = matches!(
+                thing,
+                Some(Thing::External(module, _)) if module.split('.').next() == Some("importlib")
+            );
+            is_of_importlib && string_value(text).as_deref() == Some(package)
+        };
+        (0..tokens.len()).filter(|at| !is_package(*at)).map(|at| tokens[at]).collect()
     }
 
     /// Returns true if the text of an annotation is that of the original, but for names that glue changes. Two names
@@ -87,21 +126,33 @@ impl Search<'_> {
         };
         let (Some(own), Some(there)) = (parsed(own), parsed(there)) else { return false };
         let (left, right) = (all_tokens(&own), all_tokens(&there));
-        let means_nothing = |own: &str, there: &str| {
-            let meaning = self.ground.meaning;
-            meaning.is_fresh(own)
-                && names.ever(own).is_empty()
-                && meaning.in_file(&file.code.path, there).is_none()
-        };
         left.len() == right.len()
             && left.iter().zip(&right).enumerate().all(|(at, (left, there))| {
                 let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
                 left == there
                     || self.stands_for(names, left, there, behind_dot, file)
-                    || !behind_dot
-                        && (left.0, there.0) == (TokenKind::Name, TokenKind::Name)
-                        && means_nothing(left.1, there.1)
+                    || !behind_dot && self.means_nothing(names, left, there, file)
             })
+    }
+
+    /// Returns true if both tokens are names that are not bound, in the gist and in the module of the original:
+    ///
+    /// ```python
+    /// if TYPE_CHECKING: from .info import Info
+    /// def resolve(info: Info): ...           # the gist has another `Info`, and `info: Info_field`
+    /// ```
+    fn means_nothing(
+        &self,
+        names: &Timeline,
+        own: &(TokenKind, &str),
+        there: &(TokenKind, &str),
+        file: &File<'_>,
+    ) -> bool {
+        let meaning = self.ground.meaning;
+        (own.0, there.0) == (TokenKind::Name, TokenKind::Name)
+            && meaning.is_fresh(own.1)
+            && names.ever(own.1).is_empty()
+            && meaning.in_file(&file.code.path, there.1).is_none()
     }
 
     /// Returns true if a token of the gist may stand in the place of one of the original.
