@@ -14,6 +14,7 @@ use eval::{Attempt, Effort, Solver, SourceMap, StoreError, TaskContext};
 use serde_json::Value;
 use tools::{
     Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
+    alone,
 };
 
 use crate::{
@@ -266,6 +267,9 @@ impl Writer {
         let end = self
             .write(&mut session, &record, Vec::new(), Box::new(|_| {}))
             .map_err(|error| error.to_string())?;
+        let tries_alone = self.settings.bench.alone && session.findings.gist.is_some();
+        let found = tries_alone.then(|| alone(&session)).transpose();
+        let found = found.map_err(|error| error.to_string())?;
         let gist = session.findings.gist.as_ref();
         Ok(Attempt {
             gist: gist.map(|gist| gist.text.clone()).ok_or_else(|| end.outcome.to_string()),
@@ -275,6 +279,7 @@ impl Writer {
             trajectory: Some(record),
             effort: self.effort(&end, &session),
             writer: self.abilities(),
+            alone: found,
         })
     }
 
@@ -314,6 +319,7 @@ impl Solver for Writer {
             trajectory: None,
             effort: Effort::default(),
             writer: self.abilities(),
+            alone: None,
         })
     }
 }

@@ -414,6 +414,7 @@ fn attempt_and_judge(
         source_map: None,
         writer: Default::default(),
         effort: None,
+        alone: None,
         mutants: spec.mutants,
         codebases: Some(&shared.codebases),
     };
@@ -471,6 +472,7 @@ fn attempt_and_judge(
         source_map: attempt.source_map.as_ref(),
         writer: attempt.writer,
         effort: Some(&attempt.effort),
+        alone: attempt.alone.as_ref(),
         ..unattempted
     })?;
     let codebase = match shared.codebases.known(&repository.fingerprint) {

@@ -49,6 +49,8 @@ pub struct EvaluateSpec<'a> {
     pub writer: WriterAbilities,
     /// The cost of writing it.
     pub effort: Option<&'a Effort>,
+    /// Its behaviour away from the repository, if that was tried.
+    pub alone: Option<&'a Alone>,
     /// Mutants that the original is run with, and a faithful gist with those that are noticed; 0 for none.
     pub mutants: u32,
     /// Repositories that were read already; nothing to read this one anew.
@@ -205,7 +207,7 @@ fn blank(spec: &EvaluateSpec<'_>, reference: &Reference, took: f64) -> Evaluatio
         scores: Scores::default(),
         cause: None,
         notes: Vec::new(),
-        alone: None,
+        alone: spec.alone.cloned(),
         effort: spec.effort.cloned(),
         writer: spec.writer,
         reference: ReferenceSummary {
@@ -272,6 +274,7 @@ fn judge(
         hits: None,
         sensitivity: None,
         verification: None,
+        alone: spec.alone,
     };
 
     let against = VerifySpec {

@@ -95,7 +95,7 @@ pub use report::{
 pub use resume::{BenchPlan, Hold, ResumeError, Retry, remaining, settings_differences};
 pub use row::{AttemptStanding, MeasuredValues, Row};
 pub use scorers::{
-    Category, Cause, ChangedLines, Effort, Executed, ExecutionRate, Existence,
+    AloneHolds, Category, Cause, ChangedLines, Effort, Executed, ExecutionRate, Existence,
     ExistenceWithoutGlue, Facts, Fidelity, FormulaSource, GistFacts, GistLines, GistTokens,
     GlueLines, GluelessLines, GuardAdded, Idle, IdleLine, LineExecution, LineExistence,
     LinesOfExecuted, MEASURES, MarkedLines, Measure, MeasureTable, MeasureUnit, MissingLine,

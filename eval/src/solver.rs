@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tools::{Command, Environment, GistPlace, Interrupt, Limits, Repository};
+use tools::{Alone, Command, Environment, GistPlace, Interrupt, Limits, Repository};
 
 use crate::{evaluate::WriterAbilities, scorers::Effort, source_map::SourceMap, task::Task};
 
@@ -59,6 +59,8 @@ pub struct Attempt {
     pub effort: Effort,
     /// The abilities of the solver.
     pub writer: WriterAbilities,
+    /// The behaviour of the gist away from the repository, if that was tried.
+    pub alone: Option<Alone>,
 }
 
 /// The record of an attempt beside its gist.

@@ -144,8 +144,9 @@ fn a_package_under_src_goes_whole() {
     });
 }
 
+/// Paths may lead through it. Its `__init__.py` makes sure that it cannot be imported.
 #[test]
-fn a_package_without_data_leaves_nothing() {
+fn a_package_without_data_leaves_its_directory() {
     check(&Case {
         files: &[
             "pkg/__init__.py",
@@ -156,7 +157,7 @@ fn a_package_without_data_leaves_nothing() {
         ],
         roots: &["", "tests"],
         ran: &[("pkg/__init__.py", "pkg"), ("tests/test_a.py", "test_a")],
-        expected: &["tests/concise.py"],
+        expected: &["pkg/__init__.py", "tests/concise.py"],
         ..Case::default()
     });
 }
@@ -186,6 +187,7 @@ fn a_test_tree_keeps_the_python_files_that_are_data() {
         ],
         data: &["tests/lint/input/test_read.py"],
         expected: &[
+            "lib/__init__.py",
             "tests/lint/concise.py",
             "tests/lint/input/bad_code.py",
             "tests/lint/input/test_read.py",
@@ -248,7 +250,7 @@ fn a_package_that_keeps_its_tests_inside_is_no_tree_of_tests_beside_another() {
             ("pkg/tests/near.py", "pkg.tests.near"),
             ("pkg/tests/test_a.py", "pkg.tests.test_a"),
         ],
-        expected: &["pkg/tests/concise.py", "pkg/words.txt"],
+        expected: &["other/__init__.py", "pkg/tests/concise.py", "pkg/words.txt"],
         support: Some(&["pkg/tests/__init__.py", "pkg/tests/near.py", "pkg/tests/test_a.py"]),
         ..Case::default()
     });
@@ -282,7 +284,7 @@ fn single_modules_and_scripts() {
         files: &["src/pkg/__init__.py", "src/pkg/__main__.py", "src/pkg/a.py", "test_z.py"],
         roots: &["", "src"],
         ran: &[("src/pkg/__init__.py", "pkg"), ("src/pkg/__main__.py", "__main__")],
-        expected: &["concise.py"],
+        expected: &["concise.py", "src/pkg/__init__.py"],
         ..Case::default()
     });
 }
@@ -294,7 +296,7 @@ fn the_root_is_a_place_as_well() {
         roots: &["", "tests"],
         ran: &[("pkg/__init__.py", "pkg"), ("tests/test_a.py", "test_a")],
         place: GistPlace::Root,
-        expected: &["concise.py", "tests/data.txt"],
+        expected: &["concise.py", "pkg/__init__.py", "tests/data.txt"],
         ..Case::default()
     });
 }
@@ -381,7 +383,7 @@ fn what_a_package_keeps_for_tests_belongs_to_them_unless_it_needs_it_itself() {
         files: &files,
         roots: &["", "tests"],
         ran: &ran,
-        expected: &["tests/concise.py"],
+        expected: &["lib/__init__.py", "testlib/__init__.py", "tests/concise.py"],
         support: Some(&[
             "lib/_testing.py",
             "lib/given.py",
@@ -396,7 +398,7 @@ fn what_a_package_keeps_for_tests_belongs_to_them_unless_it_needs_it_itself() {
         files: &["testlib/__init__.py=", "testlib/kit.py=", "tests/test_a.py="],
         roots: &["", "tests"],
         ran: &[("testlib/kit.py", "testlib.kit"), ("tests/test_a.py", "test_a")],
-        expected: &["tests/concise.py"],
+        expected: &["testlib/__init__.py", "tests/concise.py"],
         support: Some(&["tests/test_a.py"]),
         ..Case::default()
     });

@@ -120,6 +120,9 @@ pub struct Bench {
     /// Mutants of each original, by which the sensitivity of faithful gists is measured [default: 20].
     #[arg(long, value_name = "N")]
     mutants: Option<u32>,
+    /// Run each gist once more in an empty directory and an ordinary shell.
+    #[arg(long)]
+    alone: bool,
     /// A version of Python in the place of the tasks' own.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
@@ -194,6 +197,7 @@ impl Bench {
         flags.text("--strategy", "writer.strategy", self.strategy.as_deref());
         flags.number("--workers", "bench.workers", self.workers);
         flags.number("--mutants", "bench.mutants", self.mutants);
+        flags.switch("--alone", "bench.alone", self.alone);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags.names("--pythons", "environment.pythons", &self.pythons);
         flags

@@ -24,6 +24,11 @@ impl Flags {
         self.0.extend(value.map(|value| (flag, key, value.into())));
     }
 
+    /// A flag without a value.
+    pub fn switch(&mut self, flag: &'static str, key: &'static str, is_given: bool) {
+        self.0.extend(is_given.then(|| (flag, key, true.into())));
+    }
+
     /// A flag that takes names, apart by commas; none where it was not given.
     pub fn names(&mut self, flag: &'static str, key: &'static str, names: &[String]) {
         if !names.is_empty() {

@@ -189,6 +189,7 @@ impl OpenedTarget {
             source_map: judged.source_map,
             writer: judged.writer,
             effort: judged.effort.as_ref(),
+            alone: None,
             mutants: around.settings.gist.mutants,
             codebases: None,
         };

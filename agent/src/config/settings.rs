@@ -329,6 +329,7 @@ pub struct GraphSettings {
 pub struct BenchSettings {
     pub workers: usize,
     pub mutants: u32,
+    pub alone: bool,
     pub suites: PathBuf,
 }
 

@@ -171,6 +171,7 @@ impl External {
             trajectory: Some(record),
             effort,
             writer: eval::WriterAbilities { trace: false, execute: true },
+            alone: None,
         })
     }
 }
@@ -199,6 +200,7 @@ impl Solver for External {
             trajectory: None,
             effort: Effort::default(),
             writer: eval::WriterAbilities { trace: false, execute: true },
+            alone: None,
         })
     }
 }

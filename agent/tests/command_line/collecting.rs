@@ -101,11 +101,13 @@ fn a_suite_is_collected_and_benched() {
     };
     assert_eq!(timeless(&read(&user.here().join("mine.toml"))), timeless(&suite));
 
-    let ran = user.gistify(&["bench", "mine.toml", "--shard", "1/2", "--json"]);
+    let ran = user.gistify(&["bench", "mine.toml", "--shard", "1/2", "--alone", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(summary["suites"][0]["scored"], 1);
-    assert_eq!(summary["suites"][0]["scores"]["execution_fidelity_strict"]["value"], 1.0);
+    for measure in ["execution_fidelity_strict", "alone_holds"] {
+        assert_eq!(summary["suites"][0]["scores"][measure]["value"], 1.0, "{measure}");
+    }
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl Input {
         let user = User::new();
         user.repository("repo", &self.files);
         let command: Vec<&str> = self.command.iter().map(String::as_str).collect();
-        let args = [&["run", "repo", "--python", python, "--"][..], &command].concat();
+        let start = ["run", "repo", "--python", python, "--require", "verified", "--"];
+        let args = [&start[..], &command].concat();
         let ran = user.gistify(&args);
         let gist = fs::read_to_string(user.here().join("concise.py")).unwrap_or_default();
         let has = |line: &&String| gist.lines().any(|own| own.contains(line.as_str()));

@@ -4,6 +4,7 @@
 //! one, write a file with a type that implements [`Scorer`] and name it in [`MEASURES`]: `scores.json`, rows,
 //! tables, pages, the terminal and the table in the help follow from the list. Nothing here runs a gist.
 
+mod alone_holds;
 mod category;
 mod changed_test;
 mod effort;
@@ -28,7 +29,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tools::Alone;
 
+pub use alone_holds::AloneHolds;
 pub use category::{Category, Cause, PaperCategory, category};
 pub use changed_test::{ChangedLines, GuardAdded, MockPackage, TestMoved};
 pub use effort::Effort;
@@ -106,6 +109,7 @@ pub const MEASURES: &[Measure] = &[
     Measure::of::<OriginalExecution>(),
     Measure::of::<WholeTestScore>(),
     Measure::of::<Sensitivity>(),
+    Measure::of::<AloneHolds>(),
     Measure::of::<GlueLines>(),
     Measure::of::<GistLines>(),
     Measure::of::<GistTokens>(),
@@ -227,6 +231,8 @@ pub struct GistFacts<'a> {
     pub sensitivity: Option<&'a SensitivityRuns>,
     /// Its lines looked up, and the original tests run on it.
     pub verification: Option<&'a Verification>,
+    /// Its behaviour away from the repository, if that was tried.
+    pub alone: Option<&'a Alone>,
 }
 
 impl Measure {

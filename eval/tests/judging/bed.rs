@@ -171,6 +171,7 @@ impl Bed {
             source_map: map,
             writer: WriterAbilities::default(),
             effort: None,
+            alone: None,
             mutants: self.mutants,
             codebases: None,
         })

@@ -45,6 +45,7 @@ impl Solver for Scripted {
             trajectory: Some(trajectory),
             effort: Effort { wall_seconds: 2.0, ..Effort::default() },
             writer: WriterAbilities { trace: true, execute: false },
+            alone: None,
         }
     }
 }
