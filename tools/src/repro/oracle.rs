@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     command::TestId,
-    execute::Raised,
+    execute::{Execution, Raised},
     pattern::Pattern,
     sandbox::{Network, Request, Status},
     session::Session,
@@ -37,6 +37,10 @@ pub(super) struct Oracle {
     message: Pattern,
     /// The first line that pytest added to the message of a failed assertion: the values compared.
     explanation: Option<Pattern>,
+    /// The last line that is printed, which is the message of a program that ends by an exit code.
+    last_words: Pattern,
+    /// The same, as the original prints it.
+    shown_words: String,
     stdout: Pattern,
     stderr: Pattern,
     is_pytest: bool,
@@ -68,6 +72,8 @@ impl Oracle {
                 .as_ref()
                 .and_then(explanation)
                 .map(|line| Pattern::of([line].into_iter().chain(other.and_then(explanation)))),
+            last_words: Pattern::of([last_words(&original), last_words(&again)]),
+            shown_words: last_words(&original).to_owned(),
             status: original.status,
             stdout: Pattern::of([original.stdout.as_str(), again.stdout.as_str()]),
             stderr: Pattern::of([original.stderr.as_str(), again.stderr.as_str()]),
@@ -96,6 +102,9 @@ impl Oracle {
         match &self.raised {
             Some(raised) if raised.message.is_empty() => raised.kind.clone(),
             Some(raised) => format!("{}: {}", raised.kind, raised.message),
+            None if self.same == Same::Message && !self.shown_words.is_empty() => {
+                format!("{}: {}", self.status.describe(), self.shown_words)
+            }
             None => self.status.describe(),
         }
     }
@@ -127,9 +136,17 @@ impl Oracle {
             }
             Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
                 self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
-                    && (one.raised.is_some() || run.execution.status == self.status)
+                    && (one.raised.is_some() || self.ends_alike(&run.execution))
             }),
         })
+    }
+
+    /// Returns true if a run without an exception has the original's exit code, and its last words as well if the message
+    /// counts.
+    fn ends_alike(&self, run: &Execution) -> bool {
+        let says_it =
+            self.same == Same::Type || self.is_pytest || self.last_words.matches(last_words(run));
+        run.status == self.status && says_it
     }
 
     /// Returns true if only pytest shows which values a failed assertion compared.
@@ -201,6 +218,12 @@ impl Oracle {
         let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
         Ok(finished.status == Status::Exited(0))
     }
+}
+
+/// Returns the last line on the error stream of a run; without one, the last of its output.
+fn last_words(run: &Execution) -> &str {
+    let stream = if run.stderr.trim().is_empty() { &run.stdout } else { &run.stderr };
+    stream.trim_end().lines().next_back().unwrap_or_default().trim()
 }
 
 /// Returns the message of an error. For a failed assertion it is the author's message, as only
