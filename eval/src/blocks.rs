@@ -90,7 +90,7 @@ pub enum Role {
     Definition,
     /// `if`.
     If,
-    /// `elif`, or an `if` that is all of an `else`, which Python's own tree does not tell apart.
+    /// `elif`.
     Elif,
     /// `except` and its type.
     Except,

@@ -53,12 +53,11 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     pub(super) fn body(&mut self, body: &[Stmt], place: BlockPlace<'_>) {
         for stmt in body {
-            self.stmt(stmt, place, Role::If);
+            self.stmt(stmt, place);
         }
     }
 
-    /// `role` is what an `if` statement is here: an `if` that is all of an `else` is an `elif`.
-    fn stmt(&mut self, stmt: &Stmt, place: BlockPlace<'_>, role: Role) {
+    fn stmt(&mut self, stmt: &Stmt, place: BlockPlace<'_>) {
         match stmt {
             Stmt::FunctionDef(def) => {
                 let name = qualified(place.block, &def.name);
@@ -116,7 +115,7 @@ impl Reader<'_> {
             Stmt::If(node) => {
                 let header = self.header(stmt.start(), &node.body, stmt.end());
                 let key = self.key(header, || digest("if", &ComparableExpr::from(&node.test)));
-                self.push(header, stmt.range(), key, role, place);
+                self.push(header, stmt.range(), key, Role::If, place);
                 let mut clause = self.below(place);
                 self.body(&node.body, clause);
                 for next in &node.elif_else_clauses {
@@ -132,10 +131,7 @@ impl Reader<'_> {
                             clause = self.below(place);
                             self.body(&next.body, clause);
                         }
-                        None => match next.body.as_slice() {
-                            [only @ Stmt::If(_)] => self.stmt(only, otherwise, Role::Elif),
-                            body => self.body(body, otherwise),
-                        },
+                        None => self.body(&next.body, otherwise),
                     }
                 }
             }

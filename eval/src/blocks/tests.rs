@@ -57,12 +57,14 @@ fn layout_does_not_count() {
     same("except_ = 1", "except_ = 1; ", true);
 }
 
+/// A slice may leave one `if` of several statements below an `else`.
 #[test]
-fn an_else_of_one_if_is_an_elif() {
+fn an_else_of_one_if_is_no_elif() {
     let roles = |text| -> Vec<Role> { Outline::of(text).lines.iter().map(|l| l.role).collect() };
     let chain = roles("if a:\n  x()\nelif b:\n  y()\n");
-    assert_eq!(chain, roles("if a:\n  x()\nelse:\n  if b:\n    y()\n"));
-    assert_eq!(chain[2], Role::Elif);
+    assert_eq!(chain, [Role::If, Role::Simple, Role::Elif, Role::Simple]);
+    let nested = roles("if a:\n  x()\nelse:\n  if b:\n    y()\n");
+    assert_eq!(nested, [Role::If, Role::Simple, Role::If, Role::Simple]);
 }
 
 #[test]

@@ -487,6 +487,11 @@ holds pkg.shapes Circle class pkg.shapes:Circle
     };
     let gist = |asks: &str, shapes: [&str; 3]| {
         let [made, held, filled] = shapes;
+        // A package has a module once that has been executed.
+        let package = match held {
+            "" => "+vars(pkg).update(shapes=shapes, load=load)\n".to_owned(),
+            held => format!("{held}+vars(pkg).update(load=load, shapes=shapes)\n"),
+        };
         format!(
             "
 +import sys
@@ -498,8 +503,7 @@ holds pkg.shapes Circle class pkg.shapes:Circle
      found = [getattr(package, name) for name in dir(package)]
      modules = [one for one in found if {asks}]
      return [name for module in modules for name in dir(module)]
-+vars(pkg).update(shapes=shapes, load=load)
-{held}{filled} def test_f():
+{package}{filled} def test_f():
      assert len(load()) > 8
 "
         )
@@ -537,10 +541,10 @@ holds top.pkg Circle class top.pkg:Circle
 +import types
 +pkg = sys.modules[\"top.pkg\"] = types.ModuleType(\"top.pkg\")
 +top = sys.modules[\"top\"] = types.ModuleType(\"top\")
-+vars(top).update(pkg=pkg)
  class Circle:
      pass
 +vars(pkg).update(Circle=Circle)
++vars(top).update(pkg=pkg)
  def load():
      module = __import__('top.pkg').pkg
      return [name for name in dir(module)]

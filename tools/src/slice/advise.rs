@@ -190,6 +190,10 @@ fn climb_on(attempt: &AdviceInput<'_>, next: &mut SliceRequest) -> bool {
         next.adjustments.module_names = true;
         return true;
     }
+    // So does the module of a function that code compares.
+    if next.adjustments.homes.is_empty() && mend::told_homes(attempt, &mut next.adjustments) {
+        return true;
+    }
     if next.restore == Restore::default()
         && let Some(restore) = Restore::begun((attempt.left_out)(next).len())
     {

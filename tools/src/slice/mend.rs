@@ -282,6 +282,29 @@ pub(super) fn made_of(case: &str, attempt: &AdviceInput<'_>, adjustments: &mut A
     }
 }
 
+/// Requests the `__module__` of all functions and classes of a gist that reads such an attribute; returns true if there
+/// are any.
+pub(super) fn told_homes(attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) -> bool {
+    if !attempt.gist.text.contains("__module__") {
+        return false;
+    }
+    for (text, line) in attempt.gist.text.lines().zip(&attempt.gist.lines) {
+        let defines = ["class ", "def ", "async def "].iter().any(|word| text.starts_with(word));
+        let LineOrigin::Source(place) = &line.origin else { continue };
+        let is_module = |file: &FileTrace| {
+            file.path == place.path && file.modules.iter().all(|module| module != "__main__")
+        };
+        if let Some(unit) = unit_at(place, attempt)
+            && defines
+            && unit.reason != Reason::Test
+            && attempt.trace.files.iter().any(is_module)
+        {
+            add(&mut adjustments.homes, unit.place.clone());
+        }
+    }
+    !adjustments.homes.is_empty()
+}
+
 /// Requests dropped definitions whose name is, or ends, a part of a missing test's id.
 ///
 /// Test names often combine a word with the name of the tested function. Of several matches the

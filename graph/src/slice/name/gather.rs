@@ -208,6 +208,15 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         let names = book.namespaces.entry(module.clone()).or_default();
         names.insert(loader.clone(), Referent::Builtin(loader));
     }
+    // One that is only handed on is made as well.
+    let things = book.uses.values().flatten().map(|one| &one.thing);
+    let used = things.filter_map(|thing| match thing {
+        Referent::Namespace(module) => Some(module.clone()),
+        _ => None,
+    });
+    for module in used.collect::<BTreeSet<_>>() {
+        book.namespaces.entry(module).or_default();
+    }
     imports(&mut book, selection);
     book.captured = captures.into_found();
     for (thing, (_, moment)) in &book.captured {

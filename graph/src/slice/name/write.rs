@@ -418,7 +418,15 @@ impl Namer<'_, '_> {
                 // An import in a block binds it where that stands.
                 let nested = self.book.nested.get(thing).map(|(moment, _)| *moment);
                 let nested = nested.filter(|_| imported.is_none());
-                let bound = [imported, nested].into_iter().flatten().fold(defined, Moment::max);
+                // The import system binds a module in its package once it has been executed.
+                let executed = match thing {
+                    Referent::Namespace(inner) if *inner == format!("{module}.{name}") => {
+                        self.end_of(inner)
+                    }
+                    _ => None,
+                };
+                let bound =
+                    [imported, nested, executed].into_iter().flatten().fold(defined, Moment::max);
                 let before = stops.partition_point(|stop| *stop <= bound);
                 let (end, pairs) = filled.entry(before).or_insert((Moment::START, Vec::new()));
                 *end = bound.max(*end);
@@ -432,7 +440,8 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// When code of a module goes through all that its object has by then.
+    /// The moments by which a module's object has to have the names that are bound until then: when code of the module
+    /// goes through all of them, and when the module has been executed. Names that are bound later come later.
     fn listings(&self, module: &str) -> Vec<Moment> {
         let program = &self.selection.program;
         let home = program.modules.find(module);
@@ -449,8 +458,17 @@ impl Namer<'_, '_> {
                 && references.any(|one| &one.name == "globals" && !one.late)
         });
         stops.extend(asking.map(|(id, _)| program.get(*id).moment));
+        stops.extend(self.end_of(module).map(|end| end.after(1)));
         stops.sort_unstable();
         stops
+    }
+
+    /// When the last statement of a module has run that is in the gist.
+    fn end_of(&self, module: &str) -> Option<Moment> {
+        let program = &self.selection.program;
+        let home = program.modules.find(module)?;
+        let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
+        chosen.filter(|unit| unit.module == home).map(|unit| unit.moment).max()
     }
 
     /// Names for what the code of such modules gives their objects.
