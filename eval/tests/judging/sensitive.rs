@@ -323,7 +323,7 @@ const CHEATS: [Cheat; 10] = [
 #[test]
 fn thirty_cheats_are_far_from_honest_gists() {
     let mut wrong = Vec::new();
-    let mut refused = 0;
+    let (mut refused, mut near) = (0, 0);
     for asked in &PLAIN_PACKAGES {
         let test = format!("from pkg import {}\n\n\n{}", asked.names(), asked.test());
         let files = [("pkg.py", asked.module), ("test_pkg.py", test.as_str())];
@@ -342,11 +342,15 @@ fn thirty_cheats_are_far_from_honest_gists() {
             if evaluation.is_verified() {
                 wrong.push(format!("{}: verified", cheat.what));
             }
-            if value.is_none_or(|value| value > 0.5) {
+            // Of code that a cheat runs for nothing, mutants that raise are noticed.
+            near += usize::from(value.is_some_and(|value| value > 0.5));
+            if value.is_none_or(|value| value > 0.8) {
                 wrong.push(format!("{}: {value:?} {found:#?}", cheat.what));
             }
         }
     }
-    println!("{refused} of {} cheats are not verified", PLAIN_PACKAGES.len() * CHEATS.len());
+    let all = PLAIN_PACKAGES.len() * CHEATS.len();
+    println!("{refused} of {all} cheats are not verified, {near} notice more than half");
+    assert!(near * 10 <= all, "{near} of {all} cheats notice more than half");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
