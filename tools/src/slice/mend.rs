@@ -144,10 +144,20 @@ pub(super) fn shows_name(difference: &Difference, attempt: &AdviceInput<'_>) -> 
         .is_some_and(|raised| raised.message.split(|c| !is_word(c)).any(|word| word == stem))
 }
 
-/// Returns true if a gist that is run as a script shows a warning that the original does not. Its category may derive
-/// from `DeprecationWarning`, whatever its name.
+/// Returns true if a gist that is run as a script shows a warning that the original does not, such as
+/// `main.py:3: Future: this will change`. Its category may derive from `DeprecationWarning`, whatever its name.
 pub(super) fn shows_deprecations(difference: &Difference) -> bool {
-    let count = |text: &str| text.matches("Warning: ").count();
+    let is_warning = |line: &&str| {
+        let mut parts = line.splitn(3, ": ");
+        let place = parts.next().and_then(|place| place.rsplit_once(':'));
+        let is_place = place
+            .is_some_and(|(_, line)| line == "<n>" || line.chars().all(|c| c.is_ascii_digit()));
+        let category = parts.next().filter(|_| is_place && parts.next().is_some());
+        category.is_some_and(|name| {
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        })
+    };
+    let count = |text: &str| text.lines().filter(is_warning).count();
     difference.case.is_none() && count(&difference.gist) > count(&difference.original)
 }
 
