@@ -144,7 +144,9 @@ impl<'a> Resolver<'a> {
         let pythons = trace.map_or(Pythons::SUPPORTED, Trace::pythons);
         let mut resolver =
             Self { modules, tables, snapshots: trace, pythons, memo: RefCell::default() };
-        for (module, name, binding) in resolver.rebound_by_stars() {
+        let rebound = resolver.rebound_by_stars();
+        resolver.memo.borrow_mut().clear();
+        for (module, name, binding) in rebound {
             let bindings = &mut resolver.tables[module.0 as usize].bindings;
             bindings.entry(name).or_default().push(binding);
         }
@@ -157,6 +159,8 @@ impl<'a> Resolver<'a> {
     /// State = None
     /// from .state import *      # has a class `State`
     /// ```
+    ///
+    /// A name that the other module imported from here stays what it is.
     fn rebound_by_stars(&self) -> Vec<(ModuleId, Name, Binding)> {
         let mut found = Vec::new();
         for (module, _) in self.modules.iter() {
@@ -169,7 +173,12 @@ impl<'a> Resolver<'a> {
                 let is_before =
                     |bindings: &[Binding]| bindings.last().is_some_and(|last| last.at < *at);
                 let names = table.bindings.iter().filter(|(_, bindings)| is_before(bindings));
-                for (name, _) in names.filter(|(name, _)| provide::brings(self, source, name)) {
+                let is_other = |name: &Name| {
+                    let target = self.resolve(source, name);
+                    target.is_some_and(|target| Some(target) != self.resolve(module, name))
+                };
+                let names = names.filter(|(name, _)| provide::brings(self, source, name));
+                for (name, _) in names.filter(|(name, _)| is_other(name)) {
                     let kind = BindingKind::From { module: star.clone(), name: name.clone() };
                     found.push((module, name.clone(), Binding { kind, at: *at }));
                 }

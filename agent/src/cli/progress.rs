@@ -111,7 +111,7 @@ impl ProgressLine {
                 if self.talk == Talk::Bar || self.is_due() {
                     let left = left.as_secs();
                     self.say(&format!(
-                        "{lines} lines: {tried} statements tried, {removed} lines removed, at most {left} s left"
+                        "{lines} lines left, {removed} removed; statements tried: {tried}; at most {left} s to go"
                     ));
                 }
             }

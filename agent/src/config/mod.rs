@@ -244,7 +244,7 @@ fn fitting(old: &Value, new: Value) -> Result<Value, String> {
     match (old, new) {
         (Value::Float(_), Value::Integer(number)) => Ok(Value::Float(number as f64)),
         (old, new) if old.same_type(&new) => Ok(new),
-        (old, new) => Err(format!("{new} is no {} but a {}", old.type_str(), new.type_str())),
+        (old, new) => Err(format!("expected {}, found {} {new}", old.type_str(), new.type_str())),
     }
 }
 
@@ -344,7 +344,7 @@ mod tests {
             "[session]\nsteps = \"many\"",
             &[],
             "",
-            "settings of FILE: session.steps: \"many\" is no integer but a string",
+            "settings of FILE: session.steps: expected integer, found string \"many\"",
         );
         check(
             "",

@@ -171,13 +171,14 @@ pub fn ground(text: &str, ground: &Ground<'_>) -> Placed {
     Placed { grounded, outline, paths, glue, names }
 }
 
-/// Returns true if a file of the original is no Python for the same reason, and has the lines of a gist in their order:
-/// the original fails to load that file.
+/// Returns true if the original ended because it could not compile a file, and that file has the same syntax error and the
+/// lines of the gist in their order.
 fn is_broken_alike(text: &str, fault: &SyntaxFault, ground: &Ground<'_>) -> bool {
-    ground.codebase.files().iter().any(|file| {
+    let broken = ground.meaning.trace.broken.as_ref();
+    broken.and_then(|place| ground.codebase.file(&place.path)).is_some_and(|file| {
         let has_fault = file.outline.errors.first().is_some_and(|own| own.message == fault.message);
-        let mut lines = file.text.lines().map(str::trim);
-        let mut own = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut lines = file.text.lines().map(str::trim_end);
+        let mut own = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
         has_fault && own.all(|line| lines.any(|original| original == line))
     })
 }

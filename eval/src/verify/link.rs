@@ -68,7 +68,7 @@ pub fn plan(text: &str, placed: &Placed, ground: &Ground<'_>, tolerant: bool) ->
     let mut modules = BTreeMap::new();
     let mut lacking = BTreeSet::new();
     let loaded = &ground.meaning.trace.modules;
-    // Python forgets a module whose code raised.
+    // A module that raised while it was imported is not in `sys.modules`.
     let failed = internal.modules.iter().filter(|(module, _)| !loaded.contains_key(*module));
     let failed: BTreeMap<&String, ModuleSnapshot> = failed
         .map(|(module, path)| (module, ModuleSnapshot { path: path.clone(), ..Default::default() }))

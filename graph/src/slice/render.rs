@@ -144,7 +144,7 @@ impl Renderer<'_> {
         let mut lines = content.lines().map(str::trim).zip(first..);
         let (text, line) = lines.find(|(text, _)| !matches!(*text, "" | "\\"))?;
         let quoted = all[..open.to_usize()].chars().next_back();
-        // An example without its output is another one.
+        // A doctest prompt without its output is a different test.
         let ends_well = !text.ends_with('\\')
             && text.chars().next_back() != quoted
             && !text.contains('\r')

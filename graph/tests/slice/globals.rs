@@ -325,3 +325,35 @@ fn a_change_of_a_part_is_a_change_of_the_whole() {
 ",
     );
 }
+
+/// A star import gives a name back to the module that it comes from.
+#[test]
+fn a_star_import_that_brings_back_a_name_leaves_it() {
+    check(
+        "
+--- pkg/__init__.py
++import logging
++logger = logging.getLogger('pkg')
++from .core import *
+--- pkg/core.py
++from . import logger
++def run():
+*    logger.error('no')
+*    return logger
+--- test_a.py
++from pkg import logger, run
++def test_f():
+*    assert run() is logger
+",
+        "test_a.py::test_f",
+        "
+ import logging
+ logger = logging.getLogger('pkg')
+ def run():
+     logger.error('no')
+     return logger
+ def test_f():
+     assert run() is logger
+",
+    );
+}

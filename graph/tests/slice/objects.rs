@@ -541,10 +541,10 @@ holds top.pkg Circle class top.pkg:Circle
 +import types
 +pkg = sys.modules[\"top.pkg\"] = types.ModuleType(\"top.pkg\")
 +top = sys.modules[\"top\"] = types.ModuleType(\"top\")
++vars(top).update(pkg=pkg)
  class Circle:
      pass
 +vars(pkg).update(Circle=Circle)
-+vars(top).update(pkg=pkg)
  def load():
      module = __import__('top.pkg').pkg
      return [name for name in dir(module)]

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 GIST = "concise"
+HIDDEN = {"_table_", "_entry_", "_deleted_"}
 _real_dict: Any = vars(types.ModuleType)["__dict__"]
 
 
@@ -71,6 +72,7 @@ class Table:
             own = _real_dict.__get__(module)
             own["_table_"] = self
             own["_entry_"] = self.modules[name]
+            own["_deleted_"] = set()
         return module
 
 
@@ -98,6 +100,8 @@ class Linked(types.ModuleType):
 
     _table_: Table
     _entry_: Entry
+    # Names that a test deleted from the gist's object in the place of this module.
+    _deleted_: set[str]
 
     def __getattr__(self, name: str) -> Any:
         own = _real_dict.__get__(self)
@@ -109,7 +113,7 @@ class Linked(types.ModuleType):
         for found in self._objects_(gist):
             if name in vars(found):
                 return vars(found)[name]
-        for flat in entry.names.get(name, ()):
+        for flat in () if name in own["_deleted_"] else entry.names.get(name, ()):
             if flat in held:
                 return held[flat]
         if name in entry.internal:
@@ -139,6 +143,7 @@ class Linked(types.ModuleType):
         if flats is None:
             own[name] = value
             return
+        own["_deleted_"].discard(name)
         objects = list(self._objects_(gist))
         if not any(name in vars(held) for held in objects):
             for flat in flats:
@@ -156,6 +161,7 @@ class Linked(types.ModuleType):
         held = [one for one in self._objects_(gist) if name in vars(one)]
         for one in held:
             del vars(one)[name]
+            own["_deleted_"].add(name)
         flats = [] if held else [flat for flat in entry.names.get(name, ()) if hasattr(gist, flat)]
         for flat in flats:
             del vars(gist)[flat]
@@ -163,7 +169,7 @@ class Linked(types.ModuleType):
             raise AttributeError(name)
 
     def __dir__(self) -> list[str]:
-        return sorted(set(_real_dict.__get__(self)) - {"_table_", "_entry_"} | set(self._names_()))
+        return sorted(set(_real_dict.__get__(self)) - HIDDEN | set(self._names_()))
 
     def __reduce__(self) -> Any:
         return importlib.import_module, (self.__name__,)
@@ -190,7 +196,7 @@ class Namespace(dict):  # type: ignore[type-arg]
 
     def __init__(self, module: Linked) -> None:
         own = _real_dict.__get__(module)
-        known = {name: value for name, value in own.items() if name not in ("_table_", "_entry_")}
+        known = {name: value for name, value in own.items() if name not in HIDDEN}
         if "_entry_" in own:
             for name in module._names_():
                 try:

@@ -106,6 +106,10 @@ def test_a_patch_reaches_what_the_code_reads_and_is_undone(
         assert shapes.read() == (3, {"a": 1})
     vars(shapes)["helper"] = lambda: 5
     assert shapes.make() == 5
+    monkeypatch.delattr(conf, "level")
+    assert not hasattr(conf, "level")
+    monkeypatch.undo()
+    assert conf.level == 3
     monkeypatch.delattr(shapes, "helper")
     with pytest.raises(NameError):
         shapes.make()

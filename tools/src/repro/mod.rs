@@ -398,7 +398,7 @@ impl<'a> Work<'a> {
         if let Ok(true) = called {
             return Ok(());
         }
-        // Also where the search ends here: the gist still is one for its runner.
+        // On a stop as well the form of pytest comes back: the gist still needs pytest.
         (self.form, self.witness) = (runner, None);
         self.bed = Bed::new(
             self.session,

@@ -37,10 +37,12 @@ pub(super) struct Oracle {
     message: Pattern,
     /// The first line that pytest added to the message of a failed assertion: the values compared.
     explanation: Option<Pattern>,
-    /// The last line that is printed, which is the message of a program that ends by an exit code.
-    last_words: Pattern,
+    /// The last line that is printed, which is the message of a program that exits without an exception.
+    last_line: Pattern,
     /// The same, as the original prints it.
-    shown_words: String,
+    original_last_line: String,
+    /// True if that is on the error stream.
+    is_on_stderr: bool,
     stdout: Pattern,
     stderr: Pattern,
     is_pytest: bool,
@@ -61,6 +63,7 @@ impl Oracle {
         }
         let raised = first.and_then(|first| first.raised.as_deref()).cloned();
         let other = others.first().and_then(|other| other.raised.as_deref());
+        let is_on_stderr = !original.stderr.trim().is_empty();
         let message = |raised: Option<&Raised>| raised.map(said).unwrap_or_default().to_owned();
         Ok(Self {
             same: request.same,
@@ -72,8 +75,12 @@ impl Oracle {
                 .as_ref()
                 .and_then(explanation)
                 .map(|line| Pattern::of([line].into_iter().chain(other.and_then(explanation)))),
-            last_words: Pattern::of([last_words(&original), last_words(&again)]),
-            shown_words: last_words(&original).to_owned(),
+            last_line: Pattern::of([
+                last_line(&original, is_on_stderr),
+                last_line(&again, is_on_stderr),
+            ]),
+            original_last_line: last_line(&original, is_on_stderr).to_owned(),
+            is_on_stderr,
             status: original.status,
             stdout: Pattern::of([original.stdout.as_str(), again.stdout.as_str()]),
             stderr: Pattern::of([original.stderr.as_str(), again.stderr.as_str()]),
@@ -102,8 +109,8 @@ impl Oracle {
         match &self.raised {
             Some(raised) if raised.message.is_empty() => raised.kind.clone(),
             Some(raised) => format!("{}: {}", raised.kind, raised.message),
-            None if self.same == Same::Message && !self.shown_words.is_empty() => {
-                format!("{}: {}", self.status.describe(), self.shown_words)
+            None if self.same == Same::Message && !self.original_last_line.is_empty() => {
+                format!("{}: {}", self.status.describe(), self.original_last_line)
             }
             None => self.status.describe(),
         }
@@ -136,16 +143,17 @@ impl Oracle {
             }
             Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
                 self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
-                    && (one.raised.is_some() || self.ends_alike(&run.execution))
+                    && (one.raised.is_some() || self.has_same_exit(&run.execution))
             }),
         })
     }
 
-    /// Returns true if a run without an exception has the original's exit code, and its last words as well if the message
+    /// Returns true if a run without an exception has the original's exit code, and its last line as well if the message
     /// counts.
-    fn ends_alike(&self, run: &Execution) -> bool {
-        let says_it =
-            self.same == Same::Type || self.is_pytest || self.last_words.matches(last_words(run));
+    fn has_same_exit(&self, run: &Execution) -> bool {
+        let says_it = self.same == Same::Type
+            || self.is_pytest
+            || self.last_line.matches(last_line(run, self.is_on_stderr));
         run.status == self.status && says_it
     }
 
@@ -220,9 +228,9 @@ impl Oracle {
     }
 }
 
-/// Returns the last line on the error stream of a run; without one, the last of its output.
-fn last_words(run: &Execution) -> &str {
-    let stream = if run.stderr.trim().is_empty() { &run.stdout } else { &run.stderr };
+/// Returns the last line that a run prints on one of its streams.
+fn last_line(run: &Execution, is_on_stderr: bool) -> &str {
+    let stream = if is_on_stderr { &run.stderr } else { &run.stdout };
     stream.trim_end().lines().next_back().unwrap_or_default().trim()
 }
 

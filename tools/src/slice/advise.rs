@@ -185,13 +185,15 @@ fn climb(difference: &Difference, attempt: &AdviceInput<'_>, next: &mut SliceReq
 
 /// The last rungs: hardly anything is left to hope for, and each costs a run.
 fn climb_on(attempt: &AdviceInput<'_>, next: &mut SliceRequest) -> bool {
-    // A name that is compared or looked up shows in no output.
+    // The output does not show a `__name__` that code compares or looks up.
     if !next.adjustments.module_names && attempt.gist.text.contains("__name__") {
         next.adjustments.module_names = true;
         return true;
     }
-    // So does the module of a function that code compares.
-    if next.adjustments.homes.is_empty() && mend::told_homes(attempt, &mut next.adjustments) {
+    // Neither does it show a `__module__` that code compares.
+    if next.adjustments.homes.is_empty()
+        && mend::request_function_modules(attempt, &mut next.adjustments)
+    {
         return true;
     }
     if next.restore == Restore::default()

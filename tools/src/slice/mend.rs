@@ -33,7 +33,9 @@ pub(super) fn named(raised: &Raised, attempt: &AdviceInput<'_>, adjustments: &mu
                 keep_stubs(attempt, name, adjustments);
             }
         }
-        "ValueError" | "AttributeError" | "TypeError" if asks_for_spec(message) => {
+        "ValueError" | "AttributeError" | "TypeError"
+            if asks_for_spec(message) && !named_packages(attempt).is_empty() =>
+        {
             for package in named_packages(attempt) {
                 add(&mut adjustments.demands, (package, "__path__".to_owned()));
             }
@@ -153,8 +155,10 @@ pub(super) fn shows_deprecations(difference: &Difference) -> bool {
         let is_place = place
             .is_some_and(|(_, line)| line == "<n>" || line.chars().all(|c| c.is_ascii_digit()));
         let category = parts.next().filter(|_| is_place && parts.next().is_some());
+        // `ERROR` is a level of a log.
         category.is_some_and(|name| {
-            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            name.chars().any(char::is_lowercase)
+                && name.chars().all(|c| c.is_alphanumeric() || c == '_')
         })
     };
     let count = |text: &str| text.lines().filter(is_warning).count();
@@ -177,10 +181,10 @@ pub(super) fn asks_for_replaced_files(raised: &Raised, attempt: &AdviceInput<'_>
 /// Returns true if the import system, which looks for files beside a module, found that the module has no spec: the gist
 /// stands in its place.
 fn asks_for_spec(message: &str) -> bool {
-    let attribute = message.strip_prefix("'NoneType' object has no attribute ");
-    let attribute = attribute.map(|rest| rest.split('\'').nth(1).unwrap_or_default());
-    attribute.is_some_and(|name| matches!(name, "submodule_search_locations" | "loader" | "origin"))
-        || message.ends_with(".__spec__ is None")
+    let attribute = quoted(message, "'NoneType' object has no attribute ");
+    attribute.is_some_and(|name| {
+        matches!(name.as_str(), "submodule_search_locations" | "loader" | "origin")
+    }) || message.ends_with(".__spec__ is None")
         || message.ends_with("' is not a package")
 }
 
@@ -294,7 +298,10 @@ pub(super) fn made_of(case: &str, attempt: &AdviceInput<'_>, adjustments: &mut A
 
 /// Requests the `__module__` of all functions and classes of a gist that reads such an attribute; returns true if there
 /// are any.
-pub(super) fn told_homes(attempt: &AdviceInput<'_>, adjustments: &mut Adjustments) -> bool {
+pub(super) fn request_function_modules(
+    attempt: &AdviceInput<'_>,
+    adjustments: &mut Adjustments,
+) -> bool {
     if !attempt.gist.text.contains("__module__") {
         return false;
     }

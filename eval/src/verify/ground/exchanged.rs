@@ -102,8 +102,9 @@ impl Search<'_> {
         let imported = imported_in_blocks(self.outline, self.text);
         let has_late_modules = self.glue.iter().any(|one| matches!(one.glue, Glue::Late(_)));
         // An import in a `try` may have failed.
-        let in_blocks =
-            self.outline.lines.iter().filter(|line| line.block.is_empty() && line.parent.is_some());
+        let in_blocks = self.outline.lines.iter().filter(|line| {
+            line.role == Role::Import && line.block.is_empty() && line.parent.is_some()
+        });
         let may_bind: FxHashSet<&str> =
             in_blocks.flat_map(|line| line.binds.iter().map(String::as_str)).collect();
         let mut locals: FxHashMap<(&str, &str), FxHashSet<String>> = FxHashMap::default();
@@ -116,10 +117,13 @@ impl Search<'_> {
                 continue;
             }
             let reading = self.reading(&file);
-            let own = placed_tokens(&reading.tokens, &reading.outline.lines[at]);
+            let mut own = placed_tokens(&reading.tokens, &reading.outline.lines[at]);
             let placed = placed_tokens(&file.syntax, original);
             let there: Vec<(TokenKind, &str)> =
                 placed.iter().map(|(kind, text, _)| (*kind, *text)).collect();
+            if own.len() > there.len() {
+                own = self.without_packages(own, |(kind, text, _)| (*kind, *text), &file);
+            }
             if own.len() != there.len() {
                 continue;
             }
@@ -173,7 +177,9 @@ impl Search<'_> {
                     false => meaning.in_file(path, there[token].1),
                 };
                 wanted.is_some_and(|wanted| {
-                    !stands_for.is_empty() && !stands_for.iter().any(|thing| same(thing, &wanted))
+                    !stands_for.is_empty()
+                        && !stands_for.iter().any(|thing| same(thing, &wanted))
+                        && !is_defined_before(&file, scope, there[token].1, original)
                 })
             });
             if let Some(token) = exchanged {
@@ -187,8 +193,8 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// Returns true if the original executed a line after its modules were loaded, and never before. Of a script, whose
-    /// modules are loaded while it runs, nothing is known.
+    /// Returns true if the original executed a line after its modules were loaded, and never before. Returns false for a
+    /// file that was loaded later, as the modules of a script are.
     fn runs_in_tests_alone(&self, path: &str, line: &Line) -> bool {
         let trace = self.ground.meaning.trace;
         let Some(file) = trace.file(path).filter(|file| file.phase == TracePhase::Import) else {
@@ -202,6 +208,14 @@ impl Search<'_> {
     }
 }
 
+/// Returns true if a block defines a function or class of a name before one of its lines, as a class body does for
+/// `@type.setter` below `def type`.
+fn is_defined_before(file: &File<'_>, block: &str, name: &str, line: &Line) -> bool {
+    let lines = file.original.outline.lines.iter().take_while(|other| other.first < line.first);
+    let mut defined = lines.filter(|other| other.role == Role::Definition);
+    !block.is_empty() && defined.any(|other| other.block.rsplit_once('.') == Some((block, name)))
+}
+
 /// Names that a block and the functions around it may bind for themselves; too many rather than too few.
 fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
     let mut names = FxHashSet::default();
@@ -212,10 +226,6 @@ fn local_names(file: &File<'_>, block: &str) -> FxHashSet<String> {
         block.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let lines = &file.original.outline.lines;
-    // Functions and classes that it defines itself, as in a class `@type.setter` behind `def type`.
-    let inner = lines.iter().filter(|line| line.role == Role::Definition);
-    let inner = inner.filter_map(|line| line.block.rsplit_once('.'));
-    names.extend(inner.filter(|(outer, _)| *outer == block).map(|(_, name)| name.to_owned()));
     for line in lines.iter().filter(|line| !line.block.is_empty() && is_around(&line.block)) {
         let all = tokens(&file.syntax, line);
         bound_in_line(&all, &mut names);

@@ -57,7 +57,7 @@ impl Search<'_> {
         let placed = placed_tokens(&file.syntax, other);
         let mut left = tokens(&reading.tokens, plain);
         if left.len() > placed.len() {
-            left = self.without_packages(left, file);
+            left = self.without_packages(left, |token| *token, file);
         }
         let is_annotation =
             |at: usize| file.annotations.iter().any(|range| range.contains(placed[at].2));
@@ -72,7 +72,7 @@ impl Search<'_> {
                     self.stands_for(names, left, there, behind_dot, file)
                         || is_annotation(at)
                             && (self.says_the_same(names, left, there, file)
-                                || !behind_dot && self.means_nothing(names, left, there, file))
+                                || !behind_dot && self.are_both_unbound(names, left, there, file))
                 }
             })
     }
@@ -84,13 +84,15 @@ impl Search<'_> {
     /// from importlib import resources
     /// resources.files("pkg.data") / "a.txt"     # in pkg/data/__init__.py: `resources.files()`
     /// ```
-    fn without_packages<'t>(
+    pub(super) fn without_packages<'t, T>(
         &self,
-        tokens: Vec<(TokenKind, &'t str)>,
+        mut all: Vec<T>,
+        token: impl Fn(&T) -> (TokenKind, &'t str),
         file: &File<'_>,
-    ) -> Vec<(TokenKind, &'t str)> {
+    ) -> Vec<T> {
         let path = file.code.path.as_str();
-        let Some(package) = self.ground.meaning.package_of(path) else { return tokens };
+        let Some(package) = self.ground.meaning.package_of(path) else { return all };
+        let tokens: Vec<(TokenKind, &str)> = all.iter().map(token).collect();
         let is_package = |at: usize| {
             let around = at.checked_sub(2).and_then(|from| tokens.get(from..=at + 1));
             let Some([(_, "files"), (_, "("), (TokenKind::String, text), (_, ")")]) = around else {
@@ -108,7 +110,9 @@ impl Search<'_> {
             );
             is_of_importlib && string_value(text).as_deref() == Some(package)
         };
-        (0..tokens.len()).filter(|at| !is_package(*at)).map(|at| tokens[at]).collect()
+        let mut is_kept = (0..tokens.len()).map(|at| !is_package(at));
+        all.retain(|_| is_kept.next().unwrap_or(true));
+        all
     }
 
     /// Returns true if the text of an annotation is that of the original, but for names that glue changes. Two names
@@ -131,7 +135,7 @@ impl Search<'_> {
                 let behind_dot = at > 0 && right[at - 1].0 == TokenKind::Dot;
                 left == there
                     || self.stands_for(names, left, there, behind_dot, file)
-                    || !behind_dot && self.means_nothing(names, left, there, file)
+                    || !behind_dot && self.are_both_unbound(names, left, there, file)
             })
     }
 
@@ -141,7 +145,7 @@ impl Search<'_> {
     /// if TYPE_CHECKING: from .info import Info
     /// def resolve(info: Info): ...           # the gist has another `Info`, and `info: Info_field`
     /// ```
-    fn means_nothing(
+    fn are_both_unbound(
         &self,
         names: &Timeline,
         own: &(TokenKind, &str),

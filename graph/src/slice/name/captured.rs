@@ -45,8 +45,8 @@ impl CapturedGlobals {
         Self { rebound, found: RefCell::default() }
     }
 
-    /// Returns the variable that a module's global is: that of an import, if it or the imported one is rebound by
-    /// functions, else `target`.
+    /// Returns the variable that a module's global names. It is the import's own variable if a function rebinds it or
+    /// its source, else `target`.
     pub(super) fn variable(
         &self,
         selection: &Selection<'_>,

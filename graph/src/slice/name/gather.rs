@@ -29,19 +29,20 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         }
     };
     let captures = CapturedGlobals::new(selection);
-    let plain = |target: Target| match target {
+    let referent_of_target = |target: Target| match target {
         Target::Own(module, name) => Referent::Own(module, name),
         Target::Module(module) => module_thing(&module),
         Target::External(module, attribute) => Referent::External(module, attribute),
         Target::Builtin(name) => Referent::Builtin(name),
     };
-    let thing_of = |module: ModuleId, name: &Name, target: Target| {
-        plain(captures.variable(selection, module, name, target))
+    let referent_of_global = |module: ModuleId, name: &Name, target: Target| {
+        referent_of_target(captures.variable(selection, module, name, target))
     };
-    let thing_in = |module: &str, name: &Name, target: Target| match program.modules.find(module) {
-        Some(module) => thing_of(module, name, target),
-        None => plain(target),
-    };
+    let referent_of_attribute =
+        |module: &str, name: &Name, target: Target| match program.modules.find(module) {
+            Some(module) => referent_of_global(module, name, target),
+            None => referent_of_target(target),
+        };
     let mut ids: Vec<UnitId> = selection.chosen.keys().copied().collect();
     ids.sort_by_key(|&id| program.get(id).moment);
     for &id in &ids {
@@ -69,7 +70,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     unwritten(&mut book, selection, (id, reference), namespaces);
                     continue;
                 }
-                Some(target) => thing_of(unit.module, &reference.name, target),
+                Some(target) => referent_of_global(unit.module, &reference.name, target),
                 None if program.is_builtin(&reference.name) => {
                     Referent::Builtin(reference.name.clone())
                 }
@@ -118,17 +119,26 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     &reference.chain,
                     pinned,
                     namespaces,
-                    &thing_in,
+                    &referent_of_attribute,
                 );
             }
         }
         for import in chosen.scan.imports.iter() {
             let pinned = is_pinned(import.stmt.range());
-            inner(&mut book, selection, id, import, pinned, &module_thing, &thing_in);
+            inner(&mut book, selection, id, import, pinned, &module_thing, &referent_of_attribute);
         }
         for (module, local) in program.asked_modules(unit.module, &chosen.scan) {
             let (path, pinned) = (&local.chain, is_pinned(local.range));
-            chain(&mut book, selection, id, module, path, pinned, namespaces, &thing_in);
+            chain(
+                &mut book,
+                selection,
+                id,
+                module,
+                path,
+                pinned,
+                namespaces,
+                &referent_of_attribute,
+            );
         }
         book.taken.extend(chosen.scan.attributes.iter().cloned());
         for name in &unit.binds {
@@ -139,10 +149,10 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
                     .resolver
                     .resolve(unit.module, name)
                     .map_or(Referent::Own(unit.module, name.clone()), |target| {
-                        thing_of(unit.module, name, target)
+                        referent_of_global(unit.module, name, target)
                     })
             } else {
-                thing_of(unit.module, name, own)
+                referent_of_target(own)
             };
             let looked_up = match chosen.reason {
                 Reason::Test => true,
@@ -168,14 +178,14 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         let Some(target) = program.resolver.attribute(module, name) else { continue };
         if namespaces.contains(module) {
             let names = book.namespaces.entry(module.clone()).or_default();
-            names.insert(name.clone(), thing_in(module, name, target));
+            names.insert(name.clone(), referent_of_attribute(module, name, target));
             continue;
         }
         let unit = ids.first().copied().unwrap_or(UnitId(0));
         book.uses.entry(name.clone()).or_default().push(Use {
             unit,
             range: None,
-            thing: thing_in(module, name, target),
+            thing: referent_of_attribute(module, name, target),
             late: true,
             pinned: true,
             through: Some(module.clone()),
@@ -193,7 +203,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         if namespaces.contains(module)
             && let Some(target) = program.resolver.attribute(module, name)
         {
-            let thing = thing_in(module, name, target);
+            let thing = referent_of_attribute(module, name, target);
             if let Referent::Namespace(inner) = &thing {
                 book.namespaces.entry(inner.clone()).or_default();
             }
@@ -208,7 +218,7 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         let names = book.namespaces.entry(module.clone()).or_default();
         names.insert(loader.clone(), Referent::Builtin(loader));
     }
-    // One that is only handed on is made as well.
+    // Code may use a module only as a value: it gets an object as well.
     let things = book.uses.values().flatten().map(|one| &one.thing);
     let used = things.filter_map(|thing| match thing {
         Referent::Namespace(module) => Some(module.clone()),
@@ -288,14 +298,14 @@ fn chain(
     chain: &[(Name, Option<TextRange>)],
     pinned: bool,
     namespaces: &BTreeSet<String>,
-    thing_in: &impl Fn(&str, &Name, Target) -> Referent,
+    referent_of_attribute: &impl Fn(&str, &Name, Target) -> Referent,
 ) {
     let mut current = module;
     for (attribute, range) in chain {
         let Some(target) = selection.program.resolver.attribute(&current, attribute) else {
             return;
         };
-        let thing = thing_in(&current, attribute, target.clone());
+        let thing = referent_of_attribute(&current, attribute, target.clone());
         if namespaces.contains(&current) {
             book.namespaces.entry(current.clone()).or_default().insert(attribute.clone(), thing);
         } else {
@@ -324,7 +334,7 @@ fn inner(
     import: &super::super::scan::NestedImport<'_>,
     pinned: bool,
     module_thing: &impl Fn(&str) -> Referent,
-    thing_in: &impl Fn(&str, &Name, Target) -> Referent,
+    referent_of_attribute: &impl Fn(&str, &Name, Target) -> Referent,
 ) {
     let program = &selection.program;
     let module = program.get(unit).module;
@@ -370,7 +380,7 @@ fn inner(
                 let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                 let name = &alias.name.id;
                 let thing = program.resolver.attribute(&from, name);
-                let thing = thing.map(|target| thing_in(&from, name, target));
+                let thing = thing.map(|target| referent_of_attribute(&from, name, target));
                 // Outside of tests the import itself stays.
                 let is_given = thing.is_none() && pinned && program.is_answered(&from, name);
                 let given = is_given.then(|| Referent::External(from.clone(), Some(name.clone())));

@@ -172,7 +172,11 @@ impl Namer<'_, '_> {
                     {
                         let Some(defined) = self.definition(thing) else { continue };
                         // Right after the definition its own name still holds it.
-                        let glue = Glue::alias(name.as_str(), own.as_str());
+                        let source = match self.book.captured.contains_key(thing) {
+                            true => self.flat(own, thing),
+                            false => own.clone(),
+                        };
+                        let glue = Glue::alias(name.as_str(), source);
                         self.glue(defined.after(2), glue, "imported under another name".to_owned());
                     }
                     Referent::External(package, Some(own)) => {
@@ -397,7 +401,7 @@ impl Namer<'_, '_> {
                 Glue::ModuleObject { targets, module: module.clone() },
                 reason.clone(),
             );
-            let stops = self.listings(module);
+            let stops = self.fill_stops(module, names);
             let mut filled: BTreeMap<usize, (Moment, Vec<BoundHeld>)> = BTreeMap::new();
             let fill = |held| Glue::Fill { object: flat.to_string(), held };
             for (name, thing) in names {
@@ -418,13 +422,7 @@ impl Namer<'_, '_> {
                 // An import in a block binds it where that stands.
                 let nested = self.book.nested.get(thing).map(|(moment, _)| *moment);
                 let nested = nested.filter(|_| imported.is_none());
-                // The import system binds a module in its package once it has been executed.
-                let executed = match thing {
-                    Referent::Namespace(inner) if *inner == format!("{module}.{name}") => {
-                        self.end_of(inner)
-                    }
-                    _ => None,
-                };
+                let executed = self.bound_by_import(module, name, thing);
                 let bound =
                     [imported, nested, executed].into_iter().flatten().fold(defined, Moment::max);
                 let before = stops.partition_point(|stop| *stop <= bound);
@@ -440,9 +438,9 @@ impl Namer<'_, '_> {
         }
     }
 
-    /// The moments by which a module's object has to have the names that are bound until then: when code of the module
-    /// goes through all of them, and when the module has been executed. Names that are bound later come later.
-    fn listings(&self, module: &str) -> Vec<Moment> {
+    /// Returns the moments at which a module's object needs all names that are bound by then. Code of the module may go
+    /// through its globals. If other code goes through them, each submodule and the end of the module count as well.
+    fn fill_stops(&self, module: &str, names: &BTreeMap<Name, Referent>) -> Vec<Moment> {
         let program = &self.selection.program;
         let home = program.modules.find(module);
         let chosen = self.selection.chosen.keys().map(|id| program.get(*id));
@@ -458,12 +456,25 @@ impl Namer<'_, '_> {
                 && references.any(|one| &one.name == "globals" && !one.late)
         });
         stops.extend(asking.map(|(id, _)| program.get(*id).moment));
-        stops.extend(self.end_of(module).map(|end| end.after(1)));
+        if self.selection.listed.contains(module) {
+            let inner = names.iter().map(|(name, thing)| self.bound_by_import(module, name, thing));
+            let ends = inner.chain([self.end_of(module)]).flatten();
+            stops.extend(ends.map(|end| end.after(1)));
+        }
         stops.sort_unstable();
         stops
     }
 
-    /// When the last statement of a module has run that is in the gist.
+    /// Returns when the import system binds a submodule in its package, which is once it has been executed. The moment
+    /// counts if code goes through the names of the package.
+    fn bound_by_import(&self, package: &str, name: &Name, thing: &Referent) -> Option<Moment> {
+        let Referent::Namespace(inner) = thing else { return None };
+        let is_it =
+            self.selection.listed.contains(package) && *inner == format!("{package}.{name}");
+        is_it.then(|| self.end_of(inner))?
+    }
+
+    /// Returns when the last statement of a module that is in the gist has been executed.
     fn end_of(&self, module: &str) -> Option<Moment> {
         let program = &self.selection.program;
         let home = program.modules.find(module)?;

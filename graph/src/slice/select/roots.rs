@@ -295,7 +295,7 @@ impl Search<'_, '_> {
                 if !is_all || program.is_support(unit.module) {
                     globals.extend(self.given(id, stmt));
                 }
-                self.add_sources(&mut globals);
+                self.add_containing_globals(&mut globals);
                 for global in globals {
                     self.waiting.entry(global).or_default().push(id);
                 }
@@ -383,20 +383,26 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Adds the globals that the values of others may be a part of, so that a change of these changes them as well:
+    /// Adds each global whose attribute, item or method result another global holds. A change of that changes it:
     ///
     /// ```python
     /// lookup = etree.ElementNamespaceClassLookup()
     /// types = lookup.get_namespace("http://example.org/types")
     /// types["Override"] = Override                # changes `lookup`
     /// ```
-    fn add_sources(&self, globals: &mut Vec<(ModuleId, Name)>) {
+    fn add_containing_globals(&self, globals: &mut Vec<(ModuleId, Name)>) {
         let program = self.program();
         let mut at = 0;
         while let Some((home, name)) = globals.get(at).cloned() {
             for id in program.binders(home, &name) {
-                let Stmt::Assign(assign) = program.get(id).stmt else { continue };
-                let mut value = assign.value.as_ref();
+                let mut value = match program.get(id).stmt {
+                    Stmt::Assign(assign) => assign.value.as_ref(),
+                    Stmt::AnnAssign(assign) => match assign.value.as_deref() {
+                        Some(value) => value,
+                        None => continue,
+                    },
+                    _ => continue,
+                };
                 let mut is_part = value.is_name_expr();
                 loop {
                     value = match value {
