@@ -1,6 +1,9 @@
 //! The errors that prevent an evaluation. A gist that fails is no error.
 
-use tools::{CandidateError, CommandError, ExecuteError, Unusable, WarmError, WorkspaceError};
+use tools::{
+    CandidateError, CommandError, ExecuteError, RepositoryError, Unusable, WarmError,
+    WorkspaceError,
+};
 
 use crate::{store::StoreError, task::TaskError};
 
@@ -24,7 +27,7 @@ pub enum EvalError {
         /// The missing program.
         why: String,
     },
-    /// A completion problem does not fit its repository, or has no tests.
+    /// A completion problem or an issue does not fit its repository, or has no tests.
     #[error("problem {problem}: {reason}")]
     Problem {
         /// The problem's id.
@@ -35,6 +38,9 @@ pub enum EvalError {
     /// The user stopped everything.
     #[error("interrupted")]
     Interrupted,
+    /// A patch could not be made or tried, or a file of a repository not be read.
+    #[error(transparent)]
+    Repository(RepositoryError),
     /// A run could not be made.
     #[error(transparent)]
     Execute(#[from] ExecuteError),

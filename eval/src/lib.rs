@@ -69,8 +69,10 @@ pub use expected::{Expected, ExpectedFailure, ExpectedPhase, Quarantine};
 pub use gist::{GistError, Submission, read_gist};
 pub use index::{Index, IndexError};
 pub use issues::{
-    CorrectLocation, IssueResult, IssueRow, REPAIR_VERSION, RepairResult, correct_location,
-    issue_tables, read_issue_rows,
+    BuiltRow, CorrectLocation, FixSuite, ISSUE_VERDICT_VERSION, IssueBed, IssueResult, IssueRow,
+    IssueVerdict, PinnedFix, PinnedRelease, REPAIR_VERSION, RepairResult, ResolvedClass,
+    RowRelease, TestShare, build_issue_row, correct_location, issue_tables, judge_patch,
+    read_issue_rows, verdict_tables,
 };
 pub use key::Key;
 pub use mutants::Operator;

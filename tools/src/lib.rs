@@ -59,13 +59,14 @@ pub use matched::Matched;
 pub use normalize::{INTERNAL, Normalizer, SOURCE_LINES};
 pub use patch::{
     ChangedPlace, DiffError, EditError, FileChange, Hunk, LineEdit, UnifiedDiff, apply_edits,
+    is_inside, link_above,
 };
 pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{
-    Artifact, GitRequest, OpenOptions, PatchCheck, Repository, RepositoryError, check_patch,
-    history, normal_name, normal_patch, patch_of,
+    Artifact, GitRequest, OpenOptions, PatchCheck, Repository, RepositoryError, apply_patch,
+    check_patch, history, normal_name, normal_patch, patch_of,
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,

@@ -130,7 +130,7 @@ enum Action {
     Oracle(oracle::OracleCommand),
     /// Solve an issue of a repository by a git patch, with a model.
     Fix(fix::Fix),
-    /// Solve the issues of a file in SWE-bench's form, and write predictions and tables.
+    /// Issues in SWE-bench's form: make rows from releases, solve them, and judge the patches by their tests.
     Issues(issues::Issues),
     /// Judge a gist that exists.
     Eval(eval::Eval),

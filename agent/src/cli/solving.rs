@@ -6,8 +6,8 @@ use ::eval::{CorrectLocation, Effort, REPAIR_VERSION, RepairResult, Task, correc
 use clap::{Args, ValueEnum};
 use graph::count_tokens;
 use tools::{
-    Chain, Command, Environment, GitRequest, PatchCheck, Repair, Repository, Sandbox, Session,
-    Stage, UnifiedDiff, check_patch, normal_patch, patch_of,
+    Artifact, Chain, Command, Environment, GitRequest, PatchCheck, Repair, Repository, Sandbox,
+    Session, Stage, UnifiedDiff, check_patch, normal_patch, patch_of,
 };
 
 use super::{
@@ -75,6 +75,8 @@ pub struct IssueSolver<'a> {
 pub struct IssueTask<'a> {
     /// The repository as the user names it.
     pub repository: &'a str,
+    /// For a release: the very file to take.
+    pub artifact: Option<Artifact>,
     /// A command that shows the issue, or nothing.
     pub command: &'a [String],
     /// The issue's text.
@@ -245,8 +247,10 @@ impl IssueSolver<'_> {
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", issue.repository));
         let sandbox = &*self.sandbox;
-        let repository =
-            around.repository_without(issue.repository, sandbox, progress, issue.apart)?;
+        let repository = match &issue.artifact {
+            Some(file) => around.repository_of(issue.repository, Some(file), sandbox, progress),
+            None => around.repository_without(issue.repository, sandbox, progress, issue.apart),
+        }?;
         let environment = match issue.command.is_empty() {
             true => bare_environment(&repository, around, sandbox)?,
             false => {

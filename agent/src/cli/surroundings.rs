@@ -245,6 +245,22 @@ impl Surroundings {
         Repository::open(named, &options).map_err(of_repository)
     }
 
+    /// A repository as a suite or a row names it: of a release the very file.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn repository_of(
+        &self,
+        named: &str,
+        artifact: Option<&Artifact>,
+        sandbox: &dyn Sandbox,
+        progress: &ProgressLine,
+    ) -> Result<Repository, Failure> {
+        let sign = |sign: tools::Progress<'_>| progress.sign(sign);
+        let options = OpenOptions { artifact, ..self.opening(sandbox, &sign)? };
+        Repository::open(named, &options).map_err(of_repository)
+    }
+
     /// Returns the file of a release that was opened.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ fn edit(path: &str, edits: Value) -> Value {
 }
 
 /// Git in a directory, with a user of its own.
-fn git(user: &User, arguments: &[&str]) -> String {
+pub(super) fn git(user: &User, arguments: &[&str]) -> String {
     let settings = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
     let output = std::process::Command::new("git")
         .args(settings)
@@ -354,7 +354,7 @@ fn a_model_is_told_the_gist_of_the_failing_test_or_the_map() {
     assert_refused(&ran, 2, "--context gist: no command");
 }
 
-fn assert_refused(ran: &Ran, code: i32, message: &str) {
+pub(super) fn assert_refused(ran: &Ran, code: i32, message: &str) {
     assert_eq!(ran.code, code, "{}", ran.err);
     assert!(ran.last_error_line().contains(message), "{}", ran.err);
 }
@@ -392,6 +392,7 @@ fn rows_become_predictions_and_tables() {
     let model = format!("command/{python} model.py script.json");
     let args = [
         "issues",
+        "solve",
         "rows.jsonl",
         "-m",
         &model,

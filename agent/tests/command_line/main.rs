@@ -30,6 +30,7 @@ mod pythons;
 mod reader;
 mod reports;
 mod repro;
+mod resolving;
 mod scaffolds;
 #[path = "../providers/server.rs"]
 #[allow(dead_code, reason = "some of what it does is for other tests")]

@@ -153,7 +153,7 @@ server.serve_forever()
 ";
 
 /// A process that ends with its test.
-struct Serving(Child);
+pub(super) struct Serving(pub(super) Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {

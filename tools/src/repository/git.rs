@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use history::history;
-pub use patch::{PatchCheck, check_patch, normal_patch, patch_of};
+pub use patch::{PatchCheck, apply_patch, check_patch, normal_patch, patch_of};
 
 use super::{OpenOptions, RepositoryError, scratch};
 use crate::{

@@ -26,7 +26,7 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
-pub use git::{GitRequest, PatchCheck, check_patch, history, normal_patch, patch_of};
+pub use git::{GitRequest, PatchCheck, apply_patch, check_patch, history, normal_patch, patch_of};
 pub use index::normal_name;
 use spec::Spec;
 

@@ -93,7 +93,7 @@ pub fn patch_of(
 /// # Errors
 /// Git is missing or fails otherwise than over the patch.
 pub fn check_patch(request: &GitRequest<'_>, patch: &str) -> Result<PatchCheck, RepositoryError> {
-    tried(request, patch).map(|(class, _)| class)
+    tried(request, patch, None).map(|(class, _)| class)
 }
 
 /// The same change as git itself would write it, so that two patches of one change have the same places.
@@ -104,15 +104,37 @@ pub fn normal_patch(
     request: &GitRequest<'_>,
     patch: &str,
 ) -> Result<Result<String, PatchCheck>, RepositoryError> {
-    let (class, normal) = tried(request, patch)?;
+    let (class, normal) = tried(request, patch, None)?;
     Ok(match class {
         PatchCheck::Applies => Ok(normal),
         class => Err(class),
     })
 }
 
-/// Applies a patch to copies of its files; gives its class, and the change as git writes it.
-fn tried(request: &GitRequest<'_>, patch: &str) -> Result<(PatchCheck, String), RepositoryError> {
+/// Applies a patch to `copy`, which has the repository's files, and returns the change as git writes it. A patch of any
+/// other class changes nothing. No process may write to the copy meanwhile.
+///
+/// # Errors
+/// Git is missing or fails otherwise than over the patch, or a file of the copy cannot be written.
+pub fn apply_patch(
+    request: &GitRequest<'_>,
+    patch: &str,
+    copy: &Path,
+) -> Result<Result<String, PatchCheck>, RepositoryError> {
+    let (class, normal) = tried(request, patch, Some(copy))?;
+    Ok(match class {
+        PatchCheck::Applies => Ok(normal),
+        class => Err(class),
+    })
+}
+
+/// Applies a patch to copies of its files; gives its class, and the change as git writes it. The changed files go into
+/// `copy` as well, if there is one.
+fn tried(
+    request: &GitRequest<'_>,
+    patch: &str,
+    copy: Option<&Path>,
+) -> Result<(PatchCheck, String), RepositoryError> {
     let done = |class| Ok((class, String::new()));
     if patch.trim().is_empty() {
         return done(PatchCheck::Empty);
@@ -149,10 +171,18 @@ fn tried(request: &GitRequest<'_>, patch: &str) -> Result<(PatchCheck, String), 
                 false => PatchCheck::DoesNotApply { reason },
             });
         }
-        Ok(match desk.difference(git, &kept)? {
-            normal if normal.is_empty() => (PatchCheck::Empty, normal),
-            normal => (PatchCheck::Applies, normal),
-        })
+        let normal = desk.difference(git, &kept)?;
+        if normal.is_empty() {
+            return done(PatchCheck::Empty);
+        }
+        if let Some(copy) = copy {
+            let changed = desk.changed(git, &kept)?;
+            if let Some(link) = changed.iter().find_map(|path| link_above(copy, path)) {
+                return done(PatchCheck::Outside { reason: format!("{link} is a symbolic link") });
+            }
+            changed.iter().try_for_each(|path| desk.carry(path, copy))?;
+        }
+        Ok((PatchCheck::Applies, normal))
     })
 }
 
@@ -253,6 +283,41 @@ impl<'a> Desk<'a> {
         git.run(&["add", "--all", "--force"], Network::Loopback)?;
         let tree = git.run(&["write-tree"], Network::Loopback)?;
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// The paths that the work tree changed since then; [`Desk::difference`] has to be called before.
+    fn changed(&self, git: &Git<'_>, kept: &str) -> Result<Vec<String>, RepositoryError> {
+        let args = ["diff", "--cached", "--name-only", "-z", "--no-renames", kept];
+        let names = git.run(&args, Network::Loopback)?;
+        let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        let name = |name: &[u8]| {
+            let name = String::from_utf8(name.to_vec());
+            name.map_err(|_| git.git_error("the name of a changed file is no text in UTF-8"))
+        };
+        names.map(name).collect()
+    }
+
+    /// Puts a file of the work tree, or its absence, into another directory.
+    fn carry(&self, path: &str, copy: &Path) -> Result<(), RepositoryError> {
+        let (from, into) = (self.scratch.path().join("tree").join(path), copy.join(path));
+        let carry = || {
+            match fs::remove_file(&into) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let there = match from.symlink_metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                there => there?,
+            };
+            if let Some(parent) = into.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            match there.is_symlink() {
+                true => std::os::unix::fs::symlink(from.read_link()?, &into),
+                false => fs::copy(&from, &into).map(|_| ()),
+            }
+        };
+        carry().map_err(|source| RepositoryError::Read { path: into.clone(), source })
     }
 
     /// The change of the work tree since then.
@@ -363,6 +428,30 @@ mod tests {
                 let found = check_patch(request, patch).unwrap();
                 assert_eq!(found.name(), *class, "{patch}: {found:?}");
             }
+        });
+    }
+
+    #[test]
+    fn a_patch_changes_a_copy_and_nothing_else() {
+        let patch = "--- a/pkg/a.py\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a = 1\n-b = 2\n-c = 3\n\
+                     --- /dev/null\n+++ b/new/b.py\n@@ -0,0 +1 @@\n+x\n";
+        let wrong = format!("{patch}--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-x\n+y\n");
+        with(|request| {
+            let copy = request.scratch.parent().unwrap().join("copy");
+            fs::create_dir(&copy).unwrap();
+            crate::workspace::copy_tree(request.root, &copy).unwrap();
+            let refused = apply_patch(request, &wrong, &copy).unwrap().unwrap_err();
+            assert_eq!(refused.name(), "does_not_apply");
+            assert!(copy.join("pkg/a.py").exists() && !copy.join("new").exists());
+            let normal = apply_patch(request, patch, &copy).unwrap().unwrap();
+            assert!(normal.contains("deleted file mode 100644"), "{normal}");
+            assert!(!copy.join("pkg/a.py").exists());
+            assert_eq!(fs::read_to_string(copy.join("new/b.py")).unwrap(), "x\n");
+            // A directory of the copy that became a link leads out of it.
+            fs::remove_dir_all(copy.join("new")).unwrap();
+            std::os::unix::fs::symlink(request.root, copy.join("new")).unwrap();
+            let refused = apply_patch(request, patch, &copy).unwrap().unwrap_err();
+            assert_eq!(refused.name(), "outside");
         });
     }
 

@@ -1,4 +1,4 @@
-//! `gistify issues`: the issues of a file in SWE-bench's form, solved one by one: predictions in the form that its harness
+//! `gistify issues solve`: the issues of a file in SWE-bench's form, solved one by one: predictions in the form that its harness
 //! reads, results, and tables.
 //!
 //! A run that was stopped goes on: a row whose result is there is not solved again.
@@ -7,7 +7,7 @@ use std::{
     collections::BTreeSet,
     fs::{self, OpenOptions},
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -22,13 +22,16 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Exit, Failure, OrExit,
-    fix::{PATCH, RESULT, text_of},
-    flags::Flags,
-    progress::ProgressLine,
-    solving::{IssueSolver, IssueTask, SolvedIssue, Solving},
-    surroundings::{Surroundings, Talk},
-    tables::Style,
+    super::{
+        Exit, Failure, OrExit,
+        fix::{PATCH, RESULT, text_of},
+        flags::Flags,
+        progress::ProgressLine,
+        solving::{IssueSolver, IssueTask, SolvedIssue, Solving},
+        surroundings::{Surroundings, Talk},
+        tables::Style,
+    },
+    row_source::RowSource,
 };
 use crate::{
     record::{RunDirectory, replace},
@@ -36,7 +39,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub struct Issues {
+pub struct SolveRows {
     /// A file of rows with instance_id, repo, base_commit, problem_statement and, if known, patch.
     rows: PathBuf,
     #[command(flatten)]
@@ -62,11 +65,11 @@ pub struct Issues {
 }
 
 /// The names of the files of all rows.
-const RESULTS: &str = "results.jsonl";
-const PREDICTIONS: &str = "predictions.jsonl";
+pub const RESULTS: &str = "results.jsonl";
+pub const PREDICTIONS: &str = "predictions.jsonl";
 const SETTINGS: &str = "settings.json";
 
-impl Issues {
+impl SolveRows {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         self.solving.flags()
@@ -240,14 +243,12 @@ impl Issues {
             fs::remove_dir_all(&record).or_exit(Exit::Infrastructure)?;
         }
         let record = RunDirectory::create_at(&record).or_exit(Exit::Infrastructure)?;
-        let repository = match &self.repositories {
-            Some(clones) => format!("{}@{}", clone_of(clones, row)?.display(), row.base_commit),
-            None => format!("git+https://github.com/{}@{}", row.repo, row.base_commit),
-        };
+        let RowSource { named, artifact } = RowSource::of(row, self.repositories.as_deref())?;
         let gold =
             (!row.patch.trim().is_empty()).then(|| (row.instance_id.clone(), row.patch.clone()));
         let text = row.problem_statement.clone();
-        let issue = IssueTask { repository: &repository, command: &[], text, gold, apart: &[] };
+        let issue =
+            IssueTask { repository: &named, artifact, command: &[], text, gold, apart: &[] };
         let progress = ProgressLine::new(Talk::Quiet);
         let opened = solver.open(issue, &progress)?;
         let solved = solver.solve(opened, &record, &progress)?;
@@ -273,16 +274,4 @@ impl Issues {
         }
         replace(&self.output.join(PREDICTIONS), text.as_bytes()).or_exit(Exit::Infrastructure)
     }
-}
-
-/// The clone of a row's repository.
-fn clone_of(clones: &Path, row: &IssueRow) -> Result<PathBuf, Failure> {
-    let name = row.repo.rsplit('/').next().unwrap_or_default();
-    let places = [row.repo.replace('/', "__"), row.repo.clone(), name.to_owned()];
-    let found = places.iter().map(|place| clones.join(place)).find(|place| place.is_dir());
-    found.ok_or_else(|| {
-        let message =
-            format!("no clone of {} in {} ({})", row.repo, clones.display(), places.join(", "));
-        Failure::new(Exit::Input, message)
-    })
 }

@@ -1,0 +1,222 @@
+//! `gistify issues build`: rows in SWE-bench's form from a suite of pinned releases.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ::eval::{
+    BuiltRow, EvalError, FixSuite, IssueBed, PinnedFix, PinnedRelease, Table, build_issue_row,
+    write_tables,
+};
+use clap::Args;
+use include_dir::{Dir, include_dir};
+use tools::{Repository, Sandbox, Workspace};
+
+use super::{
+    super::{
+        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+        tables::Style,
+    },
+    row_source::{RowSource, pinned_environment},
+};
+use crate::record::replace;
+
+#[derive(Debug, Args)]
+pub struct BuildRows {
+    /// A file of issues, or the name of one of the program's: twenty-fixes.
+    #[arg(default_value = "twenty-fixes")]
+    suite: String,
+    /// The file for the rows.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Only issues whose id contains the text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only so many issues.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// The interpreter [default: the suite's version, with the packages of its lock].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<String>,
+    /// Format of the table.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Style,
+    /// Replace a file that exists.
+    #[arg(long)]
+    force: bool,
+}
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/issues");
+
+/// The files of a suite: those beside it, or those of the program.
+struct SuiteFiles {
+    beside: Option<PathBuf>,
+}
+
+impl BuildRows {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.text("--python", "environment.python", self.python.as_deref());
+        flags
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        if self.output.symlink_metadata().is_ok() && !self.force {
+            let message =
+                format!("output {} exists (replace it with --force)", self.output.display());
+            return Err(Failure::new(Exit::Input, message));
+        }
+        let (suite, files) = self.suite()?;
+        let wanted = |issue: &&PinnedFix| {
+            self.filter.as_ref().is_none_or(|text| issue.id.contains(text.as_str()))
+        };
+        let issues = suite.issues.iter().filter(wanted).take(self.first.unwrap_or(usize::MAX));
+        let progress = ProgressLine::new(around.talk);
+        let sandbox = around.sandbox()?;
+        let (mut text, mut cells, mut bad) = (String::new(), Vec::new(), 0);
+        for issue in issues {
+            let built = row_of(&suite, &files, issue, around, &*sandbox, &progress);
+            let line = match built {
+                Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+                Err(failure) => {
+                    progress.line(&format!("{}: {} (left out)", issue.id, failure.message()));
+                    bad += 1;
+                    cells.push(cells_of(issue, None));
+                    continue;
+                }
+                Ok(built) => built,
+            };
+            for difference in &line.differences {
+                progress.line(&format!("{}: {difference} (left out)", issue.id));
+            }
+            cells.push(cells_of(issue, Some(&line)));
+            if line.differences.is_empty() {
+                let row = serde_json::to_string(&line.row).or_exit(Exit::Infrastructure)?;
+                text.push_str(&format!("{row}\n"));
+            } else {
+                bad += 1;
+            }
+            replace(&self.output, text.as_bytes()).or_exit(Exit::Input)?;
+        }
+        progress.clear();
+        if cells.is_empty() {
+            return Err(Failure::new(Exit::Input, "the suite has no issue of that kind"));
+        }
+        let table = Table::named(
+            "rows",
+            "Rows of issues",
+            &["issue", "fixed in", "licence", "row"],
+            &["files", "changed lines", "fail to pass", "pass to pass"],
+            cells,
+        );
+        print!("{}", write_tables(&[table], self.format.format(around)));
+        Ok(if bad == 0 { Exit::Success } else { Exit::NotFaithful })
+    }
+
+    /// The suite, and where its files are.
+    fn suite(&self) -> Result<(FixSuite, SuiteFiles), Failure> {
+        let name = &self.suite;
+        let (text, beside) = match EMBEDDED.get_file(format!("{name}.toml")) {
+            _ if name.ends_with(".toml") => {
+                let text = fs::read_to_string(name).map_err(|error| {
+                    Failure::new(Exit::Input, format!("read suite {name}: {error}"))
+                })?;
+                let beside = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
+                (text, Some(beside))
+            }
+            Some(file) => (file.contents_utf8().unwrap_or_default().to_owned(), None),
+            None => {
+                let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                let message = format!("no suite {name:?} (there are {names}, or name a file)");
+                return Err(Failure::new(Exit::Usage, message));
+            }
+        };
+        let suite = FixSuite::parse(name, &text).or_exit(Exit::Input)?;
+        Ok((suite, SuiteFiles { beside }))
+    }
+}
+
+impl SuiteFiles {
+    /// The text of a file of the suite.
+    fn text(&self, name: &str) -> Result<String, Failure> {
+        let missing =
+            |reason: String| Failure::new(Exit::Input, format!("read lock {name}: {reason}"));
+        match &self.beside {
+            Some(beside) => {
+                fs::read_to_string(beside.join(name)).map_err(|error| missing(error.to_string()))
+            }
+            None => EMBEDDED
+                .get_file(name)
+                .and_then(|file| file.contents_utf8())
+                .map(str::to_owned)
+                .ok_or_else(|| missing("the program has none".to_owned())),
+        }
+    }
+}
+
+/// Makes the row of one issue.
+fn row_of(
+    suite: &FixSuite,
+    files: &SuiteFiles,
+    issue: &PinnedFix,
+    around: &Surroundings,
+    sandbox: &dyn Sandbox,
+    progress: &ProgressLine,
+) -> Result<BuiltRow, Failure> {
+    let requirements = files.text(issue.lock(suite))?;
+    let release = |pinned: &PinnedRelease| -> Result<Repository, Failure> {
+        let named = format!("pypi:{}=={}", issue.package, pinned.version);
+        RowSource { named, artifact: Some(pinned.file()) }.open(around, sandbox, progress)
+    };
+    let (before, after) = (release(&issue.before)?, release(&issue.after)?);
+    let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
+    let environment =
+        pinned_environment(&suite.python, &requirements, &before, around, sandbox, progress)?;
+    progress.say(&format!("{}: run its tests", issue.id));
+    let bed = IssueBed {
+        sandbox,
+        host: &around.host,
+        repository: &before,
+        environment: &environment,
+        workspace: &workspace,
+        limits: around.settings.command.limits(),
+    };
+    build_issue_row(&bed, &after, issue, &suite.python, &requirements).map_err(
+        |error| match error {
+            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
+            error @ EvalError::Problem { .. } => Failure { exit: Exit::Input, error: error.into() },
+            error => around.stopped(error),
+        },
+    )
+}
+
+/// The cells of an issue in the table.
+fn cells_of(issue: &PinnedFix, built: Option<&BuiltRow>) -> Vec<String> {
+    let count = |of: &dyn Fn(&BuiltRow) -> usize| {
+        built.map_or_else(|| "-".to_owned(), |built| of(built).to_string())
+    };
+    let changed = |built: &BuiltRow| {
+        let lines = built.row.patch.lines().filter(|line| {
+            line.starts_with(['+', '-']) && !line.starts_with("+++ ") && !line.starts_with("--- ")
+        });
+        lines.count()
+    };
+    let state = match built {
+        None => "failed",
+        Some(built) if built.differences.is_empty() => "good",
+        Some(_) => "differs",
+    };
+    vec![
+        issue.id.clone(),
+        issue.after.version.clone(),
+        issue.licence.clone(),
+        state.to_owned(),
+        issue.patch.len().to_string(),
+        count(&changed),
+        count(&|built| built.row.fail_to_pass.len()),
+        count(&|built| built.row.pass_to_pass.len()),
+    ]
+}

@@ -1,0 +1,296 @@
+//! `gistify issues eval`: predicted patches, judged by the tests of their rows.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use ::eval::{
+    Effort, EvalError, IssueBed, IssueResult, IssueRow, IssueVerdict, MalformedRow, ResolvedClass,
+    judge_patch, read_issue_rows, verdict_tables, write_tables,
+};
+use clap::Args;
+use serde::Deserialize;
+use tools::{Sandbox, Workspace};
+
+use super::{
+    super::{
+        Exit, Failure, OrExit,
+        fix::text_of,
+        flags::Flags,
+        progress::ProgressLine,
+        surroundings::{Surroundings, Talk},
+        tables::Style,
+    },
+    row_source::{RowSource, row_environment},
+    solve::{PREDICTIONS, RESULTS},
+};
+use crate::record::replace;
+
+#[derive(Debug, Args)]
+pub struct JudgeRows {
+    /// A file of rows, of `gistify issues build` or in SWE-bench's form, with FAIL_TO_PASS and PASS_TO_PASS.
+    rows: PathBuf,
+    /// Files of predictions in SWE-bench's form, directories of `gistify issues solve`, or `gold` for the true patches.
+    #[arg(required = true, value_name = "PREDICTIONS")]
+    predictions: Vec<PathBuf>,
+    /// A directory with clones, as OWNER__NAME, OWNER/NAME or NAME [default: those of github.com].
+    #[arg(long, value_name = "DIR")]
+    repositories: Option<PathBuf>,
+    /// The file for the verdicts.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only rows whose id contains the text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only so many rows.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// Runs at once.
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    workers: usize,
+    /// The interpreter, or its version [default: that of the rows, or the repository's own choice].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<String>,
+    /// Format of the tables.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Style,
+    /// Replace a file that exists.
+    #[arg(long)]
+    force: bool,
+}
+
+/// The word for the true patches, as SWE-bench's harness has it.
+const GOLD: &str = "gold";
+
+/// The patches of one solver, by row, and their cost.
+struct Predicted {
+    solver: String,
+    patches: BTreeMap<String, String>,
+    efforts: BTreeMap<String, Effort>,
+}
+
+/// A prediction in SWE-bench's form.
+#[derive(Deserialize)]
+struct PredictionRow {
+    instance_id: String,
+    model_name_or_path: String,
+    model_patch: Option<String>,
+}
+
+impl JudgeRows {
+    /// The settings that its flags stand for.
+    pub fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.text("--python", "environment.python", self.python.as_deref());
+        flags
+    }
+
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let output = self.output.as_deref();
+        if let Some(path) = output.filter(|path| path.symlink_metadata().is_ok() && !self.force) {
+            let message = format!("output {} exists (replace it with --force)", path.display());
+            return Err(Failure::new(Exit::Input, message));
+        }
+        let (mut rows, unread) = read_issue_rows(&text_of("rows", &self.rows)?);
+        let progress = ProgressLine::new(around.talk);
+        said(&self.rows, &unread, &progress);
+        let predicted = self.predicted(&rows, &progress)?;
+        if let Some(text) = &self.filter {
+            rows.retain(|row| row.instance_id.contains(text.as_str()));
+        }
+        rows.truncate(self.first.unwrap_or(usize::MAX));
+        let verdicts = self.judge_all(around, &rows, &predicted, &progress)?;
+        progress.clear();
+        if let Some(path) = output {
+            let mut text = String::new();
+            for verdict in &verdicts {
+                let line = serde_json::to_string(verdict).or_exit(Exit::Infrastructure)?;
+                text.push_str(&format!("{line}\n"));
+            }
+            replace(path, text.as_bytes()).or_exit(Exit::Input)?;
+        }
+        let tables = verdict_tables(&verdicts, &unread);
+        print!("{}", write_tables(&tables, self.format.format(around)));
+        Ok(Exit::Success)
+    }
+
+    /// The patches of all solvers; of a row that is predicted twice the last counts.
+    fn predicted(
+        &self,
+        rows: &[IssueRow],
+        progress: &ProgressLine,
+    ) -> Result<Vec<Predicted>, Failure> {
+        let mut all: BTreeMap<String, Predicted> = BTreeMap::new();
+        for named in &self.predictions {
+            if named.as_os_str() == GOLD {
+                let patches = rows.iter().map(|row| (row.instance_id.clone(), row.patch.clone()));
+                let predicted = Predicted {
+                    solver: GOLD.to_owned(),
+                    patches: patches.collect(),
+                    efforts: BTreeMap::new(),
+                };
+                all.insert(GOLD.to_owned(), predicted);
+                continue;
+            }
+            let path = if named.is_dir() { named.join(PREDICTIONS) } else { named.clone() };
+            let (read, unread) = read_predictions(&text_of("predictions", &path)?);
+            said(&path, &unread, progress);
+            let efforts = efforts_beside(&path);
+            for PredictionRow { instance_id, model_name_or_path, model_patch } in read {
+                if !rows.iter().any(|row| row.instance_id == instance_id) {
+                    let path = path.display();
+                    progress.line(&format!("{path}: there is no row {instance_id} (left out)"));
+                    continue;
+                }
+                let key = model_name_or_path.clone();
+                let predicted = all.entry(key).or_insert_with(|| Predicted {
+                    solver: model_name_or_path.clone(),
+                    patches: BTreeMap::new(),
+                    efforts: BTreeMap::new(),
+                });
+                let effort = efforts.get(&(model_name_or_path, instance_id.clone()));
+                predicted
+                    .efforts
+                    .extend(effort.map(|effort| (instance_id.clone(), effort.clone())));
+                predicted.patches.insert(instance_id, model_patch.unwrap_or_default());
+            }
+        }
+        match all.is_empty() {
+            true => Err(Failure::new(Exit::Input, "no prediction is of a row of the file")),
+            false => Ok(all.into_values().collect()),
+        }
+    }
+
+    /// The verdicts of all rows, in the order of the rows for each solver.
+    fn judge_all(
+        &self,
+        around: &Surroundings,
+        rows: &[IssueRow],
+        predicted: &[Predicted],
+        progress: &ProgressLine,
+    ) -> Result<Vec<IssueVerdict>, Failure> {
+        let sandbox = around.sandbox()?;
+        let next = AtomicUsize::new(0);
+        let found: Mutex<BTreeMap<usize, Vec<IssueVerdict>>> = Mutex::default();
+        std::thread::scope(|scope| {
+            for _ in 0..self.workers.clamp(1, rows.len().max(1)) {
+                scope.spawn(|| {
+                    while !around.interrupt.is_triggered() {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(row) = rows.get(at) else { break };
+                        progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
+                        let verdicts = self.judge_row(around, row, predicted, &*sandbox);
+                        for one in &verdicts {
+                            if let (ResolvedClass::Failed, Some(reason)) = (one.class, &one.reason)
+                            {
+                                progress.line(&format!("{}: {reason}", row.instance_id));
+                            }
+                        }
+                        found.lock().expect("no worker panics").insert(at, verdicts);
+                    }
+                });
+            }
+        });
+        if around.interrupt.is_triggered() {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+        Ok(found.into_inner().expect("no worker panics").into_values().flatten().collect())
+    }
+
+    /// The verdicts of one row, one for each solver. A failure of the machine is one as well.
+    fn judge_row(
+        &self,
+        around: &Surroundings,
+        row: &IssueRow,
+        predicted: &[Predicted],
+        sandbox: &dyn Sandbox,
+    ) -> Vec<IssueVerdict> {
+        let failed = |failure: Failure| {
+            IssueVerdict::unmeasured(row, ResolvedClass::Failed, Some(failure.message()))
+        };
+        let judge = |one: &Predicted, bed: &Result<IssueBed<'_>, IssueVerdict>| {
+            let verdict = match (one.patches.get(&row.instance_id), bed) {
+                (None, _) => IssueVerdict::unmeasured(row, ResolvedClass::NoPrediction, None),
+                (Some(_), Err(failed)) => failed.clone(),
+                (Some(patch), Ok(bed)) => judge_patch(bed, row, patch).unwrap_or_else(|error| {
+                    failed(match error {
+                        error @ EvalError::Problem { .. } => {
+                            Failure { exit: Exit::Input, error: error.into() }
+                        }
+                        error => around.stopped(error),
+                    })
+                }),
+            };
+            let effort = one.efforts.get(&row.instance_id).cloned();
+            IssueVerdict { solver: one.solver.clone(), effort, ..verdict }
+        };
+        if let Some(reason) = row.without_tests() {
+            let verdict = IssueVerdict::unmeasured(row, ResolvedClass::NoTests, Some(reason));
+            let each = predicted.iter();
+            return each.map(|one| judge(one, &Err(verdict.clone()))).collect();
+        }
+        let opened = (|| {
+            let quiet = ProgressLine::new(Talk::Quiet);
+            let source = RowSource::of(row, self.repositories.as_deref())?;
+            let repository = source.open(around, sandbox, &quiet)?;
+            let environment = row_environment(row, &repository, around, sandbox, &quiet)?;
+            let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
+            Ok((repository, environment, workspace))
+        })();
+        let (repository, environment, workspace) = match opened {
+            Ok(opened) => opened,
+            Err(failure) => {
+                let verdict = failed(failure);
+                return predicted.iter().map(|one| judge(one, &Err(verdict.clone()))).collect();
+            }
+        };
+        let bed = Ok(IssueBed {
+            sandbox,
+            host: &around.host,
+            repository: &repository,
+            environment: &environment,
+            workspace: &workspace,
+            limits: around.settings.command.limits(),
+        });
+        predicted.iter().map(|one| judge(one, &bed)).collect()
+    }
+}
+
+/// Names the rows that cannot be read, on the error stream.
+fn said(path: &Path, unread: &[MalformedRow], progress: &ProgressLine) {
+    for MalformedRow { line, reason } in unread {
+        progress.line(&format!("{}:{line}: {reason} (left out)", path.display()));
+    }
+}
+
+/// Reads predictions: one JSON object a line, or one array of them.
+fn read_predictions(text: &str) -> (Vec<PredictionRow>, Vec<MalformedRow>) {
+    if let Ok(all) = serde_json::from_str::<Vec<PredictionRow>>(text) {
+        return (all, Vec::new());
+    }
+    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(row) => rows.push(row),
+            Err(error) => {
+                malformed.push(MalformedRow { line: at + 1, reason: error.to_string() });
+            }
+        }
+    }
+    (rows, malformed)
+}
+
+/// The costs of predictions, by solver and row, where the results of their making lie beside them.
+fn efforts_beside(path: &Path) -> BTreeMap<(String, String), Effort> {
+    let text = fs::read_to_string(path.with_file_name(RESULTS)).unwrap_or_default();
+    let results = text.lines().filter_map(|line| serde_json::from_str::<IssueResult>(line).ok());
+    let efforts = results
+        .filter_map(|one| Some(((one.solver, one.instance_id), one.repair.map(|one| one.effort)?)));
+    efforts.collect()
+}

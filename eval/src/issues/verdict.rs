@@ -1,0 +1,330 @@
+//! Verdicts on patches for issues, by the tests that must change and those that must stay, and the table over them.
+//!
+//! A patch that is of no use is a class of its own, never an error; a failure of the machine is not the patch's and does
+//! not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tools::{PatchCheck, Status, UnifiedDiff, normal_patch};
+
+use super::{
+    CorrectLocation, IssueRow, correct_location,
+    fix_row::end_of,
+    test_run::{IssueBed, IssueTests, TestRun, file_of, of_git},
+};
+use crate::{
+    error::EvalError, repoexec::MalformedRow, report::Table, scorers::Effort, statistics::mean,
+};
+
+/// The version of verdicts.
+pub const ISSUE_VERDICT_VERSION: u32 = 1;
+
+/// Tests of a verdict that are named.
+const NAMED: usize = 10;
+
+/// The class of a patch for an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolvedClass {
+    /// All tests that must change pass, and so do those that must stay.
+    Resolved,
+    /// A test that must change does not pass.
+    NotResolved,
+    /// The tests that must change pass, and one that must stay does not.
+    BreaksTests,
+    /// The tests do not end in time.
+    TimedOut,
+    /// The tests need too much memory.
+    OutOfMemory,
+    /// It removes a test that must stay.
+    RemovesTests,
+    /// It has no change.
+    Empty,
+    /// It is no patch.
+    Malformed,
+    /// It touches a file outside of the repository.
+    Outside,
+    /// The files are not those that it expects.
+    DoesNotApply,
+    /// There is no patch for the issue.
+    NoPrediction,
+    /// The row has no tests that must change, or none of pytest's; it does not count.
+    NoTests,
+    /// The machine failed; it does not count.
+    Failed,
+}
+
+impl ResolvedClass {
+    /// Its name in tables.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Resolved => "resolved",
+            Self::NotResolved => "not resolved",
+            Self::BreaksTests => "breaks tests",
+            Self::TimedOut => "timed out",
+            Self::OutOfMemory => "out of memory",
+            Self::RemovesTests => "removes tests",
+            Self::Empty => "empty",
+            Self::Malformed => "malformed",
+            Self::Outside => "outside",
+            Self::DoesNotApply => "does not apply",
+            Self::NoPrediction => "no prediction",
+            Self::NoTests => "no tests",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Returns true if it is a verdict on a patch.
+    pub fn is_scored(self) -> bool {
+        !matches!(self, Self::NoTests | Self::Failed)
+    }
+
+    fn of_patch(class: &PatchCheck) -> Self {
+        match class {
+            PatchCheck::Applies => Self::NotResolved,
+            PatchCheck::Empty => Self::Empty,
+            PatchCheck::Malformed { .. } => Self::Malformed,
+            PatchCheck::Outside { .. } => Self::Outside,
+            PatchCheck::DoesNotApply { .. } => Self::DoesNotApply,
+        }
+    }
+}
+
+/// The number of tests that pass, and of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestShare {
+    /// Tests that pass.
+    pub passed: usize,
+    /// All of them.
+    pub all: usize,
+}
+
+/// The verdict on one patch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IssueVerdict {
+    /// [`ISSUE_VERDICT_VERSION`].
+    pub version: u32,
+    /// The id of the row.
+    pub instance_id: String,
+    /// The maker of the patch.
+    pub solver: String,
+    /// The class.
+    pub class: ResolvedClass,
+    /// The reason, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Tests that must change.
+    pub fail_to_pass: TestShare,
+    /// Tests that must stay.
+    pub pass_to_pass: TestShare,
+    /// The first tests that should pass and do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// The covered places of the true patch, where it is known.
+    pub location: Option<CorrectLocation>,
+    /// The cost of the patch, where it is known.
+    pub effort: Option<Effort>,
+    /// Wall-clock seconds of the tests.
+    pub seconds: f64,
+}
+
+impl IssueVerdict {
+    /// A verdict that needs no run.
+    pub fn unmeasured(row: &IssueRow, class: ResolvedClass, reason: Option<String>) -> Self {
+        let none = |tests: &[String]| TestShare { passed: 0, all: tests.len() };
+        Self {
+            version: ISSUE_VERDICT_VERSION,
+            instance_id: row.instance_id.clone(),
+            solver: String::new(),
+            class,
+            reason,
+            fail_to_pass: none(&row.fail_to_pass),
+            pass_to_pass: none(&row.pass_to_pass),
+            failing: Vec::new(),
+            location: None,
+            effort: None,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// Judges a patch by the tests of its row, in the environment of `bed`.
+///
+/// # Errors
+/// The machine fails or the user interrupts, or the row's own patches do not fit its repository.
+pub fn judge_patch(
+    bed: &IssueBed<'_>,
+    row: &IssueRow,
+    patch: &str,
+) -> Result<IssueVerdict, EvalError> {
+    if let Some(reason) = row.without_tests() {
+        return Ok(IssueVerdict::unmeasured(row, ResolvedClass::NoTests, Some(reason)));
+    }
+    let tests = row.fail_to_pass.iter().chain(&row.pass_to_pass);
+    let paths: BTreeSet<&str> = tests.clone().map(|test| file_of(test)).collect();
+    let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+    let given =
+        IssueTests { patch: &row.test_patch, paths: &paths, kept: row.pass_to_pass.as_slice() };
+    let location = location_of(bed, row, patch)?;
+    let ran = match bed.run(&given, Some(patch), 0)? {
+        TestRun::Ran(ran) => ran,
+        TestRun::NotApplied(class) => {
+            let reason = class.reason().map(str::to_owned);
+            let class = ResolvedClass::of_patch(&class);
+            return Ok(IssueVerdict { location, ..IssueVerdict::unmeasured(row, class, reason) });
+        }
+        TestRun::Removed { test } => {
+            let class = ResolvedClass::RemovesTests;
+            let verdict = IssueVerdict::unmeasured(row, class, Some(test));
+            return Ok(IssueVerdict { location, ..verdict });
+        }
+    };
+    let share = |tests: &[String]| TestShare {
+        passed: tests.iter().filter(|test| ran.passing.contains(*test)).count(),
+        all: tests.len(),
+    };
+    let (fail_to_pass, pass_to_pass) = (share(&row.fail_to_pass), share(&row.pass_to_pass));
+    let class = match ran.status {
+        Status::TimedOut => ResolvedClass::TimedOut,
+        Status::OutOfMemory => ResolvedClass::OutOfMemory,
+        _ if fail_to_pass.passed < fail_to_pass.all || !ran.complete => ResolvedClass::NotResolved,
+        _ if pass_to_pass.passed < pass_to_pass.all => ResolvedClass::BreaksTests,
+        _ => ResolvedClass::Resolved,
+    };
+    let failing = tests.filter(|test| !ran.passing.contains(*test)).take(NAMED).cloned().collect();
+    let ended = || ran.failure.clone().unwrap_or_else(|| end_of(ran.status).to_owned());
+    Ok(IssueVerdict {
+        fail_to_pass,
+        pass_to_pass,
+        failing,
+        location,
+        seconds: (ran.seconds * 1000.0).round() / 1000.0,
+        ..IssueVerdict::unmeasured(row, class, (class != ResolvedClass::Resolved).then(ended))
+    })
+}
+
+/// The places of the true patch that a patch covers; one that does not apply covers none.
+fn location_of(
+    bed: &IssueBed<'_>,
+    row: &IssueRow,
+    patch: &str,
+) -> Result<Option<CorrectLocation>, EvalError> {
+    if row.patch.trim().is_empty() {
+        return Ok(None);
+    }
+    let request = bed.request();
+    let gold = normal_patch(&request, &row.patch).map_err(of_git)?.map_err(|class| {
+        let reason = format!("its true patch: {}", class.name().replace('_', " "));
+        EvalError::Problem { problem: row.instance_id.clone(), reason }
+    })?;
+    let given = normal_patch(&request, patch).map_err(of_git)?.unwrap_or_default();
+    let diff = |text: &str| UnifiedDiff::parse(text).unwrap_or_default();
+    Ok(Some(correct_location(&diff(&gold), &diff(&given))))
+}
+
+/// The tables of verdicts, by solver: Chain-of-Context's table 1, and the classes of patches.
+pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec<Table> {
+    let mut by_solver: BTreeMap<&str, Vec<&IssueVerdict>> = BTreeMap::new();
+    for verdict in verdicts {
+        by_solver.entry(&verdict.solver).or_default().push(verdict);
+    }
+    let (mut resolved, mut classes) = (Vec::new(), Vec::new());
+    for (solver, verdicts) in by_solver {
+        let scored: Vec<_> = verdicts.iter().filter(|one| one.class.is_scored()).collect();
+        let found: Vec<_> = scored.iter().filter_map(|one| one.location.as_ref()).collect();
+        let share = |of: usize, all: usize| match all {
+            0 => "-".to_owned(),
+            all => format!("{:.2}", 100.0 * of as f64 / all as f64),
+        };
+        let average = |of: &dyn Fn(&Effort) -> Option<f64>, digits: usize| {
+            let efforts = scored.iter().filter_map(|one| one.effort.as_ref());
+            let values: Vec<f64> = efforts.filter_map(of).collect();
+            mean(&values).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"))
+        };
+        let good = scored.iter().filter(|one| one.class == ResolvedClass::Resolved).count();
+        resolved.push(vec![
+            solver.to_owned(),
+            scored.len().to_string(),
+            good.to_string(),
+            share(good, scored.len()),
+            share(found.iter().filter(|one| one.file).count(), found.len()),
+            share(found.iter().filter(|one| one.line).count(), found.len()),
+            average(&|effort| effort.price, 4),
+            average(&|effort| Some(effort.tokens_in as f64), 0),
+            average(&|effort| Some(effort.tokens_out as f64), 0),
+            average(&|effort| Some(effort.steps as f64), 1),
+        ]);
+        let mut counts: BTreeMap<ResolvedClass, usize> = BTreeMap::new();
+        for verdict in verdicts {
+            *counts.entry(verdict.class).or_default() += 1;
+        }
+        classes.extend(counts.into_iter().map(|(class, count)| {
+            vec![solver.to_owned(), class.phrase().to_owned(), count.to_string()]
+        }));
+    }
+    let mut tables = vec![
+        Table::named(
+            "resolved",
+            "Issues that patches resolve, and patches whose places cover all of the true patch",
+            &["solver"],
+            &[
+                "issues",
+                "resolved",
+                "resolved %",
+                "correct file %",
+                "correct line %",
+                "mean $",
+                "tokens in",
+                "tokens out",
+                "steps",
+            ],
+            resolved,
+        ),
+        Table::named("classes", "Patches by class", &["solver", "class"], &["issues"], classes),
+    ];
+    if !unread.is_empty() {
+        let rows = unread.iter().map(|row| vec![row.line.to_string(), row.reason.clone()]);
+        let rows = rows.collect();
+        tables.push(Table::named("unread", "Rows that are none", &["line", "reason"], &[], rows));
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_that_do_not_count_are_in_no_share() {
+        let row = IssueRow { fail_to_pass: vec!["t.py::a".to_owned()], ..IssueRow::default() };
+        let verdict = |class, places: Option<(bool, bool)>, price: Option<f64>| IssueVerdict {
+            solver: "s".to_owned(),
+            location: places.map(|(file, line)| CorrectLocation {
+                file,
+                line,
+                ..CorrectLocation::default()
+            }),
+            effort: price.map(|price| Effort {
+                price: Some(price),
+                tokens_in: 100,
+                ..Effort::default()
+            }),
+            ..IssueVerdict::unmeasured(&row, class, None)
+        };
+        let verdicts = [
+            verdict(ResolvedClass::Resolved, Some((true, true)), Some(0.25)),
+            verdict(ResolvedClass::BreaksTests, Some((true, false)), Some(0.75)),
+            verdict(ResolvedClass::Empty, Some((false, false)), None),
+            verdict(ResolvedClass::NoPrediction, None, None),
+            verdict(ResolvedClass::Failed, None, None),
+            verdict(ResolvedClass::NoTests, None, None),
+        ];
+        let tables = verdict_tables(&verdicts, &[]);
+        let expected = ["s", "4", "1", "25.00", "66.67", "33.33", "0.5000", "100", "0", "0.0"];
+        assert_eq!(tables[0].rows, [expected]);
+        assert_eq!(tables[1].rows.len(), 6);
+        let written = serde_json::to_string(&verdicts[0]).unwrap();
+        assert_eq!(serde_json::from_str::<IssueVerdict>(&written).unwrap(), verdicts[0]);
+    }
+}
