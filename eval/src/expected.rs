@@ -69,6 +69,8 @@ pub struct ExpectedFailure {
     pub message: Pattern,
     /// True if it is raised in a file whose assertions pytest explains.
     pub explained: bool,
+    /// The exceptions that its traceback shows besides it: their types and messages.
+    pub shown: Pattern,
 }
 
 /// Why a task is set aside, decided by reference runs alone.
@@ -190,7 +192,9 @@ fn merge_failures<'a>(
         return Err(());
     }
     let messages = runs.iter().flatten().map(|run| run.message.as_str());
-    Ok(Some(ExpectedFailure { message: Pattern::of(messages), ..exact(first) }))
+    let shown = runs.iter().flatten().map(|run| run.shown.as_str());
+    let (message, shown) = (Pattern::of(messages), Pattern::of(shown));
+    Ok(Some(ExpectedFailure { message, shown, ..exact(first) }))
 }
 
 fn exact(failure: &NormalizedException) -> ExpectedFailure {
@@ -199,6 +203,7 @@ fn exact(failure: &NormalizedException) -> ExpectedFailure {
         module: failure.module.clone(),
         message: Pattern::of([failure.message.as_str()]),
         explained: failure.explained,
+        shown: Pattern::of([failure.shown.as_str()]),
     }
 }
 

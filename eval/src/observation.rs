@@ -56,6 +56,8 @@ pub struct NormalizedException {
     pub message: String,
     /// True if it was raised in a file whose assertions pytest explains.
     pub explained: bool,
+    /// The exceptions that its traceback shows besides it: their types and messages.
+    pub shown: String,
 }
 
 impl Observation {
@@ -83,6 +85,7 @@ impl Observation {
                 module: normalizer.module(&raised.module),
                 message: normalizer.text(&raised.message),
                 explained: inside.is_some_and(|file| explained(file)),
+                shown: normalizer.text(&raised.shown_text()),
             }
         };
         let mut cases: BTreeMap<String, Vec<Phase>> = BTreeMap::new();

@@ -50,8 +50,8 @@ pub use environment::{
     default_interpreter, find_interpreter, find_interpreters, project,
 };
 pub use execute::{
-    Around, CaseReport, Ended, ExecuteError, Execution, OpenedFile, PhaseReport, Raised, RunSpec,
-    Shell, Unusable, execute, usable,
+    Around, CaseReport, DecidedFailure, Ended, ExecuteError, Execution, OpenedFile, PhaseReport,
+    Raised, RunSpec, Shell, Unusable, execute, own_words, usable,
 };
 pub use host::Host;
 pub use lock::Lock;
@@ -80,7 +80,7 @@ pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Best, Findings, Forks, GistRun, Session, Signs};
 pub use slice::{
     AdviceInput, Difference, DifferenceKind, FailureMatch, Learned, PROBE_VARIABLE, Probed,
-    SliceRequest, Slicer, SlicerError, Standing, advise, difference, ends_alike, own_words,
+    SliceRequest, Slicer, SlicerError, Standing, advise, difference, ends_alike,
 };
 pub use snapshot::{SkipReason, Skipped};
 pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};

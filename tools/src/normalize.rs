@@ -154,6 +154,10 @@ impl Normalizer {
             }
         }
         run.raised.iter_mut().for_each(|raised| self.raised(raised));
+        for decided in &mut run.decided {
+            decided.case = self.node(&decided.case);
+            decided.values.iter_mut().for_each(|(_, value)| *value = self.text(value));
+        }
         run.stdout = self.text(&run.stdout);
         run.stderr = self.text(&run.stderr);
         run
@@ -162,6 +166,7 @@ impl Normalizer {
     fn raised(&self, raised: &mut Raised) {
         raised.message = self.text(&raised.message);
         raised.module = self.module(&raised.module);
+        raised.shown.iter_mut().for_each(|shown| self.raised(shown));
     }
 
     /// For runs in `directory`, with `scratch` for temporary files, of a repository with these internal

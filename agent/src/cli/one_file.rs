@@ -128,7 +128,7 @@ impl FilePlace<'_> {
             absent: &[],
             max_failures: None,
             link: None,
-            around: Around { shell: Shell::Ordinary, opens: false },
+            around: Around { shell: Shell::Ordinary, ..Around::default() },
         });
         workspace.discard(&scratch);
         match run {

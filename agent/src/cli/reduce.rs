@@ -62,7 +62,7 @@ impl<I: Iterator<Item = std::io::Result<String>>, O: Write> Dialogue<I, O> {
                 let question = proposal.text.as_bytes();
                 self.say(&json!({ "content": BASE64_STANDARD.encode(question) }))?;
                 match self.hear()? {
-                    Some((answer, true)) if answer == question => reduction.accept(proposal),
+                    Some((answer, true)) if answer == question => reduction.accept(),
                     Some((answer, false)) if answer == question => reduction.reject(),
                     other => return Ok(other),
                 }

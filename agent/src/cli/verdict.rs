@@ -176,6 +176,7 @@ fn what(what: OutcomeDifferenceKind) -> &'static str {
         OutcomeDifferenceKind::Outcome => "outcome",
         OutcomeDifferenceKind::ExceptionType => "type of the exception",
         OutcomeDifferenceKind::ExceptionMessage => "message of the exception",
+        OutcomeDifferenceKind::ExceptionCause => "exception shown with it",
         OutcomeDifferenceKind::Reason => "reason",
         OutcomeDifferenceKind::Stdout => "standard output",
         OutcomeDifferenceKind::Stderr => "standard error",

@@ -2,8 +2,7 @@
 
 use super::*;
 
-const SHOP: &str = "\
-#- pyproject.toml
+const SHOP: &str = r#"#- pyproject.toml
 [project]
 name = 'shop'
 version = '1.2'
@@ -62,6 +61,58 @@ def main():
 
 
 main()
+#- wrong_value.py
+from shop import total
+
+assert total('[{"price": 6}]') == 7
+#- wrong_exit.py
+from shop import total
+
+result = total('[{"price": 6}]')
+if result != 7:
+    raise SystemExit('wrong result')
+#- wrong_sum.py
+from shop import total
+
+
+class Mismatch(Exception):
+    pass
+
+
+def compare(text, limit):
+    found = total(text)
+    if limit and not found == limit:
+        raise Mismatch('the sum is wrong')
+
+
+compare('[{"price": 6}]', 7)
+#- wrapped.py
+from shop import total
+
+
+class LoadError(Exception):
+    pass
+
+
+def load(text):
+    try:
+        return total(text)
+    except Exception as error:
+        raise LoadError('cannot load') from error
+
+
+load('[{"price": -3}]')
+#- grouped.py
+import sys
+from shop import total
+
+errors = []
+for text in ['[{"price": -4}]', '[]']:
+    try:
+        total(text)
+    except Exception as error:
+        errors.append(error)
+raise (ExceptionGroup('failed', errors) if sys.version_info >= (3, 11) else errors[0])
 #- main.py
 import sys
 from shop import total
@@ -74,7 +125,7 @@ def main():
 
 if __name__ == '__main__':
     main()
-";
+"#;
 
 /// Writes a repro of a command and runs it in an empty directory with nothing but the interpreter; gives the file's
 /// text and what Python prints.
@@ -157,6 +208,24 @@ fn a_test_that_needs_pytest_runs_pytest_on_itself() {
     // Without what it patches it would fail alike: the parameter goes.
     assert!(printed.contains("ValueError: bad price of {'price': -1}"), "{printed}");
     assert!(!text.contains("monkeypatch"), "{text}");
+}
+
+#[test]
+fn values_that_decide_a_failure_stay() {
+    // Each of these fails as well without the sum, and with the same message.
+    for script in ["wrong_value.py", "wrong_exit.py", "wrong_sum.py"] {
+        let Some((text, _)) = check(&[], &["python", script]) else { return };
+        assert!(text.contains("result += item['price']"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_failure_comes_of_and_its_members_stay() {
+    for (script, message) in [("wrapped.py", "-3"), ("grouped.py", "-4")] {
+        let Some((_, printed)) = check(&[], &["python", script]) else { return };
+        let cause = format!("ValueError: bad price of {{'price': {message}}}");
+        assert!(printed.contains(&cause), "{printed}");
+    }
 }
 
 #[test]

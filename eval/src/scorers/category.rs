@@ -142,6 +142,7 @@ pub fn category(
         matches!(
             difference.what,
             OutcomeDifferenceKind::ExceptionMessage
+                | OutcomeDifferenceKind::ExceptionCause
                 | OutcomeDifferenceKind::Reason
                 | OutcomeDifferenceKind::Stdout
                 | OutcomeDifferenceKind::Stderr
@@ -162,6 +163,7 @@ fn rank(what: OutcomeDifferenceKind) -> u8 {
         OutcomeDifferenceKind::Collection => 0,
         OutcomeDifferenceKind::Outcome | OutcomeDifferenceKind::ExceptionType => 1,
         OutcomeDifferenceKind::ExceptionMessage
+        | OutcomeDifferenceKind::ExceptionCause
         | OutcomeDifferenceKind::Reason
         | OutcomeDifferenceKind::Stdout
         | OutcomeDifferenceKind::Stderr

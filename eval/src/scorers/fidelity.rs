@@ -90,6 +90,8 @@ pub enum OutcomeDifferenceKind {
     ExceptionType,
     /// Message of an exception.
     ExceptionMessage,
+    /// Causes of an exception, or members of a group.
+    ExceptionCause,
     /// Reason of an expected failure.
     Reason,
     /// Standard output.
@@ -111,6 +113,7 @@ impl fmt::Display for OutcomeDifferenceKind {
             OutcomeDifferenceKind::Outcome => "outcome",
             OutcomeDifferenceKind::ExceptionType => "exception",
             OutcomeDifferenceKind::ExceptionMessage => "exception message",
+            OutcomeDifferenceKind::ExceptionCause => "exception shown with it",
             OutcomeDifferenceKind::Reason => "reason",
             OutcomeDifferenceKind::Stdout => "standard output",
             OutcomeDifferenceKind::Stderr => "standard error",
@@ -314,6 +317,9 @@ fn compare_failure(
             } else if !message_matches(expected, found) {
                 let wanted = expected.message.shown();
                 all.add(id, when, OutcomeDifferenceKind::ExceptionMessage, &wanted, &found.message);
+            } else if !expected.shown.matches(&found.shown) {
+                let kind = OutcomeDifferenceKind::ExceptionCause;
+                all.add(id, when, kind, &expected.shown.shown(), &found.shown);
             }
         }
         (expected, found) => {

@@ -176,6 +176,7 @@ mod tests {
             module: "builtins".to_owned(),
             message: "a message".to_owned(),
             explained: false,
+            shown: String::new(),
         });
         Phase {
             when: when.to_owned(),

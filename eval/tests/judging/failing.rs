@@ -60,6 +60,38 @@ fn a_command_that_fails_is_a_task() {
     );
 }
 
+/// Errors whose tracebacks show others: a cause, the one that was handled, members.
+const SHOWS: Original<'static> = Original {
+    files: &[
+        (
+            "pkg.py",
+            "class Many(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise Many(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n",
+        ),
+        (
+            "test_pkg.py",
+            "import pkg\nimport pytest\n\n\n@pytest.mark.parametrize('x', [1, 2, 3, 4])\ndef test_load(x):\n    pkg.load(x)\n",
+        ),
+    ],
+    command: "pytest test_pkg.py::test_load",
+};
+
+#[test]
+fn what_a_traceback_shows_besides_its_error_is_compared() {
+    let gist = "import sys\nimport pytest\n\npkg = sys.modules[__name__]\n\n\nclass Many(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise Many(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n\n\n@pytest.mark.parametrize('x', [1, 2, 3, 4])\ndef test_load(x):\n    pkg.load(x)\n";
+    let Some(bed) = Bed::new(&SHOWS) else { return };
+    for (from, to, fidelity) in [
+        ("raise Many", "raise Many", 1),
+        ("key {x}", "key {x + 1}", 0),
+        ("raise KeyError(f'key", "raise LookupError(f'key", 0),
+        ("member {x}", "member {x + 1}", 0),
+        ("Many(KeyError", "Many(IndexError", 0),
+    ] {
+        let evaluation = bed.verdict(&edited(gist, &[(from, to)]));
+        let found = evaluation.strict().map(|strict| strict.score);
+        assert_eq!(found, Some(fidelity), "{from} {to}: {evaluation:#?}");
+    }
+}
+
 /// A module that is run by its name, and writes to both streams.
 const MODULE: Original<'static> = Original {
     files: &[

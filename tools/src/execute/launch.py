@@ -23,6 +23,8 @@ _open, _write, _close, _getpid = os.open, os.write, os.close, os.getpid
 _dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
 _RESULTS = os.path.join(_HERE, "results.jsonl")
 _MACHINERY = (__file__,)
+# Where the program begins.
+_ROOT = os.path.realpath(os.getcwd())
 # The process that serves runs by fork, where this is one, and the point at which it waits.
 _SERVER = None
 _WAITS_AT = None
@@ -96,6 +98,36 @@ def _failed_examples(exception):
 
 
 def _raised(exception, traceback):
+    """An exception with those that its traceback shows besides: what it comes of, and the members of a group."""
+    record = _one_raised(exception, traceback)
+    pending, seen, shown = _shown_with(exception), [exception], []
+    while pending and len(shown) < _MAX_FRAMES:
+        error = pending.pop(0)
+        if not any(error is known for known in seen):
+            seen.append(error)
+            shown.append(_one_raised(error, error.__traceback__))
+            pending = _shown_with(error) + pending
+    record["shown"] = shown
+    return record
+
+
+def _decided(spec, case, traceback):
+    """Records the values that decided a failure, where they are wanted."""
+    if spec["decides"]:
+        _record("decided", case=_text(case), values=_load("gistify_run/decided").decide(traceback, _ROOT))
+
+
+def _shown_with(error):
+    linked = error.__cause__
+    if linked is None and not error.__suppress_context__:
+        linked = error.__context__
+    members = getattr(error, "exceptions", ())
+    if not isinstance(members, tuple):
+        members = ()
+    return [one for one in (linked,) + members if isinstance(one, BaseException)]
+
+
+def _one_raised(exception, traceback):
     frames = deque(maxlen=_MAX_FRAMES)
     # What lies above the program's outermost frame is the machinery's, and changes with its version.
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_MACHINERY):
@@ -230,6 +262,7 @@ class _Recorder:
         max_failures = spec["max_failures"]
         self._serving = spec.get("serving")
         self._absent = spec["absent"]
+        self._spec = spec
         self._ends_behind_tests = False
         self._tracer = tracer
         self._own = own
@@ -380,6 +413,7 @@ class _Recorder:
             exception = call.excinfo.value
             key = (item.nodeid, call.when)
             self._pending[key] = _raised(exception, exception.__traceback__)
+            _decided(self._spec, item.nodeid, exception.__traceback__)
 
     def pytest_runtest_logreport(self, report):
         streams = {"stdout": "", "stderr": "", "log": ""}
@@ -671,12 +705,14 @@ def _main():
     except SystemExit as error:
         if not pytest:
             _ended(error)
+            _decided(spec, "", error.__traceback__)
             _record("complete", code=None)
         raise
     except BaseException as error:
         own = _own(error.__traceback__)
         _ended(error)
         _record("raised", raised=_raised(error, own))
+        _decided(spec, "", own)
         _record("complete", code=None)
         sys.excepthook(type(error), error.with_traceback(own), own)
         if isinstance(error, KeyboardInterrupt):

@@ -23,9 +23,10 @@ use crate::{
 };
 
 const LAUNCHER: &str = include_str!("launch.py");
-/// The package that the launcher imports for a linked run, file by file.
-const PACKAGE: [(&str, &str); 3] = [
+/// The package that the launcher takes modules from, file by file.
+const PACKAGE: [(&str, &str); 4] = [
     ("__init__.py", include_str!("../../python/gistify_run/__init__.py")),
+    ("decided.py", include_str!("../../python/gistify_run/decided.py")),
     ("linked.py", include_str!("../../python/gistify_run/linked.py")),
     ("tolerant.py", include_str!("../../python/gistify_run/tolerant.py")),
 ];
@@ -46,6 +47,7 @@ struct Settings<'a, T> {
     max_failures: Option<usize>,
     link: Option<&'a Link>,
     opens: bool,
+    decides: bool,
     trace: Option<&'a T>,
     serving: Option<&'a serde_json::Value>,
 }
@@ -123,6 +125,7 @@ impl RunRecording {
             caught: records.caught,
             ended: records.ended,
             opened: records.opened,
+            decided: records.decided,
             wall: finished.wall,
             cpu: finished.cpu,
         };
@@ -197,12 +200,13 @@ fn lay_out<T: Serialize>(
         max_failures: spec.max_failures,
         link: spec.link,
         opens: spec.around.opens,
+        decides: spec.around.decides,
         trace,
         serving,
     };
     let settings = serde_json::to_vec(&settings).expect("strings and options serialise");
     write(&spec.scratch.join("run.json"), settings)?;
-    if spec.link.is_some() {
+    if spec.link.is_some() || spec.around.decides {
         let package = spec.scratch.join("gistify_run");
         make_empty(&package)?;
         for (name, text) in PACKAGE {

@@ -69,6 +69,8 @@ pub struct Around {
     pub shell: Shell,
     /// Record which files below its directory the program opens.
     pub opens: bool,
+    /// Record the values that decided a failure.
+    pub decides: bool,
 }
 
 /// The environment variables that a program finds.
@@ -141,6 +143,18 @@ pub fn parse_results(path: &Path) -> io::Result<()> {
     record::parse(path)
 }
 
+/// Returns the author's message of a failed assertion.
+///
+/// pytest adds an explanation in test modules, and so in a gist, but not in a library. The
+/// explanation is removed.
+pub fn own_words(message: &str) -> &str {
+    match message.find("\nassert ") {
+        _ if message.starts_with("assert ") => "",
+        Some(at) => &message[..at],
+        None => message,
+    }
+}
+
 /// The result of one run of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
@@ -175,6 +189,9 @@ pub struct Execution {
     /// Files below the directory that the program opened, where that was asked for; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<OpenedFile>,
+    /// The values that decided its failures, where they were asked for; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<DecidedFailure>,
     /// Wall-clock time.
     pub wall: Duration,
     /// CPU time.
@@ -212,10 +229,21 @@ impl Execution {
             caught: Vec::new(),
             ended: Vec::new(),
             opened: Vec::new(),
+            decided: Vec::new(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         })
     }
+}
+
+/// The values that decided a failure: the operands of the `assert` that failed, and of the conditions around the statement
+/// that raised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecidedFailure {
+    /// The id of the case; empty for a program.
+    pub case: String,
+    /// Expressions and their values.
+    pub values: Vec<(String, String)>,
 }
 
 /// A file that a program opened.
@@ -275,4 +303,25 @@ pub struct Raised {
     pub message: String,
     /// Innermost frames last: file as compiled, line, function; at most 20.
     pub frames: Vec<(String, u32, String)>,
+    /// The exceptions that its traceback shows besides it: its cause, or the one that was handled, theirs, and the members
+    /// of groups; at most 20. They have none of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Raised>,
+}
+
+impl Raised {
+    /// Returns the types and messages of the exceptions that its traceback shows besides it, one below the other.
+    pub fn shown_text(&self) -> String {
+        let shown = self.shown.iter();
+        let texts = shown.map(|one| format!("{}: {}", one.kind, one.own_message()));
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns its message; of a failed assertion that of its author, as only pytest adds an explanation.
+    pub fn own_message(&self) -> &str {
+        match self.kind.as_str() {
+            "AssertionError" => own_words(&self.message),
+            _ => &self.message,
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{CaseReport, Ended, OpenedFile, PhaseReport, Raised};
+use super::{CaseReport, DecidedFailure, Ended, OpenedFile, PhaseReport, Raised};
 
 /// Everything that one run recorded.
 #[derive(Debug, Default)]
@@ -28,6 +28,7 @@ pub(super) struct Records {
     pub(super) changed: u64,
     pub(super) ended: Vec<Ended>,
     pub(super) opened: Vec<OpenedFile>,
+    pub(super) decided: Vec<DecidedFailure>,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +69,7 @@ enum Record {
         functions: u64,
     },
     Opened(OpenedFile),
+    Decided(DecidedFailure),
     Complete,
 }
 
@@ -142,6 +144,7 @@ impl Records {
             Record::Missing { module } => self.missing = Some(module),
             Record::Changed { functions } => self.changed += functions,
             Record::Opened(opened) => self.opened.push(opened),
+            Record::Decided(decided) => self.decided.push(decided),
             Record::Complete => self.complete = true,
         }
     }

@@ -2,13 +2,14 @@
 //! packages.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use graph::{DataFile, Gist};
+use graph::{DataFile, Gist, imported_modules};
 
 use super::{NAME, oracle::Oracle, script::ReproForm};
 use crate::{
@@ -20,16 +21,61 @@ use crate::{
     session::Session,
     slice::failures,
     tool::ToolError,
+    warm::{Ends, WaitsAt, Warm, WarmRun, WarmSpec},
+    workspace::remove_tree,
 };
 
-/// A file is stopped after this many times what the original took, and this much more.
+/// A file is stopped after this many times what the original took, and this much more: of time, and of the
+/// processor's time, which is what an endless loop takes.
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
+const CPU_GRACE: Duration = Duration::from_secs(2);
+
+/// The longest life of a process that waits for proposals.
+const LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
 /// Packages to run a file with.
 pub(super) struct Bed {
     environment: Environment,
     directory: PathBuf,
+    forks: RefCell<BedForks>,
+}
+
+/// The process that becomes each proposal by a fork.
+enum BedForks {
+    /// No proposal was run yet.
+    Unused,
+    /// It waits for the proposals of one command.
+    Waiting(Box<ProposalServer>),
+    /// All runs are cold: it could not be started, or has ended.
+    Ended,
+}
+
+/// A process with the modules that a file imports from outside, and the directories of its runs.
+struct ProposalServer {
+    // Ends before its directories are removed.
+    warm: Option<Warm>,
+    command: Command,
+    place: PathBuf,
+    /// The longest time of the processor that a run took which came to its end.
+    cpu: Option<Duration>,
+}
+
+impl ProposalServer {
+    fn directory(&self) -> PathBuf {
+        self.place.join("directory")
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.place.join("scratch")
+    }
+}
+
+impl Drop for ProposalServer {
+    fn drop(&mut self) {
+        self.warm.take();
+        remove_tree(&self.place);
+    }
 }
 
 /// A run of a file.
@@ -79,7 +125,87 @@ impl Bed {
             .environment
             .part(inventory, packages, &directory)
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
-        Ok(Self { environment, directory })
+        Ok(Self { environment, directory, forks: RefCell::new(BedForks::Unused) })
+    }
+
+    /// Runs a gist as its form says, by a fork of a process that has loaded what it imports; `None` where it has to be run
+    /// cold.
+    pub(super) fn run_forked(
+        &self,
+        session: &Session,
+        gist: &Gist,
+        form: &ReproForm,
+    ) -> Result<Option<FileRun>, ToolError> {
+        let command = form.command(session);
+        let mut forks = self.forks.borrow_mut();
+        if matches!(&*forks, BedForks::Waiting(server) if server.command != command) {
+            *forks = BedForks::Unused;
+        }
+        if matches!(&*forks, BedForks::Unused) {
+            *forks = match self.serve(session, gist, &command)? {
+                Some(server) => BedForks::Waiting(Box::new(server)),
+                None => BedForks::Ended,
+            };
+        }
+        let BedForks::Waiting(server) = &mut *forks else { return Ok(None) };
+        let (directory, scratch) = (server.directory(), server.scratch());
+        let Some(warm) = &mut server.warm else { return Ok(None) };
+        let mut limits = limits(session);
+        if let Some(cpu) = server.cpu {
+            limits.cpu = limits.cpu.min(cpu * SLOWER);
+        }
+        let order = WarmRun {
+            files: &[(NAME, &gist.text)],
+            tests: &[],
+            changes: &[],
+            limits,
+            ends: if command.is_pytest() { Ends::Tests } else { Ends::Process },
+        };
+        match warm.run(&order) {
+            // A program that leaves without its end is judged by a cold run.
+            Ok(ran) if ran.execution.complete || ran.execution.status == Status::TimedOut => {
+                if ran.execution.complete {
+                    server.cpu = server.cpu.max(Some(ran.execution.cpu));
+                }
+                read(session, ran.execution, &directory, &scratch, NAME).map(Some)
+            }
+            Ok(_) => Ok(None),
+            Err(_) => {
+                *forks = BedForks::Ended;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Starts a process that waits for proposals; `None` where it cannot wait.
+    fn serve(
+        &self,
+        session: &Session,
+        gist: &Gist,
+        command: &Command,
+    ) -> Result<Option<ProposalServer>, ToolError> {
+        let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
+        let place = session.workspace.directory("forks")?;
+        let mut server = ProposalServer { warm: None, command: command.clone(), place, cpu: None };
+        let (directory, scratch) = (server.directory(), server.scratch());
+        fs::create_dir_all(&directory).map_err(failed)?;
+        fs::write(directory.join(NAME), &gist.text).map_err(failed)?;
+        let trial = Trial::of(&gist.text, command);
+        let imports: Vec<String> = imported_modules(&gist.text).into_iter().collect();
+        let waits_at = if command.is_pytest() { WaitsAt::Collection } else { WaitsAt::Start };
+        let spec = WarmSpec {
+            run: self.spec(session, &trial, [&directory, &scratch]),
+            place: &server.place,
+            waits_at,
+            imports: &imports,
+            trace: None,
+            lifetime: LIFETIME,
+        };
+        match Warm::start(&spec) {
+            Ok(warm) => server.warm = Some(warm),
+            Err(_) => return Ok(None),
+        }
+        Ok(Some(server))
     }
 
     /// Returns the environment of the file.
@@ -142,23 +268,7 @@ impl Bed {
         let path = directory.join(trial.path);
         fs::create_dir_all(path.parent().unwrap_or(directory)).map_err(failed)?;
         fs::write(path, trial.text).map_err(failed)?;
-        let original = session.findings.original.as_deref();
-        let usual = original.map_or(session.limits.wall, |run| run.wall);
-        let wall = session.limits.wall.min(usual * SLOWER + GRACE);
-        let spec = RunSpec {
-            sandbox: &*session.sandbox,
-            environment: &self.environment,
-            command: trial.command,
-            directory,
-            scratch,
-            limits: Limits { wall, ..session.limits },
-            hash_seed: session.hash_seed,
-            variables: trial.variables,
-            absent: &[],
-            max_failures: None,
-            link: None,
-            around: Around { shell: trial.shell, opens: false },
-        };
+        let spec = self.spec(session, trial, [directory, scratch]);
         let raw = match execute(&spec) {
             Ok(raw) => raw,
             // A package that the form needs may be what was taken away.
@@ -166,13 +276,59 @@ impl Bed {
                 Execution::spoiled(&error).ok_or_else(|| ToolError::Fatal(error.to_string()))?
             }
         };
-        let Some(trace) = &session.findings.trace else {
-            return Err(ToolError::Fatal("the trace was lost".to_owned()));
-        };
-        let internal = &session.pristine(trace)?.internal;
-        let normalizer = Normalizer::of_run(directory, scratch, internal, Some(trial.path));
-        Ok(FileRun { execution: normalizer.execution(&raw), raw })
+        read(session, raw, directory, scratch, trial.path)
     }
+
+    fn spec<'a>(
+        &'a self,
+        session: &'a Session,
+        trial: &Trial<'a>,
+        [directory, scratch]: [&'a Path; 2],
+    ) -> RunSpec<'a> {
+        RunSpec {
+            sandbox: &*session.sandbox,
+            environment: &self.environment,
+            command: trial.command,
+            directory,
+            scratch,
+            limits: limits(session),
+            hash_seed: session.hash_seed,
+            variables: trial.variables,
+            absent: &[],
+            max_failures: None,
+            link: None,
+            around: Around { shell: trial.shell, opens: false, decides: true },
+        }
+    }
+}
+
+/// Returns the limits of a file that runs alone.
+fn limits(session: &Session) -> Limits {
+    let original = session.findings.original.as_deref();
+    let most = |limit: Duration, usual: Option<Duration>, grace: Duration| {
+        usual.map_or(limit, |usual| limit.min(usual * SLOWER + grace))
+    };
+    Limits {
+        wall: most(session.limits.wall, original.map(|run| run.wall), GRACE),
+        cpu: most(session.limits.cpu, original.map(|run| run.cpu), CPU_GRACE),
+        ..session.limits
+    }
+}
+
+/// Returns a run of a file, and the same normalised.
+fn read(
+    session: &Session,
+    raw: Execution,
+    directory: &Path,
+    scratch: &Path,
+    path: &str,
+) -> Result<FileRun, ToolError> {
+    let Some(trace) = &session.findings.trace else {
+        return Err(ToolError::Fatal("the trace was lost".to_owned()));
+    };
+    let internal = &session.pristine(trace)?.internal;
+    let normalizer = Normalizer::of_run(directory, scratch, internal, Some(path));
+    Ok(FileRun { execution: normalizer.execution(&raw), raw })
 }
 
 /// A file to run alone, and what else there is.
@@ -204,6 +360,7 @@ impl<'a> Trial<'a> {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        crate::workspace::remove_tree(&self.directory);
+        *self.forks.borrow_mut() = BedForks::Ended;
+        remove_tree(&self.directory);
     }
 }

@@ -8,12 +8,13 @@ mod alone;
 mod bed;
 mod oracle;
 mod script;
+mod values;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
 use graph::{
-    Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, MAIN_HEAD, Place, Reach, Reduction,
-    Source, Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
+    Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
+    Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
     laid_out, with_data, without_annotations, without_decorators, without_imports,
     without_parameters,
 };
@@ -26,9 +27,10 @@ use crate::{
     session::Session,
     tool::{Problem, ToolError},
 };
-use bed::Bed;
+use bed::{Bed, FileRun};
 use oracle::Oracle;
 use script::{ReproForm, headed};
+use values::DecidingValues;
 
 pub use alone::{Alone, alone, standalone};
 pub use script::ReproHead;
@@ -148,6 +150,9 @@ pub struct ReproForeignLine {
 /// Runs of the finished file.
 const RUNS: usize = 3;
 
+/// Proposals that are accepted by runs by fork alone before a cold run confirms them.
+const OFTEN: usize = 16;
+
 /// The name of the file while it is tried.
 const NAME: &str = "repro.py";
 
@@ -175,6 +180,7 @@ pub fn reproduce(
         Ok(()) => SearchEnd::NoStart,
         Err(Stop::TimeLimit) => SearchEnd::TimeLimit,
         Err(Stop::Interrupted) => SearchEnd::Interrupted,
+        Err(Stop::Unconfirmed) => unreachable!("each step ends by cold runs"),
         Err(Stop::Failed(error)) => return Err(error),
     };
     work.finish(head, ended)
@@ -182,6 +188,8 @@ pub fn reproduce(
 
 /// Why a search ends before its end.
 enum Stop {
+    /// A cold run did not confirm what runs by fork said.
+    Unconfirmed,
     TimeLimit,
     Interrupted,
     Failed(ToolError),
@@ -200,29 +208,24 @@ struct Work<'a> {
     inventory: Inventory,
     bed: Bed,
     form: ReproForm,
-    /// The environment and the form in which a plain program also runs under pytest, which prints the values that a
-    /// failed assertion compared.
-    witness: Option<(Bed, ReproForm)>,
     gist: Gist,
+    /// The last gist that a cold run confirmed.
+    confirmed: Gist,
+    /// Proposals that were accepted since then.
+    unconfirmed: usize,
+    /// True while proposals are run by fork: no cold run has contradicted one.
+    is_forking: bool,
     /// Names of the definitions that the command names.
     tests: Vec<String>,
     /// True if the gist fails in the same way alone.
     holds: bool,
+    /// The values that decided its failure there.
+    values: DecidingValues,
     otherwise: Option<String>,
     /// Files that it reads beside itself.
     needs: Vec<String>,
     before: usize,
     tried: usize,
-}
-
-/// Returns a program that runs its last block when it is imported, too, as pytest does to collect it.
-fn run_on_import(gist: &Gist) -> Gist {
-    let mut gist = gist.clone();
-    let head = format!("\n{MAIN_HEAD}\n");
-    if let Some(at) = gist.text.rfind(&head) {
-        gist.text.replace_range(at..at + head.len(), "\nif True:\n");
-    }
-    gist
 }
 
 impl<'a> Work<'a> {
@@ -251,10 +254,13 @@ impl<'a> Work<'a> {
             bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, false))?,
             inventory,
             form,
-            witness: None,
+            confirmed: gist.clone(),
+            unconfirmed: 0,
+            is_forking: true,
             gist,
             tests: tests.into_iter().collect(),
             holds: false,
+            values: DecidingValues::default(),
             otherwise: None,
             needs: Vec::new(),
             before,
@@ -284,7 +290,13 @@ impl<'a> Work<'a> {
         if !self.oracle.holds(self.session, &self.bed, &gist, &run)? {
             return Ok(Some(run.describe_end()));
         }
+        if self.oracle.has_values() && !DecidingValues::are_none(&run.execution) {
+            // Another environment may have other values than the original's; the gist is faithful.
+            let again = self.bed.run(self.session, &gist, &self.form)?;
+            self.values = DecidingValues::of(&run.execution, &again.execution);
+        }
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
+        self.confirmed = self.gist.clone();
         self.before = self.gist.lines.len();
         Ok(None)
     }
@@ -341,28 +353,63 @@ impl<'a> Work<'a> {
         if !self.holds {
             return Ok(());
         }
+        self.confirmed = self.gist.clone();
         match self.shorten() {
-            Err(stop @ (Stop::Interrupted | Stop::Failed(_))) => Err(stop),
-            ended => self.tidy().and(ended),
+            Err(stop @ (Stop::Interrupted | Stop::Failed(_))) => {
+                self.gist = self.confirmed.clone();
+                Err(stop)
+            }
+            ended => self.coldly(Self::tidy).and(ended),
         }
     }
 
     fn shorten(&mut self) -> Result<(), Stop> {
         self.drop_plugins()?;
-        self.drop_packages()?;
-        self.rewrite(halved_parameters)?;
-        self.rewrite(without_annotations)?;
-        self.simplify()?;
-        self.statements()?;
+        self.step(Self::drop_unmentioned)?;
+        self.step(Self::drop_packages)?;
+        self.step(|work| work.rewrite(halved_parameters))?;
+        self.step(|work| work.rewrite(without_annotations))?;
+        self.step(Self::simplify)?;
+        self.step(Self::statements)?;
         let lines = self.gist.lines.len();
-        self.rewrite(without_decorators)?;
-        self.rewrite(without_parameters)?;
-        self.rewrite(halved_parameters)?;
-        self.simplify()?;
+        self.step(|work| work.rewrite(without_decorators))?;
+        self.step(|work| work.rewrite(without_parameters))?;
+        self.step(|work| work.rewrite(halved_parameters))?;
+        self.step(Self::simplify)?;
         if self.gist.lines.len() != lines {
-            self.statements()?;
+            self.step(Self::statements)?;
         }
         Ok(())
+    }
+
+    /// Does one step of the search by runs by fork, and confirms its result by a cold run; where that fails, does it again
+    /// by cold runs alone, from the gist that was confirmed last.
+    fn step(&mut self, step: impl Fn(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
+        let ended = match step(self) {
+            Err(Stop::Unconfirmed) => return step(self),
+            Err(stop @ (Stop::Interrupted | Stop::Failed(_))) => return Err(stop),
+            ended => ended,
+        };
+        match self.confirm() {
+            Err(Stop::Unconfirmed) => ended.and_then(|()| step(self)),
+            confirmed => confirmed.and(ended),
+        }
+    }
+
+    /// Runs a gist cold that runs by fork led to.
+    fn confirm(&mut self) -> Result<(), Stop> {
+        if self.unconfirmed == 0 {
+            return Ok(());
+        }
+        self.unconfirmed = 0;
+        let gist = self.gist.clone();
+        if self.holds_cold(&gist)? {
+            self.confirmed = gist;
+            return Ok(());
+        }
+        self.gist = self.confirmed.clone();
+        self.is_forking = false;
+        Err(Stop::Unconfirmed)
     }
 
     /// Lays the gist out for its readers, whatever time is left.
@@ -386,26 +433,34 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let Some(case) = self.oracle.case() else { return Ok(()) };
+        self.confirm()?;
         let runner = std::mem::replace(&mut self.form, ReproForm::Program { options: Vec::new() });
         let program = Bed::new(
             self.session,
             &self.inventory,
             &self.form.packages(&self.inventory, &self.gist, false),
         )?;
-        let bed = std::mem::replace(&mut self.bed, program);
-        self.witness = self.oracle.is_explained().then(|| (bed, runner.clone()));
-        let called = self.calls_directly(&case);
+        self.bed = program;
+        let called = self.coldly(|work| work.calls_directly(&case));
         if let Ok(true) = called {
             return Ok(());
         }
         // On a stop as well the form of pytest comes back: the gist still needs pytest.
-        (self.form, self.witness) = (runner, None);
+        self.form = runner;
         self.bed = Bed::new(
             self.session,
             &self.inventory,
             &self.form.packages(&self.inventory, &self.gist, false),
         )?;
         called.map(|_| ())
+    }
+
+    /// Does something by cold runs: its proposals are of another form than those before.
+    fn coldly<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let is_forking = std::mem::replace(&mut self.is_forking, false);
+        let done = act(self);
+        self.is_forking = is_forking;
+        done
     }
 
     /// Returns true if the gist fails in the same way once it calls the test itself.
@@ -422,7 +477,7 @@ impl<'a> Work<'a> {
     fn drop_plugins(&mut self) -> Result<(), Stop> {
         let ReproForm::Pytest { plugins, .. } = &self.form else { return Ok(()) };
         let mut kept = plugins.clone();
-        let ended = self.fewer_plugins(&mut kept);
+        let ended = self.coldly(|work| work.fewer_plugins(&mut kept));
         // Also where the search ends here: those that are kept are those of the last run that held.
         if let ReproForm::Pytest { plugins, .. } = &mut self.form {
             *plugins = kept;
@@ -472,31 +527,52 @@ impl<'a> Work<'a> {
         self.accepts(gist)
     }
 
-    /// Goes on from the first proposal that holds, until none does. `rewrite` returns what may come in a gist's place, the
-    /// best first.
+    /// Goes on from each proposal that holds, until none does. `rewrite` returns what may come in a gist's place, the best
+    /// first.
     fn rewrite(&mut self, rewrite: impl Fn(&Gist) -> Vec<Gist>) -> Result<(), Stop> {
         let mut refused: BTreeSet<String> = BTreeSet::new();
-        'again: loop {
-            for proposal in rewrite(&self.gist) {
+        // Each pass goes on behind the proposal that held; the next one tries again what was refused before it.
+        loop {
+            let (mut at, mut is_changed) = (0, false);
+            while let Some(proposal) = rewrite(&self.gist).into_iter().nth(at) {
                 if proposal.text == self.gist.text || refused.contains(&proposal.text) {
-                    continue;
+                    at += 1;
+                } else if self.accepts(proposal.clone())? {
+                    is_changed = true;
+                } else {
+                    refused.insert(proposal.text);
+                    at += 1;
                 }
-                if self.accepts(proposal.clone())? {
-                    continue 'again;
-                }
-                refused.insert(proposal.text);
             }
-            return Ok(());
+            if !is_changed {
+                return Ok(());
+            }
         }
+    }
+
+    /// Takes out all definitions that nothing mentions, such as other tests: they make every further run longer.
+    fn drop_unmentioned(&mut self) -> Result<(), Stop> {
+        let whole = |_: &GistLine| false;
+        let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
+        let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
+        while let Some(proposal) = reduction.propose_unmentioned() {
+            if self.accepts(proposal)? {
+                reduction.accept();
+            } else {
+                reduction.reject();
+            }
+        }
+        Ok(())
     }
 
     /// Takes out one statement after the other, until none of those that are left can go.
     fn statements(&mut self) -> Result<(), Stop> {
         let whole = |_: &GistLine| false;
-        let mut reduction = Reduction::new(self.gist.clone(), &whole);
+        let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
+        let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
         while let Some(proposal) = reduction.propose() {
-            if self.accepts(proposal.clone())? {
-                reduction.accept(proposal);
+            if self.accepts(proposal)? {
+                reduction.accept();
             } else {
                 reduction.reject();
             }
@@ -525,22 +601,53 @@ impl<'a> Work<'a> {
             lines,
             left: self.time_left(),
         });
-        let run = self.bed.run(self.session, &proposal, &self.form)?;
-        if run.interrupted() {
-            return Err(Stop::Interrupted);
-        }
-        let mut holds = self.oracle.holds(self.session, &self.bed, &proposal, &run)?;
-        if holds && let Some((bed, form)) = &self.witness {
-            let run = bed.run(self.session, &run_on_import(&proposal), form)?;
-            if run.interrupted() {
-                return Err(Stop::Interrupted);
+        let holds = match self.holds_forked(&proposal)? {
+            Some(false) => false,
+            // A process that has loaded a module cannot say if its import is needed.
+            Some(true) if imported_modules(&proposal.text) == imported_modules(&self.gist.text) => {
+                self.unconfirmed += 1;
+                true
             }
-            holds = self.oracle.explains(&proposal, &run);
-        }
+            Some(true) | None => {
+                let holds = self.holds_cold(&proposal)?;
+                if holds {
+                    (self.confirmed, self.unconfirmed) = (proposal.clone(), 0);
+                }
+                holds
+            }
+        };
         if holds {
             self.gist = proposal;
         }
+        if self.unconfirmed >= OFTEN {
+            self.confirm()?;
+        }
         Ok(holds)
+    }
+
+    /// Runs a gist in a new process; returns true if it fails in the same way.
+    fn holds_cold(&self, gist: &Gist) -> Result<bool, Stop> {
+        let run = self.bed.run(self.session, gist, &self.form)?;
+        self.fails_alike(gist, &run)
+    }
+
+    /// The same by fork; `None` where that cannot say.
+    fn holds_forked(&self, gist: &Gist) -> Result<Option<bool>, Stop> {
+        if !self.is_forking {
+            return Ok(None);
+        }
+        let Some(run) = self.bed.run_forked(self.session, gist, &self.form)? else {
+            return Ok(None);
+        };
+        self.fails_alike(gist, &run).map(Some)
+    }
+
+    fn fails_alike(&self, gist: &Gist, run: &FileRun) -> Result<bool, Stop> {
+        match run.interrupted() {
+            true => Err(Stop::Interrupted),
+            false => Ok(self.oracle.holds(self.session, &self.bed, gist, run)?
+                && self.values.match_a_failure(&run.execution)),
+        }
     }
 
     fn time_left(&self) -> std::time::Duration {
@@ -569,7 +676,9 @@ impl<'a> Work<'a> {
                     break;
                 }
                 runs += 1;
-                if self.oracle.holds(self.session, &self.bed, &whole, &run)? && as_program {
+                let holds = self.oracle.holds(self.session, &self.bed, &whole, &run)?
+                    && self.values.match_a_failure(&run.execution);
+                if holds && as_program {
                     reproduced += 1;
                 } else {
                     self.otherwise.get_or_insert_with(|| run.describe_end());

@@ -1,13 +1,13 @@
 //! Decides if a run is of interest: the failure of the original, or whatever a program of the user's says.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
 
-use graph::{Gist, LineOrigin, Place};
+use graph::{Gist, LineOrigin, Place, Trace};
 
 use super::{
     NAME, ReproRequest, Same,
@@ -20,7 +20,7 @@ use crate::{
     pattern::Pattern,
     sandbox::{Network, Request, Status},
     session::Session,
-    slice::{failures, own_words, place_in_original},
+    slice::{failures, place_in_original},
     tool::{Problem, ToolError},
 };
 
@@ -31,10 +31,11 @@ pub(super) struct Oracle {
     /// The first failure of the original.
     case: Option<TestId>,
     raised: Option<Raised>,
-    place: Option<Place>,
+    /// The tests of all cases that fail, without their parameters and files.
+    failed: BTreeSet<Vec<String>>,
+    /// The exception, and those that its traceback shows besides.
+    links: Vec<RaisedLink>,
     status: Status,
-    /// Its message and what it prints, but for what varies between two runs.
-    message: Pattern,
     /// The first line that pytest added to the message of a failed assertion: the values compared.
     explanation: Option<Pattern>,
     /// The last line that is printed, which is the message of a program that exits without an exception.
@@ -64,13 +65,12 @@ impl Oracle {
         let raised = first.and_then(|first| first.raised.as_deref()).cloned();
         let other = others.first().and_then(|other| other.raised.as_deref());
         let is_on_stderr = !original.stderr.trim().is_empty();
-        let message = |raised: Option<&Raised>| raised.map(said).unwrap_or_default().to_owned();
         Ok(Self {
             same: request.same,
             program: request.oracle.clone(),
             case: first.and_then(|first| test_of(first.case)),
-            place: raised.as_ref().and_then(|raised| place_in_original(raised, &trace)),
-            message: Pattern::of([message(raised.as_ref()).as_str(), message(other).as_str()]),
+            failed: found.iter().filter_map(|one| test_of(one.case)).map(|id| id.names).collect(),
+            links: raised.as_ref().map_or_else(Vec::new, |raised| links(raised, other, &trace)),
             explanation: raised
                 .as_ref()
                 .and_then(explanation)
@@ -96,7 +96,7 @@ impl Oracle {
 
     /// The line that raises.
     pub(super) fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+        self.links.first()?.place.as_ref()
     }
 
     /// The type of what is raised.
@@ -141,6 +141,10 @@ impl Oracle {
                     && (self.is_pytest || self.stdout.matches(&run.execution.stdout))
                     && is_its
             }
+            // A case that failed nowhere else is a fault of the gist, and the first one that its reader sees.
+            Same::Type | Same::Message if found.iter().any(|one| !self.is_failed(one.case)) => {
+                false
+            }
             Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
                 self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
                     && (one.raised.is_some() || self.has_same_exit(&run.execution))
@@ -157,36 +161,38 @@ impl Oracle {
         run.status == self.status && says_it
     }
 
-    /// Returns true if only pytest shows which values a failed assertion compared.
-    pub(super) fn is_explained(&self) -> bool {
-        self.explanation.is_some() && self.program.is_none() && self.same != Same::Type
+    /// Returns true if a case is one that fails in the original as well, or no case of pytest.
+    fn is_failed(&self, case: &str) -> bool {
+        test_of(case).is_none_or(|id| self.failed.contains(&id.names))
     }
 
-    /// Returns true if a run under pytest has the failure, with the values that the original compared.
-    pub(super) fn explains(&self, gist: &Gist, run: &FileRun) -> bool {
-        let (found, raw) = (failures(&run.execution), failures(&run.raw));
-        found.iter().zip(&raw).any(|(one, raw)| {
-            one.raised.as_deref().and_then(explanation).is_some()
-                && self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
-        })
+    /// Returns true if the values that decide a failure are a part of it.
+    pub(super) fn has_values(&self) -> bool {
+        self.program.is_none() && self.same != Same::Type && self.same != Same::Exit
     }
 
     fn fits(&self, found: Option<&Raised>, raw: Option<&Raised>, gist: &Gist) -> bool {
-        let (wanted, found) = match (&self.raised, found) {
-            (Some(wanted), Some(found)) => (wanted, found),
+        let (found, first) = match (self.links.first(), found) {
+            (Some(first), Some(found)) => (found, first),
             (None, None) => return true,
             _ => return false,
         };
-        let is_its = wanted.kind == found.kind && wanted.module == found.module;
         // Without pytest there is no explanation.
         let explains = match (&self.explanation, explanation(found)) {
             (Some(wanted), Some(line)) => wanted.matches(line),
             _ => true,
         };
-        let says = self.same == Same::Type || self.message.matches(said(found)) && explains;
         // A printed traceback of the original has no lines left once it is normalised.
-        let place = || raw.and_then(|raw| place_of(raw, gist));
-        is_its && says && (self.place.is_none() || self.place == place())
+        let raw = raw.unwrap_or(found);
+        if self.same == Same::Type {
+            return first.has_type(found) && first.has_place(raw, gist);
+        }
+        let is_shown = || {
+            let others = self.links[1..].iter().zip(&found.shown).zip(&raw.shown);
+            self.links.len() == found.shown.len() + 1
+                && others.into_iter().all(|((link, found), raw)| link.fits(found, raw, gist))
+        };
+        explains && first.fits(found, raw, gist) && is_shown()
     }
 
     /// Asks a program of the user's.
@@ -228,24 +234,55 @@ impl Oracle {
     }
 }
 
+/// An exception that a repro has to raise.
+struct RaisedLink {
+    kind: String,
+    module: String,
+    /// Its message, but for what varies between two runs.
+    message: Pattern,
+    /// The line of the repository that raises it.
+    place: Option<Place>,
+}
+
+impl RaisedLink {
+    fn fits(&self, found: &Raised, raw: &Raised, gist: &Gist) -> bool {
+        self.has_type(found)
+            && self.message.matches(found.own_message())
+            && self.has_place(raw, gist)
+    }
+
+    fn has_type(&self, found: &Raised) -> bool {
+        self.kind == found.kind && self.module == found.module
+    }
+
+    fn has_place(&self, raw: &Raised, gist: &Gist) -> bool {
+        self.place.is_none() || self.place == place_of(raw, gist)
+    }
+}
+
+/// Returns an exception and those that its traceback shows besides, the first one first. `again` is the same exception of
+/// another run.
+fn links(raised: &Raised, again: Option<&Raised>, trace: &Trace) -> Vec<RaisedLink> {
+    let link = |one: &Raised, other: Option<&Raised>| RaisedLink {
+        kind: one.kind.clone(),
+        module: one.module.clone(),
+        message: Pattern::of([one.own_message()].into_iter().chain(other.map(Raised::own_message))),
+        place: place_in_original(one, trace),
+    };
+    let shown = raised.shown.iter().enumerate();
+    let shown = shown.map(|(at, one)| link(one, again.and_then(|again| again.shown.get(at))));
+    [link(raised, again)].into_iter().chain(shown).collect()
+}
+
 /// Returns the last line that a run prints on one of its streams.
 fn last_line(run: &Execution, is_on_stderr: bool) -> &str {
     let stream = if is_on_stderr { &run.stderr } else { &run.stdout };
     stream.trim_end().lines().next_back().unwrap_or_default().trim()
 }
 
-/// Returns the message of an error. For a failed assertion it is the author's message, as only
-/// pytest adds an explanation.
-fn said(raised: &Raised) -> &str {
-    match raised.kind.as_str() {
-        "AssertionError" => own_words(&raised.message),
-        _ => &raised.message,
-    }
-}
-
 /// Returns the first line of the explanation that pytest adds to a failed assertion: `assert 120 == 121`.
 fn explanation(raised: &Raised) -> Option<&str> {
-    let added = raised.message[said(raised).len()..].trim_start_matches('\n');
+    let added = raised.message[raised.own_message().len()..].trim_start_matches('\n');
     added.lines().next().filter(|_| raised.kind == "AssertionError")
 }
 

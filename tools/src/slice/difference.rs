@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::printed::printed;
 use crate::{
     Status,
-    execute::{CaseReport, Execution, PhaseReport, Raised},
+    execute::{CaseReport, Execution, PhaseReport, Raised, own_words},
     pattern::Pattern,
 };
 
@@ -319,25 +319,15 @@ pub(super) fn fits(one: &str, other: Option<&str>, two: &str) -> bool {
 pub(super) fn raises(one: Option<&Raised>, other: Option<&Raised>, two: Option<&Raised>) -> bool {
     match (one, two) {
         (Some(one), Some(two)) => {
-            let other = other.map(|raised| raised.message.as_str());
-            let fits = |message| fits(&one.message, other, message);
+            let message = other.map(|raised| raised.message.as_str());
+            let fits = |two: &str| fits(&one.message, message, two);
             let is_bare = || one.kind == "AssertionError" && own_words(&one.message) == one.message;
+            let others = other.map(Raised::shown_text);
             one.kind == two.kind
+                && self::fits(&one.shown_text(), others.as_deref(), &two.shown_text())
                 && (fits(&two.message) || is_bare() && fits(own_words(&two.message)))
         }
         (one, two) => one.is_none() && two.is_none(),
-    }
-}
-
-/// Returns the author's message of a failed assertion.
-///
-/// pytest adds an explanation in test modules, and so in a gist, but not in a library. The
-/// explanation is removed.
-pub fn own_words(message: &str) -> &str {
-    match message.find("\nassert ") {
-        _ if message.starts_with("assert ") => "",
-        Some(at) => &message[..at],
-        None => message,
     }
 }
 

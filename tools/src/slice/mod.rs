@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use advise::restoring;
 pub use advise::{AdviceInput, advise};
 pub(crate) use difference::varies;
-pub use difference::{Difference, DifferenceKind, difference, ends_alike, own_words};
+pub use difference::{Difference, DifferenceKind, difference, ends_alike};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 pub use restore::Restore;
 pub(crate) use standing::{Compared, failures, place_in_original};

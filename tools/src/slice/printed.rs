@@ -27,6 +27,7 @@ pub(crate) fn printed(text: &str) -> Option<Raised> {
                 module: module.to_owned(),
                 message: message.to_owned(),
                 frames,
+                ..Raised::default()
             });
         }
     }
@@ -66,6 +67,7 @@ mod tests {
                 .iter()
                 .map(|(path, line, name)| ((*path).to_owned(), *line, (*name).to_owned()))
                 .collect(),
+            ..Raised::default()
         });
         assert_eq!(found, expected, "{text}");
     }

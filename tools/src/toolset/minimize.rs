@@ -180,7 +180,7 @@ impl Minimizing<'_> {
             let Some(proposal) = reduction.propose() else { break Ok(true) };
             tried += 1;
             match self.is_same(&proposal, &measured) {
-                Ok(true) => reduction.accept(proposal),
+                Ok(true) => reduction.accept(),
                 Ok(false) => reduction.reject(),
                 Err(error) => break Err(error),
             }

@@ -145,6 +145,7 @@ mod tests {
             caught: Vec::new(),
             ended: Vec::new(),
             opened: Vec::new(),
+            decided: Vec::new(),
             wall: Duration::from_millis(1500),
             cpu: Duration::from_millis(700),
         }

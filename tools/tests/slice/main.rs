@@ -263,6 +263,7 @@ mod differences {
             caught: Vec::new(),
             ended: Vec::new(),
             opened: Vec::new(),
+            decided: Vec::new(),
             wall: std::time::Duration::ZERO,
             cpu: std::time::Duration::ZERO,
         };
