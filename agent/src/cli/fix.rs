@@ -78,7 +78,15 @@ impl Fix {
         let progress = ProgressLine::new(around.talk);
         let own = given_paths(&[Some(output), self.run_dir.as_ref()]);
         let (repository, command) = (self.repository.as_str(), self.command.as_slice());
-        let issue = IssueTask { repository, artifact: None, command, text, gold, apart: &own };
+        let issue = IssueTask {
+            repository,
+            artifact: None,
+            command,
+            text,
+            gold,
+            apart: &own,
+            failing: None,
+        };
         let opened = solver.open(issue, &progress)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let solved = solver.solve(opened, &record, &progress);

@@ -19,7 +19,7 @@ use super::{
     target::{OpenedTarget, Wanted, chosen_interpreter, environment, of_environment},
 };
 use crate::{
-    config::{AnswerForm, Minimize, Settings},
+    config::{AnswerForm, Minimize, Opening, Settings},
     outcome::Outcome,
     record::RunDirectory,
     trajectory::{End, Refusals},
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The model that solves, and what it is told.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Solving {
     /// The model: human, command/PROGRAM, or PROVIDER/MODEL.
     #[arg(short, long, value_name = "MODEL")]
@@ -46,7 +46,7 @@ pub struct Solving {
 
 /// The text about the repository with which a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OpeningContext {
+pub enum OpeningContext {
     /// The gist of the command, which the offline model writes.
     Gist,
     /// The definitions that the command reaches by name, and the most important modules and classes.
@@ -85,11 +85,14 @@ pub struct IssueTask<'a> {
     pub gold: Option<(String, String)>,
     /// Paths in the repository that are none of it.
     pub apart: &'a [&'a Path],
+    /// A failing test whose gist is told in the place of the command's; it may lie in a copy with more tests.
+    pub failing: Option<OpenedTarget>,
 }
 
 /// An issue whose repository is at hand.
 pub struct OpenedIssue {
     target: OpenedTarget,
+    failing: Option<OpenedTarget>,
     text: String,
     gold: Option<UnifiedDiff>,
 }
@@ -110,13 +113,18 @@ impl Solving {
         let mut flags = Flags::default();
         flags.text("--model", "writer.model", self.model.as_deref());
         flags.text("--scaffold", "writer.scaffold", Some(&self.scaffold));
-        let opening = self.context.map(|told| match told {
-            OpeningContext::Map => "ranked",
-            OpeningContext::Gist | OpeningContext::None => "none",
+        let opening = self.context.map(|told| match told.opening() {
+            Opening::Ranked => "ranked",
+            _ => "none",
         });
         flags.text("--context", "writer.opening", opening);
         flags.text("--python", "environment.python", self.python.as_deref());
         flags
+    }
+
+    /// The same, told another text about the repository.
+    pub fn with_context(&self, context: OpeningContext) -> Self {
+        Self { context: Some(context), ..self.clone() }
     }
 
     /// Returns true if the model is told the gist of a command.
@@ -129,7 +137,10 @@ impl Solving {
     /// # Errors
     /// There is no such model, or no sandbox.
     pub fn solver<'a>(&self, around: &'a Surroundings) -> Result<IssueSolver<'a>, Failure> {
-        let settings = settings_of_stages(around)?;
+        let mut settings = settings_of_stages(around)?;
+        if let Some(told) = self.context {
+            settings.writer.opening = told.opening();
+        }
         let sandbox = around.sandbox()?;
         let context =
             self.context.and_then(|told| Some(told.to_possible_value()?.get_name().to_owned()));
@@ -141,10 +152,25 @@ impl Solving {
     }
 }
 
+impl OpeningContext {
+    /// The kind of opening that the session itself makes; a gist is told apart from it.
+    fn opening(self) -> Opening {
+        match self {
+            Self::Map => Opening::Ranked,
+            Self::Gist | Self::None => Opening::None,
+        }
+    }
+}
+
 impl IssueSolver<'_> {
     /// Its scaffold, model and context.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The settings of its sessions.
+    pub fn settings(&self) -> &Settings {
+        self.writer.settings()
     }
 
     /// Opens an issue's repository, and reads the places of the true patch.
@@ -161,7 +187,7 @@ impl IssueSolver<'_> {
         let gold = issue.gold.as_ref();
         let gold = gold.map(|(name, text)| true_diff(&request, name, text, issue.repository));
         let gold = gold.transpose()?;
-        Ok(OpenedIssue { text: issue.text, gold, target })
+        Ok(OpenedIssue { text: issue.text, gold, target, failing: issue.failing })
     }
 
     /// Solves an issue, with the session's record in an existing directory.
@@ -175,10 +201,13 @@ impl IssueSolver<'_> {
         progress: &ProgressLine,
     ) -> Result<SolvedIssue, Failure> {
         let around = self.around;
-        let OpenedIssue { target: opened, text, gold } = issue;
+        let OpenedIssue { target: opened, failing, text, gold } = issue;
         let request = self.request(&opened);
         let gist = match self.told {
-            Some(OpeningContext::Gist) => Some(self.gist_of(&opened, record.path(), progress)?),
+            Some(OpeningContext::Gist) => {
+                let failing = failing.as_ref().unwrap_or(&opened);
+                Some(self.gist_of(failing, record.path(), progress)?)
+            }
             _ => None,
         };
         let context = opened.context(around, record.path());

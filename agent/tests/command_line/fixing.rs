@@ -50,7 +50,7 @@ const GOLD: &str = "\
 ";
 
 /// Plays one answer after the other.
-const MODEL: &str = "\
+pub(super) const MODEL: &str = "\
 import json, sys
 request = json.load(sys.stdin)
 script = json.load(open(sys.argv[1]))
@@ -60,11 +60,11 @@ if step == 0:
 print(json.dumps({'calls': script[step]}))
 ";
 
-fn call(tool: &str, arguments: Value) -> Value {
+pub(super) fn call(tool: &str, arguments: Value) -> Value {
     json!({ "tool": tool, "arguments": arguments })
 }
 
-fn analyze(text: &str, enough: bool) -> Value {
+pub(super) fn analyze(text: &str, enough: bool) -> Value {
     call("analyze", json!({ "sub_task": text, "enough": enough }))
 }
 
@@ -76,7 +76,7 @@ fn verify(relevant: bool) -> Value {
     call("verify", json!({ "relevant": relevant }))
 }
 
-fn edit(path: &str, edits: Value) -> Value {
+pub(super) fn edit(path: &str, edits: Value) -> Value {
     call("edit_file", json!({ "path": path, "edits": edits }))
 }
 

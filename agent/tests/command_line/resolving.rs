@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     Ran, User,
-    fixing::{assert_refused, git},
+    fixing::{MODEL, analyze, assert_refused, call, edit, git},
     python, read,
     sharing::Serving,
 };
@@ -204,11 +204,12 @@ fn rows_and_predictions_that_fit_nothing_are_told() {
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     for part in [
         "\ngold,1,1,100.00,100.00,100.00,",
-        "\nm,4,0,0.00,-,-,",
+        "\nm,2,0,0.00,-,-,",
         "\ngold,no tests,2",
         "\ngold,failed,2",
-        "\nm,no prediction,4",
-        "\nm,no tests,1",
+        "\nm,no prediction,2",
+        "\nm,no tests,2",
+        "\nm,failed,1",
         "\n6,",
         "\n7,missing field `repo`",
     ] {
@@ -225,6 +226,53 @@ fn rows_and_predictions_that_fit_nothing_are_told() {
     fs::write(user.here().join("none.jsonl"), "\n{}\n").unwrap();
     let ran = eval(&user, &python, &["none.jsonl"]);
     assert_refused(&ran, 3, "no prediction is of a row of the file");
+}
+
+#[test]
+fn contexts_are_compared_in_one_table() {
+    let Some(python) = python() else { return };
+    let (user, row) = with_row();
+    let mut without = row.clone();
+    without["instance_id"] = json!("own__repo-2");
+    without["FAIL_TO_PASS"] = json!([]);
+    write_rows(&user, "rows.jsonl", &[row, without]);
+    let answers = json!([[
+        analyze("It divides by //.", true),
+        call("solve", json!({ "diff": GOLD })),
+        call("request", json!({ "files": ["pkg/__init__.py"] })),
+        edit("pkg/__init__.py", json!([{ "first": 2, "last": 2, "text": "    return value / 2" }])),
+    ]]);
+    fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
+    fs::write(user.here().join("model.py"), MODEL).unwrap();
+    let model = format!("command/{python} model.py script.json");
+    let args = ["issues", "solve", "rows.jsonl", "--each-context", "--eval", "-o", "out"];
+    let more = ["--repositories", ".", "--format", "csv", "--python", &python, "-m", &model];
+    let args = [&args[..], &more].concat();
+    let ran = user.gistify(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let solver = format!("chain-of-context {model}");
+    for context in ["gist", "map", "none"] {
+        let line = format!("\n{solver} {context},1,1,100.00,100.00,100.00,");
+        assert!(ran.out.contains(&line), "{}{}", ran.out, ran.err);
+        let gist = user.here().join("out").join(context).join("own__repo-1/gist.jsonl");
+        assert_eq!(gist.exists(), context == "gist");
+    }
+    // A row without a failing test has no gist to tell, and no test that says if it is resolved.
+    assert!(ran.err.contains("no failing test: FAIL_TO_PASS is empty"), "{}", ran.err);
+    assert!(ran.out.contains(&format!("\n{solver} gist,no tests,1")), "{}", ran.out);
+    let gist = read(&user.here().join("out/gist/own__repo-1/trajectory.jsonl"));
+    assert!(gist.contains("def test_three") && !gist.contains("TestDouble"), "{gist}");
+    let none = read(&user.here().join("out/none/own__repo-1/trajectory.jsonl"));
+    assert!(!none.contains("def test_three"), "{none}");
+    assert_eq!(git(&user, &["status", "--porcelain"]), "");
+    // A second run judges what is there, and solves the row that could not be tried.
+    let again = user.gistify(&args);
+    assert_eq!((again.code, &again.out), (0, &ran.out), "{}", again.err);
+    assert!(again.err.contains("0 solved now, 2 before"), "{}", again.err);
+    let judged = ["issues", "eval", "rows.jsonl", "out/map", "--repositories", "."];
+    let ran = user.gistify(&[&judged[..], &["--python", &python, "--format", "csv"]].concat());
+    assert!(ran.out.contains(&format!("\n{solver} map,1,1,100.00,")), "{}{}", ran.out, ran.err);
+    assert!(user.leftovers().is_empty(), "{:?}", user.leftovers());
 }
 
 /// Serves two releases of a package, and prints the port and the checksums.

@@ -78,15 +78,15 @@ pub fn build_issue_row(
         }
     }
     let mut differences = Vec::new();
-    if fail_to_pass.is_empty() {
-        differences.push("no test passes with its true patch alone".to_owned());
-    }
+    let first = after[0].failure.as_ref().map(|line| format!(" (with it fails {line})"));
+    let first = first.unwrap_or_default();
     let mut wanted = issue.fail_to_pass.clone();
     wanted.sort_unstable();
-    if fail_to_pass != wanted {
+    if fail_to_pass.is_empty() {
+        differences.push(format!("no test passes with its true patch alone{first}"));
+    } else if fail_to_pass != wanted {
         let shown = serde_json::to_string(&fail_to_pass).expect("texts are plain data");
-        let first = after[0].failure.as_ref().map(|line| format!(" (with it fails {line})"));
-        differences.push(format!("fail_to_pass is {shown}{}", first.unwrap_or_default()));
+        differences.push(format!("fail_to_pass is {shown}{first}"));
     }
     if pass_to_pass.len() != issue.pass_to_pass {
         let (found, wanted) = (pass_to_pass.len(), issue.pass_to_pass);

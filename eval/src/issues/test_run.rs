@@ -226,7 +226,9 @@ impl RanTests {
             failed.filter_map(|phase| Some((&case.id, phase.raised.as_ref()?)))
         });
         let first = collected.chain(cases).next().map(|(place, raised)| line(place, raised));
-        let last = execution.stderr.lines().rev().find(|line| !line.trim().is_empty());
+        // A run without a case has said why: pytest names wrong options before it names files.
+        let mut lines = execution.stderr.lines().filter(|line| !line.trim().is_empty());
+        let last = lines.clone().find(|line| line.contains("error")).or_else(|| lines.next_back());
         let failure = first.or_else(|| last.map(str::to_owned));
         Self {
             passing,

@@ -220,3 +220,29 @@ fn cells_of(issue: &PinnedFix, built: Option<&BuiltRow>) -> Vec<String> {
         count(&|built| built.row.pass_to_pass.len()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_of_the_program_are_whole() {
+        let names: Vec<&str> = EMBEDDED
+            .files()
+            .filter_map(|file| file.path().to_str()?.strip_suffix(".toml"))
+            .collect();
+        assert_eq!(names, ["twenty-fixes"]);
+        let suite = EMBEDDED.get_file("twenty-fixes.toml").unwrap().contents_utf8().unwrap();
+        let suite = FixSuite::parse("twenty-fixes", suite).unwrap();
+        assert_eq!(suite.issues.len(), 20);
+        let packages: std::collections::BTreeSet<&str> =
+            suite.issues.iter().map(|issue| issue.package.as_str()).collect();
+        assert_eq!(packages.len(), 20, "a package is there twice");
+        for issue in &suite.issues {
+            let lock = EMBEDDED.get_file(issue.lock(&suite));
+            assert!(lock.is_some(), "{}: no lock", issue.id);
+            assert!(!issue.fail_to_pass.is_empty() && issue.pass_to_pass > 0, "{}", issue.id);
+            assert!(issue.problem_statement.starts_with("# "), "{}", issue.id);
+        }
+    }
+}

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{IssueRow, RowRelease};
-use tools::{Artifact, Environment, Repository, Sandbox};
+use ::eval::{IssueRow, RowRelease, Task};
+use tools::{
+    Artifact, Command, Environment, GitRequest, Repository, Sandbox, Workspace, apply_patch,
+};
 
 use super::super::{
     Exit, Failure, OrExit,
     progress::ProgressLine,
-    surroundings::Surroundings,
-    target::{Wanted, environment},
+    surroundings::{Surroundings, of_repository},
+    target::{OpenedTarget, Wanted, environment},
 };
 use crate::record::replace;
 
@@ -55,6 +57,57 @@ impl RowSource {
     ) -> Result<Repository, Failure> {
         progress.say(&format!("open {}", self.named));
         around.repository_of(&self.named, self.artifact.as_ref(), sandbox, progress)
+    }
+}
+
+/// The tests of a row that must change, in a copy of its repository that has them.
+pub struct FailingTests {
+    /// The copy, and the command of these tests.
+    pub target: OpenedTarget,
+    /// The place of the copy.
+    pub workspace: Workspace,
+}
+
+impl FailingTests {
+    /// Opens the repository of a row again, with the tests' patch.
+    ///
+    /// # Errors
+    /// The row has no tests of pytest's, its patch does not apply, or the environment cannot be had.
+    pub fn of(
+        row: &IssueRow,
+        source: &RowSource,
+        around: &Surroundings,
+        progress: &ProgressLine,
+    ) -> Result<Self, Failure> {
+        let unfit =
+            |reason: String| Failure::new(Exit::Input, format!("no failing test: {reason}"));
+        if let Some(reason) = row.without_tests() {
+            return Err(unfit(reason));
+        }
+        let sandbox = around.sandbox()?;
+        let scratch = around.scratch()?;
+        let base = source.open(around, &*sandbox, progress)?;
+        let environment = row_environment(row, &base, around, &*sandbox, progress)?;
+        let workspace = Workspace::create(&scratch).or_exit(Exit::Infrastructure)?;
+        let copy = workspace.copy(&base).or_exit(Exit::Infrastructure)?;
+        let request = GitRequest {
+            root: &base.root,
+            host: &around.host,
+            sandbox: &*sandbox,
+            scratch: workspace.root(),
+        };
+        if !row.test_patch.trim().is_empty()
+            && let Err(class) =
+                apply_patch(&request, &row.test_patch, &copy).map_err(of_repository)?
+        {
+            return Err(unfit(format!("its test_patch: {}", class.name().replace('_', " "))));
+        }
+        let words = ["pytest".to_owned()].into_iter().chain(row.fail_to_pass.iter().cloned());
+        let command = Command::from_words(words.collect()).or_exit(Exit::Input)?;
+        let task = Task::of_command(&source.named, &command.to_string());
+        let repository = Repository::of_directory(&copy).map_err(of_repository)?;
+        let target = OpenedTarget { task, repository, environment, command, sandbox, scratch };
+        Ok(Self { target, workspace })
     }
 }
 

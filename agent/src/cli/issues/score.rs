@@ -69,10 +69,26 @@ pub struct JudgeRows {
 const GOLD: &str = "gold";
 
 /// The patches of one solver, by row, and their cost.
-struct Predicted {
+#[derive(Default)]
+pub struct Predicted {
     solver: String,
     patches: BTreeMap<String, String>,
     efforts: BTreeMap<String, Effort>,
+    /// Rows at which the machine or the provider failed, with the reason.
+    failures: BTreeMap<String, String>,
+}
+
+/// The means of judging.
+#[derive(Clone, Copy)]
+pub struct Judging<'a> {
+    /// The surroundings.
+    pub around: &'a Surroundings,
+    /// The directory with clones of the rows' repositories.
+    pub repositories: Option<&'a Path>,
+    /// Rows at once.
+    pub workers: usize,
+    /// The receiver of progress messages.
+    pub progress: &'a ProgressLine,
 }
 
 /// A prediction in SWE-bench's form.
@@ -105,76 +121,110 @@ impl JudgeRows {
             rows.retain(|row| row.instance_id.contains(text.as_str()));
         }
         rows.truncate(self.first.unwrap_or(usize::MAX));
-        let verdicts = self.judge_all(around, &rows, &predicted, &progress)?;
+        let judging = Judging {
+            around,
+            repositories: self.repositories.as_deref(),
+            workers: self.workers,
+            progress: &progress,
+        };
+        let verdicts = judging.judge(&rows, &predicted)?;
         progress.clear();
         if let Some(path) = output {
-            let mut text = String::new();
-            for verdict in &verdicts {
-                let line = serde_json::to_string(verdict).or_exit(Exit::Infrastructure)?;
-                text.push_str(&format!("{line}\n"));
-            }
-            replace(path, text.as_bytes()).or_exit(Exit::Input)?;
+            write_verdicts(path, &verdicts)?;
         }
         let tables = verdict_tables(&verdicts, &unread);
         print!("{}", write_tables(&tables, self.format.format(around)));
         Ok(Exit::Success)
     }
 
-    /// The patches of all solvers; of a row that is predicted twice the last counts.
+    /// The patches of all solvers.
     fn predicted(
         &self,
         rows: &[IssueRow],
         progress: &ProgressLine,
     ) -> Result<Vec<Predicted>, Failure> {
-        let mut all: BTreeMap<String, Predicted> = BTreeMap::new();
+        let mut all: Vec<Predicted> = Vec::new();
         for named in &self.predictions {
             if named.as_os_str() == GOLD {
                 let patches = rows.iter().map(|row| (row.instance_id.clone(), row.patch.clone()));
-                let predicted = Predicted {
-                    solver: GOLD.to_owned(),
-                    patches: patches.collect(),
-                    efforts: BTreeMap::new(),
-                };
-                all.insert(GOLD.to_owned(), predicted);
+                let patches = patches.collect();
+                all.push(Predicted { solver: GOLD.to_owned(), patches, ..Predicted::default() });
                 continue;
             }
             let path = if named.is_dir() { named.join(PREDICTIONS) } else { named.clone() };
-            let (read, unread) = read_predictions(&text_of("predictions", &path)?);
-            said(&path, &unread, progress);
-            let efforts = efforts_beside(&path);
-            for PredictionRow { instance_id, model_name_or_path, model_patch } in read {
-                if !rows.iter().any(|row| row.instance_id == instance_id) {
-                    let path = path.display();
-                    progress.line(&format!("{path}: there is no row {instance_id} (left out)"));
-                    continue;
-                }
-                let key = model_name_or_path.clone();
-                let predicted = all.entry(key).or_insert_with(|| Predicted {
-                    solver: model_name_or_path.clone(),
-                    patches: BTreeMap::new(),
-                    efforts: BTreeMap::new(),
-                });
-                let effort = efforts.get(&(model_name_or_path, instance_id.clone()));
-                predicted
-                    .efforts
-                    .extend(effort.map(|effort| (instance_id.clone(), effort.clone())));
-                predicted.patches.insert(instance_id, model_patch.unwrap_or_default());
-            }
+            all.append(&mut Predicted::read(&path, rows, progress)?);
         }
         match all.is_empty() {
             true => Err(Failure::new(Exit::Input, "no prediction is of a row of the file")),
-            false => Ok(all.into_values().collect()),
+            false => Ok(all),
         }
     }
+}
 
+impl Predicted {
+    /// Reads a file of predictions, with the cost of each where the results of their making lie beside it. Of a row that a
+    /// solver predicts twice the last counts.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(
+        path: &Path,
+        rows: &[IssueRow],
+        progress: &ProgressLine,
+    ) -> Result<Vec<Self>, Failure> {
+        let text = fs::read_to_string(path).map_err(|error| {
+            Failure::new(Exit::Input, format!("read predictions {}: {error}", path.display()))
+        })?;
+        let (read, unread) = read_predictions(&text);
+        said(path, &unread, progress);
+        let is_row = |id: &str| rows.iter().any(|row| row.instance_id == id);
+        let mut all: BTreeMap<String, Self> = BTreeMap::new();
+        let of = |all: &mut BTreeMap<String, Self>, solver: &str| {
+            let new = || Self { solver: solver.to_owned(), ..Self::default() };
+            std::mem::take(all.entry(solver.to_owned()).or_insert_with(new))
+        };
+        for PredictionRow { instance_id, model_name_or_path: solver, model_patch } in read {
+            if !is_row(&instance_id) {
+                let path = path.display();
+                progress.line(&format!("{path}: there is no row {instance_id} (left out)"));
+                continue;
+            }
+            let mut one = of(&mut all, &solver);
+            one.patches.insert(instance_id, model_patch.unwrap_or_default());
+            all.insert(solver, one);
+        }
+        for result in results_beside(path) {
+            let IssueResult { instance_id, solver, repair, failure } = result;
+            if !is_row(&instance_id) {
+                continue;
+            }
+            let mut one = of(&mut all, &solver);
+            match (repair, failure) {
+                (Some(repair), _) => {
+                    one.failures.remove(&instance_id);
+                    one.efforts.insert(instance_id, repair.effort);
+                }
+                (None, failure) => {
+                    one.failures.insert(instance_id, failure.unwrap_or_default());
+                }
+            }
+            all.insert(solver, one);
+        }
+        Ok(all.into_values().collect())
+    }
+}
+
+impl Judging<'_> {
     /// The verdicts of all rows, in the order of the rows for each solver.
-    fn judge_all(
+    ///
+    /// # Errors
+    /// There is no sandbox, or the user interrupts. A failure of one row is a verdict.
+    pub fn judge(
         &self,
-        around: &Surroundings,
         rows: &[IssueRow],
         predicted: &[Predicted],
-        progress: &ProgressLine,
     ) -> Result<Vec<IssueVerdict>, Failure> {
+        let Self { around, progress, .. } = *self;
         let sandbox = around.sandbox()?;
         let next = AtomicUsize::new(0);
         let found: Mutex<BTreeMap<usize, Vec<IssueVerdict>>> = Mutex::default();
@@ -185,7 +235,7 @@ impl JudgeRows {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(row) = rows.get(at) else { break };
                         progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
-                        let verdicts = self.judge_row(around, row, predicted, &*sandbox);
+                        let verdicts = self.judge_row(row, predicted, &*sandbox);
                         for one in &verdicts {
                             if let (ResolvedClass::Failed, Some(reason)) = (one.class, &one.reason)
                             {
@@ -206,19 +256,23 @@ impl JudgeRows {
     /// The verdicts of one row, one for each solver. A failure of the machine is one as well.
     fn judge_row(
         &self,
-        around: &Surroundings,
         row: &IssueRow,
         predicted: &[Predicted],
         sandbox: &dyn Sandbox,
     ) -> Vec<IssueVerdict> {
+        let around = self.around;
         let failed = |failure: Failure| {
             IssueVerdict::unmeasured(row, ResolvedClass::Failed, Some(failure.message()))
         };
         let judge = |one: &Predicted, bed: &Result<IssueBed<'_>, IssueVerdict>| {
-            let verdict = match (one.patches.get(&row.instance_id), bed) {
-                (None, _) => IssueVerdict::unmeasured(row, ResolvedClass::NoPrediction, None),
-                (Some(_), Err(failed)) => failed.clone(),
-                (Some(patch), Ok(bed)) => judge_patch(bed, row, patch).unwrap_or_else(|error| {
+            let verdict = match (bed, one.patches.get(&row.instance_id)) {
+                // A row that cannot be judged counts for no solver.
+                (Err(verdict), _) => verdict.clone(),
+                (Ok(_), None) => match one.failures.get(&row.instance_id) {
+                    Some(reason) => failed(Failure::new(Exit::Infrastructure, reason.clone())),
+                    None => IssueVerdict::unmeasured(row, ResolvedClass::NoPrediction, None),
+                },
+                (Ok(bed), Some(patch)) => judge_patch(bed, row, patch).unwrap_or_else(|error| {
                     failed(match error {
                         error @ EvalError::Problem { .. } => {
                             Failure { exit: Exit::Input, error: error.into() }
@@ -237,7 +291,7 @@ impl JudgeRows {
         }
         let opened = (|| {
             let quiet = ProgressLine::new(Talk::Quiet);
-            let source = RowSource::of(row, self.repositories.as_deref())?;
+            let source = RowSource::of(row, self.repositories)?;
             let repository = source.open(around, sandbox, &quiet)?;
             let environment = row_environment(row, &repository, around, sandbox, &quiet)?;
             let workspace = Workspace::create(&around.scratch()?).or_exit(Exit::Infrastructure)?;
@@ -286,11 +340,18 @@ fn read_predictions(text: &str) -> (Vec<PredictionRow>, Vec<MalformedRow>) {
     (rows, malformed)
 }
 
-/// The costs of predictions, by solver and row, where the results of their making lie beside them.
-fn efforts_beside(path: &Path) -> BTreeMap<(String, String), Effort> {
+/// The results of the making of predictions, where they lie beside them.
+fn results_beside(path: &Path) -> Vec<IssueResult> {
     let text = fs::read_to_string(path.with_file_name(RESULTS)).unwrap_or_default();
-    let results = text.lines().filter_map(|line| serde_json::from_str::<IssueResult>(line).ok());
-    let efforts = results
-        .filter_map(|one| Some(((one.solver, one.instance_id), one.repair.map(|one| one.effort)?)));
-    efforts.collect()
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Writes verdicts, one a line.
+pub fn write_verdicts(path: &Path, verdicts: &[IssueVerdict]) -> Result<(), Failure> {
+    let mut text = String::new();
+    for verdict in verdicts {
+        let line = serde_json::to_string(verdict).or_exit(Exit::Infrastructure)?;
+        text.push_str(&format!("{line}\n"));
+    }
+    replace(path, text.as_bytes()).or_exit(Exit::Input)
 }

@@ -16,7 +16,7 @@ use std::{
 
 use ::eval::{
     IssueResult, IssueRow, MalformedRow, issue_tables, read_issue_rows, settings_differences,
-    write_tables,
+    verdict_tables, write_tables,
 };
 use clap::Args;
 use serde_json::json;
@@ -27,23 +27,31 @@ use super::{
         fix::{PATCH, RESULT, text_of},
         flags::Flags,
         progress::ProgressLine,
-        solving::{IssueSolver, IssueTask, SolvedIssue, Solving},
+        solving::{IssueSolver, IssueTask, OpeningContext, SolvedIssue, Solving},
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
-    row_source::RowSource,
+    row_source::{FailingTests, RowSource},
+    score::{Judging, Predicted, write_verdicts},
 };
 use crate::{
     record::{RunDirectory, replace},
     writer::TRAJECTORY,
 };
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct SolveRows {
     /// A file of rows with instance_id, repo, base_commit, problem_statement and, if known, patch.
     rows: PathBuf,
     #[command(flatten)]
     solving: Solving,
+    /// Solve each row with the gist of its failing tests, with the ranked map, and with neither, in a directory of that name
+    /// each.
+    #[arg(long, conflicts_with = "context")]
+    each_context: bool,
+    /// Judge the patches by the tests of their rows too, and print that table.
+    #[arg(long)]
+    eval: bool,
     /// A directory with clones, as OWNER__NAME, OWNER/NAME or NAME [default: those of github.com].
     #[arg(long, value_name = "DIR")]
     repositories: Option<PathBuf>,
@@ -68,6 +76,11 @@ pub struct SolveRows {
 pub const RESULTS: &str = "results.jsonl";
 pub const PREDICTIONS: &str = "predictions.jsonl";
 const SETTINGS: &str = "settings.json";
+const VERDICTS: &str = "verdicts.jsonl";
+
+/// The texts about the repository that are compared, with the names of their directories.
+const CONTEXTS: [(&str, OpeningContext); 3] =
+    [("gist", OpeningContext::Gist), ("map", OpeningContext::Map), ("none", OpeningContext::None)];
 
 impl SolveRows {
     /// The settings that its flags stand for.
@@ -76,10 +89,6 @@ impl SolveRows {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        if self.solving.needs_command() {
-            let message = "--context gist needs a command, which the rows do not have";
-            return Err(Failure::new(Exit::Usage, message));
-        }
         let (mut rows, unread) = read_issue_rows(&text_of("rows", &self.rows)?);
         if let Some(text) = &self.filter {
             rows.retain(|row| row.instance_id.contains(text.as_str()));
@@ -89,15 +98,60 @@ impl SolveRows {
             let message = format!("{} has no row of that kind", self.rows.display());
             return Err(Failure::new(Exit::Input, message));
         }
-        let solver = self.solving.solver(around)?;
         let progress = ProgressLine::new(around.talk);
         for row in &unread {
             let MalformedRow { line, reason } = row;
             progress.line(&format!("{}:{line}: {reason} (left out)", self.rows.display()));
         }
+        let runs: Vec<Self> = match self.each_context {
+            false => vec![self.clone()],
+            true => CONTEXTS.map(|(name, context)| self.with_context(name, context)).to_vec(),
+        };
+        let mut results = Vec::new();
+        for run in &runs {
+            results.append(&mut run.solve_rows(around, &rows, &progress)?);
+        }
+        let tables = match self.eval {
+            false => issue_tables(&results, &unread),
+            true => {
+                let mut predicted = Vec::new();
+                for run in &runs {
+                    let path = run.output.join(PREDICTIONS);
+                    predicted.append(&mut Predicted::read(&path, &rows, &progress)?);
+                }
+                let judging = Judging {
+                    around,
+                    repositories: self.repositories.as_deref(),
+                    workers: self.workers,
+                    progress: &progress,
+                };
+                let verdicts = judging.judge(&rows, &predicted)?;
+                write_verdicts(&self.output.join(VERDICTS), &verdicts)?;
+                verdict_tables(&verdicts, &unread)
+            }
+        };
+        progress.clear();
+        print!("{}", write_tables(&tables, self.format.format(around)));
+        Ok(Exit::Success)
+    }
+
+    /// The same with one context, in a directory of its name.
+    fn with_context(&self, name: &str, context: OpeningContext) -> Self {
+        let solving = self.solving.with_context(context);
+        Self { solving, output: self.output.join(name), ..self.clone() }
+    }
+
+    /// Solves the rows that have no result yet, and returns the results of all.
+    fn solve_rows(
+        &self,
+        around: &Surroundings,
+        rows: &[IssueRow],
+        progress: &ProgressLine,
+    ) -> Result<Vec<IssueResult>, Failure> {
+        let solver = self.solving.solver(around)?;
         fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
         let known = self.known(&solver)?;
-        self.keep_settings(around)?;
+        self.keep_settings(&solver)?;
         // A row that the machine or the provider failed at is tried again.
         let done: BTreeSet<&str> = known
             .iter()
@@ -107,30 +161,26 @@ impl SolveRows {
         let open: Vec<&IssueRow> =
             rows.iter().filter(|row| !done.contains(row.instance_id.as_str())).collect();
         let count = open.len();
-        self.solve_all(around, &solver, &open, &progress)?;
+        self.solve_all(around, &solver, &open, progress)?;
         progress.clear();
         let results = self.known(&solver)?;
         self.predict(&results)?;
-        let wanted: BTreeSet<&str> = rows.iter().map(|row| row.instance_id.as_str()).collect();
-        let shown: Vec<IssueResult> = results
-            .into_iter()
-            .filter(|result| wanted.contains(result.instance_id.as_str()))
-            .collect();
-        print!("{}", write_tables(&issue_tables(&shown, &unread), self.format.format(around)));
         progress.line(&format!("{count} solved now, {} before", rows.len() - count));
-        match around.interrupt.is_triggered() {
-            true => Err(Failure::new(Exit::Interrupted, "interrupted")),
-            false => Ok(Exit::Success),
+        if around.interrupt.is_triggered() {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
+        let wanted: BTreeSet<&str> = rows.iter().map(|row| row.instance_id.as_str()).collect();
+        let results = results.into_iter();
+        Ok(results.filter(|result| wanted.contains(result.instance_id.as_str())).collect())
     }
 
     /// Writes the settings into the output.
     ///
     /// # Errors
     /// It has others, under which rows were solved.
-    fn keep_settings(&self, around: &Surroundings) -> Result<(), Failure> {
+    fn keep_settings(&self, solver: &IssueSolver<'_>) -> Result<(), Failure> {
         let path = self.output.join(SETTINGS);
-        let settings = serde_json::to_value(&around.settings).or_exit(Exit::Infrastructure)?;
+        let settings = serde_json::to_value(solver.settings()).or_exit(Exit::Infrastructure)?;
         let kept = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let differences = kept.map_or_else(Vec::new, |kept: serde_json::Value| {
             settings_differences(&kept, &settings)
@@ -200,7 +250,7 @@ impl SolveRows {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(row) = rows.get(at) else { break };
                         progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
-                        let solved = self.solve(solver, row);
+                        let solved = self.solve(around, solver, row);
                         if matches!(&solved, Err(failure) if failure.exit == Exit::Interrupted) {
                             break;
                         }
@@ -236,20 +286,42 @@ impl SolveRows {
     }
 
     /// Solves one row, with a record of its own.
-    fn solve(&self, solver: &IssueSolver<'_>, row: &IssueRow) -> Result<SolvedIssue, Failure> {
+    fn solve(
+        &self,
+        around: &Surroundings,
+        solver: &IssueSolver<'_>,
+        row: &IssueRow,
+    ) -> Result<SolvedIssue, Failure> {
         let record = self.output.join(&row.instance_id);
         if record.join(TRAJECTORY).exists() {
             // It is of a run that was stopped, or that failed.
             fs::remove_dir_all(&record).or_exit(Exit::Infrastructure)?;
         }
         let record = RunDirectory::create_at(&record).or_exit(Exit::Infrastructure)?;
-        let RowSource { named, artifact } = RowSource::of(row, self.repositories.as_deref())?;
+        let source = RowSource::of(row, self.repositories.as_deref())?;
+        let progress = ProgressLine::new(Talk::Quiet);
+        let tests = match self.solving.needs_command() {
+            true => Some(FailingTests::of(row, &source, around, &progress)?),
+            false => None,
+        };
+        // The workspace has the copy with the tests until the row is solved.
+        let (failing, _workspace) = tests.map_or((None, None), |tests| {
+            let FailingTests { target, workspace } = tests;
+            (Some(target), Some(workspace))
+        });
+        let RowSource { named, artifact } = source;
         let gold =
             (!row.patch.trim().is_empty()).then(|| (row.instance_id.clone(), row.patch.clone()));
         let text = row.problem_statement.clone();
-        let issue =
-            IssueTask { repository: &named, artifact, command: &[], text, gold, apart: &[] };
-        let progress = ProgressLine::new(Talk::Quiet);
+        let issue = IssueTask {
+            repository: &named,
+            artifact,
+            command: &[],
+            text,
+            gold,
+            apart: &[],
+            failing,
+        };
         let opened = solver.open(issue, &progress)?;
         let solved = solver.solve(opened, &record, &progress)?;
         record.write_json(RESULT, &solved.result).or_exit(Exit::Infrastructure)?;
