@@ -5,6 +5,7 @@
 use crate::{
     chunks::ranked,
     model::{Embeddings, ModelError},
+    trajectory::EmbeddingAccount,
 };
 
 /// The measure of similarity between a text and a question.
@@ -20,6 +21,14 @@ pub enum SimilarityMeasure {
 const COMPARED: usize = 2_000;
 
 impl SimilarityMeasure {
+    /// The account of its vectors, if it compares by meaning.
+    pub fn account(&self) -> Option<EmbeddingAccount> {
+        match self {
+            Self::Words => None,
+            Self::Meaning(embeddings) => Some(embeddings.account()),
+        }
+    }
+
     /// Texts by their likeness to a question, the most alike first: index and score. Equals keep their
     /// order; what is not alike at all has no score above 0.
     ///

@@ -9,6 +9,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -90,12 +91,35 @@ pub struct End {
     /// Their price in US dollars; none where that of one answer is not known.
     #[serde(default)]
     pub cost: Option<f64>,
+    /// The vectors that ranking asked for, if it asked for any; their price is not part of the cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<EmbeddingCost>,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// The calls that tools refused, if they refused any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusals: Option<Refusals>,
 }
+
+impl End {
+    /// The price of all answers and vectors; none where that of one is not known.
+    pub fn total_cost(&self) -> Option<f64> {
+        let vectors = self.embeddings.map_or(Some(0.0), |cost| cost.price);
+        self.cost.zip(vectors).map(|(answers, vectors)| answers + vectors)
+    }
+}
+
+/// The texts that a session turned into vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EmbeddingCost {
+    /// Tokens of all texts.
+    pub tokens: u64,
+    /// Their price in US dollars, where it is known.
+    pub price: Option<f64>,
+}
+
+/// The account of a session's vectors, which ranking fills and the record reads.
+pub type EmbeddingAccount = Arc<Mutex<EmbeddingCost>>;
 
 /// The calls of a session that tools refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,6 +183,7 @@ pub struct Trajectory {
     calls: BTreeMap<String, usize>,
     usage: TokenUsage,
     cost: Option<f64>,
+    embedded: Option<EmbeddingAccount>,
     refused: usize,
     refusal: String,
     ended: bool,
@@ -186,12 +211,25 @@ impl Trajectory {
             calls: BTreeMap::new(),
             usage: TokenUsage::default(),
             cost: Some(0.0),
+            embedded: None,
             refused: 0,
             refusal: String::new(),
             ended: false,
         };
         trajectory.write(&TrajectoryRecord::Start(start))?;
         Ok(trajectory)
+    }
+
+    /// Counts what an account of vectors has.
+    pub fn count_embeddings(&mut self, account: Option<EmbeddingAccount>) {
+        self.embedded = account;
+    }
+
+    /// The vectors so far, if there are any.
+    fn embeddings(&self) -> Option<EmbeddingCost> {
+        let account = self.embedded.as_ref()?;
+        let cost = *account.lock().unwrap_or_else(PoisonError::into_inner);
+        (cost.tokens > 0).then_some(cost)
     }
 
     /// Adds a message; an answer begins a step.
@@ -239,7 +277,8 @@ impl Trajectory {
             refused: self.refused,
             last: self.refusal.clone(),
         });
-        let end = End { outcome, steps, calls, usage, cost, seconds, refusals };
+        let embeddings = self.embeddings();
+        let end = End { outcome, steps, calls, usage, cost, embeddings, seconds, refusals };
         self.ended = true;
         self.write(&TrajectoryRecord::End(end.clone()))?;
         Ok(end)
@@ -255,9 +294,10 @@ impl Trajectory {
         self.usage
     }
 
-    /// Price of all answers so far, where that of each is known.
+    /// Price of all answers and vectors so far, where that of each is known.
     pub fn cost(&self) -> Option<f64> {
-        self.cost
+        let vectors = self.embeddings().map_or(Some(0.0), |cost| cost.price);
+        self.cost.zip(vectors).map(|(answers, vectors)| answers + vectors)
     }
 
     /// Seconds so far.

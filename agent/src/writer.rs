@@ -162,7 +162,8 @@ impl Writer {
             model = Box::new(Resumed::new(self.models.name(), before, Some(model)));
         }
         let toolset = Toolset::named(&self.settings.writer.all_tools())?;
-        let trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
+        let mut trajectory = Trajectory::create(record, self.start(session, &*model), watch)?;
+        trajectory.count_embeddings(ranking.account());
         // One thread for one session: a tool blocks it, and nothing else is to be done meanwhile.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let agent = Agent {
@@ -238,7 +239,8 @@ impl Writer {
             tokens_in: end.usage.input,
             tokens_out: end.usage.output,
             tokens_cached: end.usage.cached,
-            price: end.cost,
+            price: end.total_cost(),
+            embedding_price: end.embeddings.and_then(|cost| cost.price),
             wall_seconds: end.seconds,
             cpu_seconds: None,
             slicing_cpu_seconds: session.findings.slicing.map(|time| time.as_secs_f64()),

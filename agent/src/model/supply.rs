@@ -45,6 +45,7 @@ pub struct ModelSupply {
     embeddings: Option<Provided>,
     answer: AnswerForm,
     price: Option<Price>,
+    embedding_price: Option<Price>,
     pace: Arc<Pace>,
     spent: Arc<Spent>,
     prompts: Arc<Prompts>,
@@ -120,6 +121,13 @@ pub enum SupplyError {
     Settings(String),
 }
 
+/// The refusal of a cap on the cost of a model without a price.
+fn unpriced(name: &str) -> SupplyError {
+    SupplyError::Settings(format!(
+        "model {name} is unpriced, so no cap on cost can hold (give its price in a file named by model.prices)"
+    ))
+}
+
 impl ModelSupply {
     /// The supply of one model.
     ///
@@ -155,6 +163,16 @@ impl ModelSupply {
             }
             _ => return Err(SupplyError::Unknown { name: name.to_owned() }),
         };
+        let price_of = |name: &str| {
+            Price::of(name, file(&settings.prices).as_deref()).map_err(SupplyError::Settings)
+        };
+        let embedding_price = embeddings.map(price_of).transpose()?.flatten();
+        if capped
+            && embedding_price.is_none()
+            && let Some(name) = embeddings
+        {
+            return Err(unpriced(name));
+        }
         let embeddings = match embeddings.map(|name| (name, name.split_once('/'))) {
             None => None,
             Some((_, Some((provider, model)))) if !model.is_empty() => {
@@ -163,17 +181,11 @@ impl ModelSupply {
             Some((name, _)) => return Err(SupplyError::Unknown { name: name.to_owned() }),
         };
         let price = match &kind {
-            Kind::Provided(_) => {
-                Price::of(name, file(&settings.prices).as_deref()).map_err(SupplyError::Settings)?
-            }
+            Kind::Provided(_) => price_of(name)?,
             _ => None,
         };
         if capped && price.is_none() && matches!(kind, Kind::Provided(_) | Kind::Command(_)) {
-            let message = format!(
-                "model {name} is unpriced, so no cap on cost can hold (give its \
-                                   price in a file named by model.prices)"
-            );
-            return Err(SupplyError::Settings(message));
+            return Err(unpriced(name));
         }
         let parameters = parameters(&settings.parameters)?;
         let caps = match kind {
@@ -188,6 +200,7 @@ impl ModelSupply {
             embeddings,
             answer,
             price,
+            embedding_price,
             pace: Arc::new(Pace::new(settings.requests_per_minute)),
             spent: Arc::new(Spent::new(caps)),
             prompts,
@@ -235,8 +248,8 @@ impl ModelSupply {
             None => SimilarityMeasure::Words,
             Some(provided) => {
                 let connection = self.connection(provided, &tape)?;
-                let spent = Arc::clone(&self.spent);
-                SimilarityMeasure::Meaning(Box::new(Embeddings::new(connection, spent)))
+                let (spent, price) = (Arc::clone(&self.spent), self.embedding_price);
+                SimilarityMeasure::Meaning(Box::new(Embeddings::new(connection, spent, price)))
             }
         };
         Ok((self.model(&tape)?, ranking))

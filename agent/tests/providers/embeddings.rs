@@ -40,6 +40,10 @@ fn texts_are_ordered_by_what_they_mean() {
     let body: Value = serde_json::from_str(&seen[1].body).unwrap();
     assert_eq!(body["model"], "text-embedding-3-small");
     assert_eq!(body["input"], json!(["cat", "kitten", "stock"]));
+    // 30 tokens, at 0.02 dollars for a million.
+    let account = ranking.account().unwrap();
+    let cost = *account.lock().unwrap();
+    assert_eq!((cost.tokens, cost.price), (30, Some(30.0 * 0.02 / 1e6)));
 }
 
 #[test]

@@ -79,6 +79,7 @@ pub fn issue_tables(results: &[IssueResult], unread: &[MalformedRow]) -> Vec<Tab
             share(files, found.len()),
             share(lines, found.len()),
             average(&|one| one.effort.price, 4),
+            average(&|one| one.effort.embedding_price, 4),
             average(&|one| Some(one.effort.tokens_in as f64), 0),
             average(&|one| Some(one.effort.tokens_out as f64), 0),
             average(&|one| Some(one.effort.steps as f64), 1),
@@ -104,6 +105,7 @@ pub fn issue_tables(results: &[IssueResult], unread: &[MalformedRow]) -> Vec<Tab
                 "correct file %",
                 "correct line %",
                 "mean $",
+                "embedding $",
                 "tokens in",
                 "tokens out",
                 "steps",
@@ -158,7 +160,10 @@ mod tests {
             failed,
         ];
         let tables = issue_tables(&results, &[]);
-        assert_eq!(tables[0].rows, [["s", "4", "75.00", "66.67", "33.33", "-", "100", "0", "4.0"]]);
+        assert_eq!(
+            tables[0].rows,
+            [["s", "4", "75.00", "66.67", "33.33", "-", "-", "100", "0", "4.0"]]
+        );
         let classes = [["s", "applies", "3"], ["s", "empty", "1"], ["s", "failed", "1"]];
         assert_eq!(tables[1].rows, classes);
         let written = serde_json::to_string(&results[0]).unwrap();

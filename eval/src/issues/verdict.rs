@@ -251,6 +251,7 @@ pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec
             share(found.iter().filter(|one| one.file).count(), found.len()),
             share(found.iter().filter(|one| one.line).count(), found.len()),
             average(&|effort| effort.price, 4),
+            average(&|effort| effort.embedding_price, 4),
             average(&|effort| Some(effort.tokens_in as f64), 0),
             average(&|effort| Some(effort.tokens_out as f64), 0),
             average(&|effort| Some(effort.steps as f64), 1),
@@ -275,6 +276,7 @@ pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec
                 "correct file %",
                 "correct line %",
                 "mean $",
+                "embedding $",
                 "tokens in",
                 "tokens out",
                 "steps",
@@ -321,7 +323,7 @@ mod tests {
             verdict(ResolvedClass::NoTests, None, None),
         ];
         let tables = verdict_tables(&verdicts, &[]);
-        let expected = ["s", "4", "1", "25.00", "66.67", "33.33", "0.5000", "100", "0", "0.0"];
+        let expected = ["s", "4", "1", "25.00", "66.67", "33.33", "0.5000", "-", "100", "0", "0.0"];
         assert_eq!(tables[0].rows, [expected]);
         assert_eq!(tables[1].rows.len(), 6);
         let written = serde_json::to_string(&verdicts[0]).unwrap();

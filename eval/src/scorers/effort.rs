@@ -16,8 +16,11 @@ pub struct Effort {
     pub tokens_out: u64,
     /// Tokens read from a cache.
     pub tokens_cached: u64,
-    /// Price in US dollars, where it is known.
+    /// Price in US dollars, where it is known, vectors included.
     pub price: Option<f64>,
+    /// The part of it that vectors of texts cost, where any were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_price: Option<f64>,
     /// Wall-clock seconds from start to submission.
     pub wall_seconds: f64,
     /// CPU seconds from start to submission, where they are known.

@@ -2,7 +2,10 @@
 //!
 //! A text is requested once in a session. The callers use the vectors.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_openai::Client;
 use serde_json::{Value, json};
@@ -12,18 +15,24 @@ use super::{
         ModelError,
         connection::Connection,
         pace::Spent,
+        prices::Price,
         retry::{ExchangeFailure, persist},
         wire::failure_of_error,
     },
     Endpoint, Form, client, failure,
 };
-use crate::message::TokenUsage;
+use crate::{
+    message::TokenUsage,
+    trajectory::{EmbeddingAccount, EmbeddingCost},
+};
 
 /// A model that gives vectors.
 pub struct Embeddings {
     connection: Connection,
     client: Client<Endpoint>,
     spent: Arc<Spent>,
+    price: Option<Price>,
+    account: EmbeddingAccount,
     known: HashMap<String, Vec<f32>>,
 }
 
@@ -32,9 +41,16 @@ const TOGETHER: usize = 128;
 
 impl Embeddings {
     /// Returns a model of a provider; its usage is added to the account of all sessions.
-    pub fn new(connection: Connection, spent: Arc<Spent>) -> Self {
+    pub fn new(connection: Connection, spent: Arc<Spent>, price: Option<Price>) -> Self {
         let client = client(&connection, Form::Whole);
-        Self { connection, client, spent, known: HashMap::new() }
+        let account = EmbeddingCost { tokens: 0, price: price.map(|_| 0.0) };
+        let account = Arc::new(Mutex::new(account));
+        Self { connection, client, spent, price, account, known: HashMap::new() }
+    }
+
+    /// The account of its session.
+    pub fn account(&self) -> EmbeddingAccount {
+        Arc::clone(&self.account)
     }
 
     /// The vectors of texts, in their order.
@@ -54,7 +70,12 @@ impl Embeddings {
             });
             let ask = || self.ask(&body, texts.len());
             let (vectors, usage) = persist(&self.connection.settings, ask).await?;
-            self.spent.took(usage.total(), 0.0);
+            let cost = self.price.map(|price| price.cost(usage));
+            self.spent.took(usage.total(), cost.unwrap_or(0.0));
+            let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+            account.tokens += usage.input;
+            account.price = account.price.zip(cost).map(|(sum, cost)| sum + cost);
+            drop(account);
             self.known.extend(texts.iter().map(|text| (*text).to_owned()).zip(vectors));
         }
         Ok(texts.iter().map(|text| self.known[*text].clone()).collect())
