@@ -119,20 +119,9 @@ pub async fn opening(
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
     let bodies = test_bodies(session);
     let question = format!("{} {bodies}", session.command);
-    let told = repository_text(session, writer, &question, context.ranking()).await?;
-    let opening = match told.is_empty() {
-        true => String::new(),
-        false => {
-            let mut values = serde_json::to_value(&told).unwrap_or_default();
-            values["form"] = json!(writer.opening);
-            values["tools"] = json!(names);
-            values["test"] = json!(tests.first().cloned().unwrap_or_default());
-            prompts.render("opening.md", values)?
-        }
-    };
     let gist = session.gist_path();
     let ids = ids(session);
-    let values = json!({
+    let mut values = json!({
         "repository": session.repository.label,
         "command": session.command.to_string(),
         "tests": tests,
@@ -145,13 +134,23 @@ pub async fn opening(
         "strategy": strategy,
         "answer": match writer.answer { AnswerForm::Calls => "calls", AnswerForm::File => "file" },
         "test_body": if writer.test_body { bodies.as_str() } else { "" },
-        "opening": opening,
+        "opening": "",
     });
+    let brief = prompts.render("task.md", &values)?;
+    // The limit is one of the whole message.
+    let budget = writer.opening_tokens.saturating_sub(count_tokens(&brief));
+    let told =
+        repository_text(session, writer.opening, budget, &question, context.ranking()).await?;
+    if !told.is_empty() {
+        let mut shown = serde_json::to_value(&told).unwrap_or_default();
+        shown["form"] = json!(writer.opening);
+        shown["tools"] = json!(names);
+        shown["test"] = json!(tests.first().cloned().unwrap_or_default());
+        values["opening"] = Value::from(prompts.render("opening.md", shown)?);
+    }
     let system = prompts.render("system.md", &values)?;
     let user = prompts.render("task.md", &values)?;
-    let mut brief = values;
-    brief["opening"] = Value::from("");
-    context.about(&bodies, prompts.render("task.md", &brief)?);
+    context.about(&bodies, brief);
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 
@@ -164,7 +163,8 @@ async fn of_issue(
     (names, repair): (&[&str], &Repair),
     context: &mut Context,
 ) -> Result<[Message; 2], OpeningError> {
-    let told = repository_text(session, writer, &repair.issue, context.ranking()).await?;
+    let (form, budget) = (writer.opening, writer.opening_tokens);
+    let told = repository_text(session, form, budget, &repair.issue, context.ranking()).await?;
     let mut values = serde_json::to_value(&told).unwrap_or_default();
     let is_told = !told.is_empty() || repair.gist.is_some();
     let tests: Vec<_> = session.command.tests().iter().map(ToString::to_string).collect();
@@ -194,13 +194,13 @@ async fn of_issue(
 
 async fn repository_text(
     session: &mut Session,
-    writer: &WriterSettings,
+    form: Opening,
+    budget: usize,
     question: &str,
     ranking: &mut SimilarityMeasure,
 ) -> Result<RepositoryText, OpeningError> {
-    let budget = writer.opening_tokens;
     let texts = session.repository.texts();
-    Ok(match writer.opening {
+    Ok(match form {
         Opening::None => RepositoryText::default(),
         Opening::Modules => {
             let (graph, ranking) = (session.graph(), session.ranking());

@@ -210,6 +210,32 @@ fn ablations_change_what_is_offered_and_what_is_told() {
 }
 
 #[test]
+fn the_limit_of_the_opening_is_one_of_the_whole_message() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let mut source = String::from("def number_400():\n    return 0\n\n\n");
+    for at in (0..400).rev() {
+        let next = at + 1;
+        source += &format!(
+            "def number_{at}():\n    value = {at}\n    return value + number_{next}()\n\n\n"
+        );
+    }
+    let test = "from many import number_0\n\n\ndef test_all():\n    assert number_0() == 79800\n";
+    user.repository("many", &format!("#- many.py\n{source}#- test_many.py\n{test}"));
+    for limit in [3_000, 8_000] {
+        let setting = format!("writer.opening_tokens={limit}");
+        let args =
+            ["prompt", "many", "--python", &python, "--scaffold", "repomaster", "--set", &setting];
+        let command = ["-m", "command/true", "--json", "--", "pytest", "test_many.py"];
+        let ran = user.gistify(&[&args[..], &command].concat());
+        assert_eq!(ran.code, 0, "{limit}: {}", ran.err);
+        let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let size = told["tokens"]["opening"].as_u64().unwrap();
+        assert!((limit * 3 / 4..=limit).contains(&size), "{limit}: {size}");
+    }
+}
+
+#[test]
 fn selection_cuts_long_replies_and_its_ablation_does_not() {
     let Some(python) = python() else { return };
     let user = User::new();
