@@ -94,7 +94,7 @@ pub struct Reference {
 }
 
 impl Record for Reference {
-    const VERSION: u32 = 31;
+    const VERSION: u32 = 32;
 }
 
 impl Reference {

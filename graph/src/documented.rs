@@ -36,6 +36,39 @@ pub fn documented(source: Source) -> Vec<Documented> {
     })
 }
 
+/// Returns the value of `__doc__` in a module: its docstring, as a version of Python compiles it; nothing for a module
+/// without. From 3.13 on the compiler removes the indentation.
+pub fn module_docstring(body: &[Stmt], python: (u8, u8)) -> Option<String> {
+    let Stmt::Expr(first) = body.first()? else { return None };
+    let text = first.value.as_string_literal_expr()?.value.to_str();
+    Some(if python >= (3, 13) { unindented(text) } else { text.to_owned() })
+}
+
+fn unindented(text: &str) -> String {
+    let text = expanded_tabs(text);
+    let margin_of = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let rest = || text.split('\n').skip(1);
+    let filled = rest().filter(|line| margin_of(line) < line.len());
+    let margin = filled.map(margin_of).min().unwrap_or(0);
+    let first = text.split('\n').next().unwrap_or_default().trim_start_matches(' ');
+    let rest = rest().map(|line| &line[margin.min(margin_of(line))..]);
+    [first].into_iter().chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+fn expanded_tabs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut column = 0;
+    for char in text.chars() {
+        let width = if char == '\t' { 8 - column % 8 } else { 1 };
+        match char {
+            '\t' => out.extend(std::iter::repeat_n(' ', width)),
+            _ => out.push(char),
+        }
+        column = if matches!(char, '\n' | '\r') { 0 } else { column + width };
+    }
+    out
+}
+
 /// The docstring with which a body begins, where it has examples.
 pub(crate) fn examples(body: &[Stmt]) -> Option<&str> {
     let text = body.first()?.as_expr_stmt()?.value.as_string_literal_expr()?.value.to_str();

@@ -52,7 +52,7 @@ pub use context::{
     ContextOptions, RepositoryContext, context, count_tokens, map, module_list, summary,
 };
 pub use deferred::{deferred, postpones_annotations};
-pub use documented::{DOCSTRING, Documented, documented};
+pub use documented::{DOCSTRING, Documented, documented, module_docstring};
 pub use facts::{EntityKind, ImportPlace, Measures, Span};
 pub use glue::{
     DataFile, FilePath, Glue, GlueTarget, Guard, Held, Imported, Spelling, undo_spellings,

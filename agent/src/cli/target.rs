@@ -133,13 +133,32 @@ impl TargetFlags {
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository_without(&self.repository, &*sandbox, progress, apart)?;
         let wanted = Wanted::of_settings(around, &self.repository);
-        let environment = environment(&repository, wanted, around, &*sandbox, progress)?;
+        let mut environment = environment(&repository, wanted, around, &*sandbox, progress)?;
+        let given = command.variables().iter().find(|(name, _)| name == "PYTHONPATH");
+        environment.put_roots_first(match given {
+            Some((_, value)) => roots_below(&repository.root, &repository.root, value),
+            None => {
+                let value = around.variable("PYTHONPATH").unwrap_or_default();
+                roots_below(Path::new("."), Path::new(&self.repository), &value)
+            }
+        });
         if command.is_pytest() {
             environment.require_pytest().map_err(of_environment)?;
         }
         let task = Task::of_command(&self.repository, &command.to_string());
         Ok(OpenedTarget { task, repository, environment, command, sandbox, scratch })
     }
+}
+
+/// Returns the directories of a `PYTHONPATH` that lie in a repository, relative to it. `current` is the directory that
+/// relative ones start from.
+fn roots_below(current: &Path, root: &Path, value: &str) -> Vec<String> {
+    let Ok(root) = root.canonicalize() else { return Vec::new() };
+    let inside = value.split(':').filter(|entry| !entry.is_empty()).filter_map(|entry| {
+        let path = current.join(entry).canonicalize().ok().filter(|path| path.is_dir())?;
+        Some(path.strip_prefix(&root).ok()?.to_str()?.to_owned())
+    });
+    inside.collect()
 }
 
 impl OpenedTarget {

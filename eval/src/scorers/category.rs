@@ -151,7 +151,7 @@ pub fn category(
     });
     let category = if only_text { Category::OutputMismatch } else { Category::RuntimeError };
     let place = [first.case.as_str(), first.phase.as_str()].join(" ").trim().to_owned();
-    let (expected, seen) = (first_line(&first.expected), first_line(&first.found));
+    let (expected, seen) = first_difference(&first.expected, &first.found);
     let place = if place.is_empty() { "the run".to_owned() } else { place };
     cause(category, format!("{place}: {} is {seen:?}, not {expected:?}", first.what))
 }
@@ -186,6 +186,15 @@ fn imports_internal(failure: &NormalizedException, is_internal: &impl Fn(&str) -
             .message
             .split(['\'', '"', ' ', '(', ')'])
             .any(|word| !word.is_empty() && is_internal(word))
+}
+
+/// Returns the first lines in which two texts differ.
+fn first_difference<'t>(expected: &'t str, seen: &'t str) -> (&'t str, &'t str) {
+    let equal = expected.lines().zip(seen.lines()).take_while(|(one, other)| one == other).count();
+    let from = |text: &'t str| {
+        text.lines().skip(equal).find(|line| !line.trim().is_empty()).unwrap_or("").trim()
+    };
+    (from(expected), from(seen))
 }
 
 fn first_line(text: &str) -> &str {

@@ -14,7 +14,7 @@ impl Scorer for StrictFidelity {
     type Evidence = Fidelity;
     const NAME: &'static str = "execution_fidelity_strict";
     const LABEL: &'static str = "fidelity (strict)";
-    const DOC: &'static str = "1 where also exception types and messages, output and log of each phase, and the exit \
+    const DOC: &'static str = "1 where also exception types and messages (those of causes and members of groups too), output and log of each phase, and the exit \
         code are the original's; *faithful* means this";
     const SOURCE: FormulaSource = FormulaSource::Ours;
     const UNIT: MeasureUnit = MeasureUnit::Success;

@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use graph::{Glue, GlueTarget, Module, Modules, Pythons, Resolver, Source, Syntax, Target, Trace};
+use graph::{
+    Glue, GlueTarget, Module, Modules, Pythons, Resolver, Source, Syntax, Target, Trace,
+    module_docstring,
+};
 use ruff_python_ast::{Stmt, name::Name};
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashSet;
@@ -77,6 +80,14 @@ impl<'a> Meaning<'a> {
     /// Returns the dotted name of the module of a file.
     pub fn module_of(&self, path: &str) -> Option<&str> {
         self.resolver.modules().of_path(path).map(|(_, module)| module.name.as_str())
+    }
+
+    /// Returns the values that `__doc__` of a file's module has on some version of Python.
+    pub fn docstrings_of(&self, path: &str) -> Vec<String> {
+        let modules = self.resolver.modules();
+        let Some((_, module)) = modules.of_path(path) else { return Vec::new() };
+        let versions = [(3, 12), (3, 13)].into_iter();
+        versions.filter_map(|python| module_docstring(module.syntax.body(), python)).collect()
     }
 
     /// Returns the package of a file's module.

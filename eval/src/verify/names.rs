@@ -97,7 +97,7 @@ pub(super) fn all_tokens(syntax: &Syntax) -> Vec<(TokenKind, &str)> {
 }
 
 /// Returns the tokens of a line that are no layout, with their positions. `__spec__.parent` is one token, the name of
-/// the package.
+/// the package, and `__spec__.name` that of the module.
 pub(super) fn placed_tokens<'t>(
     syntax: &'t Syntax,
     line: &Line,
@@ -112,11 +112,16 @@ pub(super) fn placed_tokens<'t>(
             continue;
         }
         let text = syntax.source().slice(token.range());
-        if text == "parent"
+        let stands_for = match text {
+            "parent" => Some("__package__"),
+            "name" => Some("__name__"),
+            _ => None,
+        };
+        if let Some(name) = stands_for
             && let [.., (_, "__spec__", start), (TokenKind::Dot, ..)] = *found.as_slice()
         {
             found.truncate(found.len() - 2);
-            found.push((TokenKind::Name, "__package__", start));
+            found.push((TokenKind::Name, name, start));
             continue;
         }
         found.push((token.kind(), text, token.range().start()));

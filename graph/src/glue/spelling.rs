@@ -27,13 +27,20 @@ pub enum Spelling {
     /// for module in iter_modules([__file__.rsplit('/', 2)[0] + '/pkg']): ...
     /// ```
     Directory(FilePath),
-    /// For `__name__`, `__package__` or `__spec__.parent`: code looks by a name for data, takes it apart, or shows it.
+    /// For `__name__`, `__package__`, `__spec__.parent` or `__spec__.name`: code looks by a name for data, takes it apart, or shows it.
     ///
     /// ```python
     /// files(__package__)
     /// files("pkg")
     /// ```
     ModuleName(String),
+    /// For `__doc__` of a module: a gist has none.
+    ///
+    /// ```python
+    /// parser = ArgumentParser(description=__doc__)
+    /// parser = ArgumentParser(description="Counts words.\n")
+    /// ```
+    Docstring(String),
     /// For `globals()` in the code of a module that is an object beside the gist.
     ///
     /// ```python
@@ -92,6 +99,7 @@ impl Spelling {
             Self::File(path) => path.render(),
             Self::Directory(path) => format!("[{}]", path.render()),
             Self::ModuleName(name) => format!("{name:?}"),
+            Self::Docstring(text) => serde_json::to_string(text).expect("a text serialises"),
             Self::Globals(object) => format!("vars({object})"),
         }
     }
@@ -119,6 +127,7 @@ impl Spelling {
             Self::File(_) => "__file__",
             Self::Directory(_) => "__path__",
             Self::ModuleName(_) => "__name__",
+            Self::Docstring(_) => "__doc__",
             Self::Globals(_) => "globals()",
         }
     }
@@ -138,12 +147,25 @@ pub fn undo_spellings(
     syntax.body().iter().for_each(|stmt| finder.visit_stmt(stmt));
     let mut out = text.to_owned();
     for (range, replaced) in finder.found.into_iter().rev() {
-        let range = range.start().to_usize()..range.end().to_usize();
+        let mut range = range.start().to_usize()..range.end().to_usize();
+        if is_grouped(text, &range) {
+            range = range.start - 1..range.end + 1;
+        }
         if !text[range.clone()].contains('\n') {
             out.replace_range(range, replaced);
         }
     }
     out
+}
+
+/// Returns true if parentheses around an expression group it, as an operand of another, and are none of a call.
+fn is_grouped(text: &str, range: &std::ops::Range<usize>) -> bool {
+    let (before, behind) = (&text[..range.start], &text[range.end..]);
+    let Some(before) = before.strip_suffix('(').filter(|_| behind.starts_with(')')) else {
+        return false;
+    };
+    let is_called = |c: char| c == '_' || c.is_alphanumeric() || matches!(c, ')' | ']');
+    !before.ends_with(is_called)
 }
 
 struct Finder<'a> {
@@ -196,6 +218,7 @@ mod tests {
         let undone = undo_spellings(
             "HERE = dirname(__file__.rsplit('/', 2)[0] + '/pkg/mod.py')\n\
              THERE = [__file__.rsplit('/', 2)[0] + '/pkg']\n\
+             NAME = (__file__.rsplit('/', 2)[0] + '/pkg/mod.py').split('/')\n\
              ELSEWHERE = dirname(__file__.rsplit('/', 2)[0] + '/secret.py')\n\
              vars(mod)['table'] = vars(other)\n\
              vars(mod).update(make=make)\n",
@@ -207,6 +230,7 @@ mod tests {
             undone,
             "HERE = dirname(__file__)\n\
              THERE = __path__\n\
+             NAME = __file__.split('/')\n\
              ELSEWHERE = dirname(__file__.rsplit('/', 2)[0] + '/secret.py')\n\
              globals()['table'] = vars(other)\n\
              vars(mod).update(make=make)\n"

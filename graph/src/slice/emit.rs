@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::{
-    Alias, FString, Stmt, StmtFunctionDef, StringFlags as _,
+    Alias, Expr, FString, Stmt, StmtFunctionDef, StringFlags as _,
     name::Name,
     str::Quote,
     visitor::{self, Visitor},
@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     deferred::postpones_annotations,
+    documented::module_docstring,
     glue::{FilePath, Glue, GlueTarget, Imported, Spelling},
     module::{Module, ModuleId},
     resolve::Target,
@@ -473,17 +474,16 @@ fn special_names(
             |path: &str| path.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_owned());
         // Where the gist stands, tests say of themselves what they are.
         let support = program.is_support(unit.module);
-        if support && directory(module.path()) == directory(gist_path) {
-            continue;
-        }
-        for reference in chosen.scan.references.iter().filter(|_| !support) {
+        let stands_there = support && directory(module.path()) == directory(gist_path);
+        let names = &chosen.scan.references;
+        for reference in names.iter().filter(|_| !support) {
             if let Some(range) = asks_for_files(program, id, reference)
                 && let Some(package) = package_of(module)
             {
                 edits.entry(unit.module).or_default().insert(key(range), format!("({package:?})"));
             }
         }
-        for reference in &chosen.scan.references {
+        for reference in names.iter().filter(|one| !stands_there || one.name == "__doc__") {
             if reference.usage != GlobalUsage::Load
                 || program.resolver.bindings(unit.module, &reference.name).is_some()
             {
@@ -493,15 +493,27 @@ fn special_names(
             let spelling = match reference.name.as_str() {
                 "__package__" | "__spec__" if !support => {
                     let Some(package) = package_of(module) else { continue };
+                    let mut name = package;
                     if &reference.name == "__spec__" {
-                        let Some((_, Some(place))) =
-                            reference.chain.first().filter(|(part, _)| part == "parent")
+                        let Some((part, Some(place))) = reference
+                            .chain
+                            .first()
+                            .filter(|(part, _)| matches!(part.as_str(), "parent" | "name"))
                         else {
                             continue;
                         };
                         range = range.cover(*place);
+                        name = if part == "name" { &module.name } else { package };
                     }
-                    Spelling::ModuleName(package.to_owned())
+                    Spelling::ModuleName(name.to_owned())
+                }
+                // In the body of a class it is the class's.
+                "__doc__" if !reference.late && unit.stmt.is_class_def_stmt() => continue,
+                "__doc__" if !inside_double_quotes(unit.stmt, range) => {
+                    let python = program.trace.pythons().newest();
+                    let body = module.syntax.body();
+                    let Some(text) = module_docstring(body, python) else { continue };
+                    Spelling::Docstring(text)
                 }
                 "__file__" => Spelling::File(FilePath::between(gist_path, module.path())),
                 _ if support => continue,
@@ -523,6 +535,9 @@ fn special_names(
                 _ => continue,
             };
             let mut text = spelling.render();
+            if matches!(spelling, Spelling::File(_)) && is_operand(unit.stmt, reference.range) {
+                text = format!("({text})");
+            }
             if inside_double_quotes(unit.stmt, range) {
                 text = text.replace('"', "'");
             }
@@ -582,6 +597,31 @@ fn place_of(selection: &Selection<'_>, gist_path: &str, module: &str, flat: &Nam
         // Whoever finds it by its name asks its spec for a loader.
         spec: registered.then(|| module.name.clone()),
     })
+}
+
+/// Returns true if an expression is a part of another one that binds its parts as tightly as an addition, or more.
+///
+/// ```python
+/// __file__.split("/")   # and `__file__[1:]`, `"%s" % __file__`
+/// ```
+fn is_operand(stmt: &Stmt, range: TextRange) -> bool {
+    struct Finder(TextRange, bool);
+    impl<'v> Visitor<'v> for Finder {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            let is_it = |part: &Expr| part.range() == self.0;
+            self.1 |= match expr {
+                Expr::Attribute(attribute) => is_it(&attribute.value),
+                Expr::Subscript(subscript) => is_it(&subscript.value),
+                Expr::BinOp(operation) => is_it(&operation.left) || is_it(&operation.right),
+                Expr::Call(call) => is_it(&call.func),
+                _ => false,
+            };
+            visitor::walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(range, false);
+    finder.visit_stmt(stmt);
+    finder.1
 }
 
 /// Returns true if a place is inside an f-string in double quotes. Interpreters below 3.12 allow no

@@ -108,12 +108,28 @@ fn observed(root: &Path) -> Vec<String> {
             return vec![(*name).to_owned()];
         }
     }
-    let holds_any = |(_, place): &&(&str, PathBuf)| holds_packages(place) && !holds_packages(root);
-    vec![below().find(holds_any).map_or_else(String::new, |(name, _)| (*name).to_owned())]
+    let in_root = code_in(root);
+    // Modules beside `src` may be scripts.
+    let entry = below().find_map(|(name, place)| match (code_in(place), in_root) {
+        (CodeIn::Nothing, _) | (_, CodeIn::Packages) => None,
+        (_, CodeIn::Nothing) => Some(vec![(*name).to_owned()]),
+        (code, CodeIn::Modules) => {
+            (code == CodeIn::Packages).then(|| vec![String::new(), (*name).to_owned()])
+        }
+    });
+    entry.unwrap_or_else(|| vec![String::new()])
 }
 
-/// Returns true if a directory holds a package or module other than tests, documents and scripts.
-fn holds_packages(directory: &Path) -> bool {
+/// The code of a directory, other than tests, documents and scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum CodeIn {
+    Nothing,
+    /// Files alone.
+    Modules,
+    Packages,
+}
+
+fn code_in(directory: &Path) -> CodeIn {
     const OTHERS: [&str; 14] = [
         "bench",
         "benchmarks",
@@ -130,14 +146,19 @@ fn holds_packages(directory: &Path) -> bool {
         "tests",
         "tools",
     ];
-    let Ok(entries) = fs::read_dir(directory) else { return false };
-    entries.flatten().any(|entry| {
+    let Ok(entries) = fs::read_dir(directory) else { return CodeIn::Nothing };
+    let code = entries.flatten().map(|entry| {
         let path = entry.path();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let is_code = path.join("__init__.py").is_file()
-            || path.is_file() && path.extension().is_some_and(|extension| extension == "py");
-        is_code && !OTHERS.contains(&stem.as_str()) && !stem.starts_with("test_")
-    })
+        let is_module = path.is_file() && path.extension().is_some_and(|end| end == "py");
+        match OTHERS.contains(&stem.as_str()) || stem.starts_with("test_") {
+            true => CodeIn::Nothing,
+            false if path.join("__init__.py").is_file() => CodeIn::Packages,
+            false if is_module => CodeIn::Modules,
+            false => CodeIn::Nothing,
+        }
+    });
+    code.max().unwrap_or(CodeIn::Nothing)
 }
 
 /// Returns the entries of pytest's `pythonpath` setting, for commands that do not use pytest.
@@ -274,14 +295,15 @@ mod tests {
         check(&[SRC, TESTS, ("setup.py", ""), ("docs/conf.py", "")], &["src"]);
         let named = ("PKG-INFO", "Metadata-Version: 2.1\nName: A\n");
         let script = ("show.py", "");
-        check(&[SRC, script], &[""]);
+        check(&[SRC, script], &["", "src"]);
         check(&[SRC, script, named], &["src"]);
         check(&[SRC, ("a.py", ""), named], &["src"]);
         check(&[FLAT, ("src/b.py", ""), named], &[""]);
         check(&[("src/gen.py", ""), ("python/a/__init__.py", ""), named], &["python"]);
         check(&[("src/__init__.py", ""), SRC], &[""]);
         check(&[("src/module.py", ""), TESTS], &["src"]);
-        check(&[("module.py", ""), SRC], &[""]);
+        check(&[("module.py", ""), SRC], &["", "src"]);
+        check(&[("module.py", ""), ("src/other.py", "")], &[""]);
         check(&[("lib/a/__init__.py", "")], &["lib"]);
     }
 

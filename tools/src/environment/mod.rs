@@ -135,6 +135,16 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
+    /// Puts entries of `PYTHONPATH` before all others. They are relative to the repository's root.
+    pub fn put_roots_first(&mut self, entries: Vec<String>) {
+        let others = std::mem::take(&mut self.pythonpath);
+        for entry in entries.into_iter().chain(others) {
+            if !self.pythonpath.contains(&entry) {
+                self.pythonpath.push(entry);
+            }
+        }
+    }
+
     /// Names of what is installed, versions included: the metadata of its site directories.
     pub fn distributions(&self) -> BTreeSet<String> {
         let version = format!("python{}.{}", self.version.0, self.version.1);

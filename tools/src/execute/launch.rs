@@ -252,9 +252,6 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
             set("TMPDIR", path(&spec.scratch.join("tmp")));
             set("LC_ALL", "C.UTF-8".into());
             set("TZ", "UTC".into());
-            set("COLUMNS", "80".into());
-            set("LINES", "24".into());
-            set("NO_COLOR", "1".into());
             set("PYTHONHASHSEED", spec.hash_seed.to_string());
             set("PYTHONDONTWRITEBYTECODE", "1".into());
             // PEP 768: no other process runs code in this one.

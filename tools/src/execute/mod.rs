@@ -76,7 +76,8 @@ pub struct Around {
 /// The environment variables that a program finds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Shell {
-    /// The same for every run: no terminal, 80 columns, no colours, one hash seed, one time zone.
+    /// The same for every run: no terminal, one hash seed, one time zone. Without a terminal Python and its libraries take
+    /// 80 columns and no colours by themselves; a variable that said so would lead programs where a shell does not.
     #[default]
     Fixed,
     /// The variables of an ordinary shell: the kind of a terminal, a language, a path, a home.

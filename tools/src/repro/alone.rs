@@ -61,14 +61,8 @@ impl std::fmt::Display for Alone {
 }
 
 /// The variables of the fixed environment that an ordinary shell has not.
-const VARIABLES: [(&str, &str); 6] = [
-    ("COLUMNS", "80"),
-    ("LINES", "24"),
-    ("NO_COLOR", "1"),
-    ("TZ", "UTC"),
-    ("LC_ALL", "C.UTF-8"),
-    ("PYTHONHASHSEED", "0"),
-];
+const VARIABLES: [(&str, &str); 3] =
+    [("TZ", "UTC"), ("LC_ALL", "C.UTF-8"), ("PYTHONHASHSEED", "0")];
 
 /// Finds the things that a gist needs to behave alone as it does in the place of the repository.
 ///

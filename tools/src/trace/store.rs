@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{execute::Execution, repository::Repository};
 
 /// Version of the kept form; any other is ignored and replaced.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// The extensions of files that a run can notice only by reading them. Changes of other files, such
 /// as settings, may matter without being read.

@@ -175,10 +175,14 @@ impl Search<'_> {
                 value.is_some() && value == string_value(there)
             }
             (TokenKind::String, TokenKind::Name) => {
+                let text = || string_value(own);
                 let value = own.trim_matches(['"', '\'']);
                 let meaning = self.ground.meaning;
                 match *there {
                     "__name__" => meaning.module_of(path) == Some(value),
+                    "__doc__" => {
+                        text().is_some_and(|text| meaning.docstrings_of(path).contains(&text))
+                    }
                     "__package__" => meaning.package_of(path) == Some(value),
                     _ => false,
                 }

@@ -13,6 +13,7 @@ use crate::{
     resolve::{BindingKind, Target},
     slice::{
         program::{Moment, UnitId},
+        scan::GlobalUse,
         select::goes_through_globals,
     },
     trace::Value,
@@ -386,7 +387,12 @@ impl Namer<'_, '_> {
             }
             let mut targets: Vec<GlueTarget> =
                 flats.iter().map(|flat| GlueTarget::Name(flat.to_string())).collect();
-            if self.selection.registered.contains(module) {
+            // Who finds a module by its name looks for its package first.
+            let holds = |name: &String| {
+                name.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            };
+            let registered = &self.selection.registered;
+            if registered.contains(module) || registered.iter().any(holds) {
                 targets.push(GlueTarget::Registered(module.clone()));
             }
             // One that always stands for it.
@@ -456,6 +462,7 @@ impl Namer<'_, '_> {
                 && references.any(|one| &one.name == "globals" && !one.late)
         });
         stops.extend(asking.map(|(id, _)| program.get(*id).moment));
+        stops.extend(self.early_reads(module));
         if self.selection.listed.contains(module) {
             let inner = names.iter().map(|(name, thing)| self.bound_by_import(module, name, thing));
             let ends = inner.chain([self.end_of(module)]).flatten();
@@ -463,6 +470,36 @@ impl Namer<'_, '_> {
         }
         stops.sort_unstable();
         stops
+    }
+
+    /// Returns when other modules read names of a module that has not come to its end, as those that it imports may do.
+    ///
+    /// ```python
+    /// from .marks import mark   # pkg/__init__.py
+    /// from . import run         # pkg/run.py: `@pkg.mark` of the half imported package
+    /// ```
+    fn early_reads(&self, module: &str) -> impl Iterator<Item = Moment> {
+        let program = &self.selection.program;
+        let end = self.end_of(module);
+        let reads = move |id: &UnitId, one: &GlobalUse| {
+            let Some(Target::Module(mut current)) = program.target(*id, &one.name, one.late) else {
+                return false;
+            };
+            one.chain.iter().any(|(attribute, _)| {
+                let is_read = current == module;
+                match program.resolver.attribute(&current, attribute) {
+                    Some(Target::Module(inner)) => current = inner,
+                    _ => return is_read,
+                }
+                false
+            })
+        };
+        let chosen = self.selection.chosen.iter();
+        let early = chosen.filter(move |(id, chosen)| {
+            end.is_none_or(|end| program.get(**id).moment < end)
+                && chosen.scan.references.iter().any(|one| !one.late && reads(id, one))
+        });
+        early.map(move |(id, _)| program.get(*id).moment)
     }
 
     /// Returns when the import system binds a submodule in its package, which is once it has been executed. The moment

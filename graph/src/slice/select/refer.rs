@@ -229,6 +229,8 @@ impl Search<'_, '_> {
                             &GETATTR,
                             Reason::Referenced(place, attribute.to_string()),
                         );
+                        // Where the module is an object, that answers.
+                        self.selection.asked.insert((current, GETATTR));
                     }
                     return;
                 }

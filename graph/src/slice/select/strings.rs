@@ -88,6 +88,14 @@ impl Search<'_, '_> {
         for at in (1..parts.len()).rev() {
             let module = parts[..at].join(".");
             if self.program().modules.find(&module).is_some() {
+                // `"report.ini"` beside a module `report` is a file.
+                let name = Name::new(parts[at]);
+                let program = self.program();
+                let is_known = program.resolver.attribute(&module, &name).is_some()
+                    || program.is_answered(&module, &name);
+                if !is_known {
+                    return;
+                }
                 self.selection.registered.insert(module.clone());
                 self.demand(&module, &Name::new(parts[at]));
                 // Whoever follows such a path may go by attributes from package to package.
