@@ -22,7 +22,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 _stat, _lstat, _readlink, _getcwd = posix.stat, posix.lstat, posix.readlink, posix.getcwd
 _open, _read, _write, _close = posix.open, posix.read, posix.write, posix.close
 _getpid, _getframe, _gettrace = posix.getpid, sys._getframe, sys.gettrace
-_get_ident, _now, _mmap = threading.get_ident, time.time_ns, mmap.mmap
+_get_ident, _now, _mmap, _sleep = threading.get_ident, time.time_ns, mmap.mmap, time.sleep
 _fsencode, _fsdecode = os.fsencode, os.fsdecode
 _dumps = json.JSONEncoder(ensure_ascii=True, check_circular=False).encode
 _get = dict.get

@@ -7,6 +7,19 @@ _OFTEN = 256  # Calls without news, after which a function is told by its first 
 _BUSY = 1 << 18  # Such calls of all functions, after which a run is busy: a quarter of a second of tracing.
 
 
+def _set_trace(trace):
+    """CPython 3.11 refuses it as long as another thread does the same."""
+    while True:
+        try:
+            sys.settrace(trace)
+            break
+        except RuntimeError:
+            _sleep(0.0001)
+    if not hasattr(threading, "_start_new_thread"):
+        # From 3.13 on `threading` has another way to start one.
+        threading.settrace(trace)
+
+
 class Settrace(Tracer):
     """Below 3.12. A frame gets a local trace only while its code has lines left to see."""
 
@@ -71,12 +84,12 @@ class Settrace(Tracer):
 
         self.trace = trace
         self.stopped = False
-        threading.settrace(trace)
-        sys.settrace(trace)
+        _set_trace(trace)
         self.follow_threads()
 
     def follow_threads(self):
-        """Traces threads that `_thread` starts, too; `threading` only minds those of its own."""
+        """Traces threads, also those that the program starts by `_thread`. `threading.settrace` would end a thread by a
+        RuntimeError where two begin at once."""
         tracer, start = self, _thread.start_new_thread
 
         class Thread:
@@ -85,7 +98,7 @@ class Settrace(Tracer):
 
             def __call__(self, *args, **named):
                 if not tracer.stopped:
-                    sys.settrace(tracer.trace)
+                    _set_trace(tracer.trace)
                 return self.function(*args, **named)
 
             def __repr__(self):
@@ -95,6 +108,8 @@ class Settrace(Tracer):
             return start(Thread(function) if callable(function) else function, *more)
 
         _thread.start_new_thread = _thread.start_new = start_new_thread
+        if hasattr(threading, "_start_new_thread"):
+            threading._start_new_thread = start_new_thread
 
     def audit(self, event, args):
         # An exception inside of a trace function (the recursion limit) ends all tracing; a program
@@ -102,7 +117,7 @@ class Settrace(Tracer):
         if event == "object.__getattr__" or event == "builtins.id":
             return  # Mostly our own look at a frame's code, once a call: we are there.
         if _gettrace() is None and event != "sys.settrace" and not self.stopped:
-            sys.settrace(self.trace)
+            _set_trace(self.trace)
         Tracer.audit(self, event, args)
 
     def module_trace(self, file, frame):
@@ -129,8 +144,7 @@ class Settrace(Tracer):
     def resume(self):
         # The program may have set its own, or have raised RecursionError inside of ours.
         if sys.gettrace() is not self.trace and not self.stopped:
-            threading.settrace(self.trace)
-            sys.settrace(self.trace)
+            _set_trace(self.trace)
 
     def restart(self):
         if self.imports_only:
@@ -139,8 +153,7 @@ class Settrace(Tracer):
     def stop(self):
         self.stopped = True
         if sys.gettrace() is self.trace:
-            sys.settrace(None)
-            threading.settrace(None)
+            _set_trace(None)
 
 
 class Watched:
