@@ -242,6 +242,7 @@ impl<'s> Reduction<'s> {
             Tried::Unmentioned(group) => match group[..] {
                 [id] => {
                     self.reached.insert(id);
+                    self.needed.insert(id);
                 }
                 _ => self.unmentioned.extend(halves(&group)),
             },
@@ -669,6 +670,16 @@ mod tests {
         // statements.
         let asked = check(&text, "def f():  # need\n    pass\n\n\nf()  # need\n");
         assert!(asked < 10, "{asked}");
+    }
+
+    #[test]
+    fn definitions_that_only_mention_each_other_go_at_once() {
+        let text = "import os\n\n\nclass C:  # need\n    def even(self, n):\n        return n == 0 or self.odd(n - 1)\n\n    def odd(self, n):\n        return os.sep and self.even(n - 1)\n\n    def run(self):  # need\n        pass\n\n\nC().run()  # need\n";
+        let mut reduction = Reduction::new(gist(text), &|_| false);
+        let proposal = reduction.propose_unmentioned().map(|gist| gist.text);
+        let expected =
+            "class C:  # need\n\n    def run(self):  # need\n        pass\n\n\nC().run()  # need\n";
+        assert_eq!(proposal.as_deref(), Some(expected));
     }
 
     #[test]

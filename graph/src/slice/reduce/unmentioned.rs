@@ -2,58 +2,68 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Block, Draft, Group, LineId, Node, NodeKind, Part};
+use super::{Block, Draft, Group, LineId, Node, NodeKind};
 
-/// Returns the functions, classes, methods and imports of a gist that no line outside of them mentions, those included that
-/// only such ones mention; nothing where there are none. Texts and comments count as mentions. `reached` are needed all
-/// the same.
+/// Returns the functions, classes, methods and imports of a gist that no statement can reach by a name: those that nothing
+/// mentions, or only each other. Texts and comments count as mentions. Those in `needed` are reached all the same. Returns
+/// nothing where all are reached.
 ///
 /// ```python
-/// def parse(text):      # nobody calls it: both go
+/// def parse(text):      # nobody else calls them: both go
 ///     return split(text)
 /// def split(text): ...
 /// ```
-pub(super) fn unmentioned(
-    draft: &Draft,
-    tree: &Block,
-    reached: &BTreeSet<LineId>,
-) -> Option<Group> {
+pub(super) fn unmentioned(draft: &Draft, tree: &Block, needed: &BTreeSet<LineId>) -> Option<Group> {
     let lines: Vec<&str> = draft.gist.text.lines().collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    lines.iter().flat_map(|line| words(line)).for_each(|word| {
-        *counts.entry(word).or_default() += 1;
-    });
-    let mut candidates = Vec::new();
-    add_candidates(tree, &mut candidates);
-    candidates.retain(|node| !reached.contains(&node.part.id));
-    let mut gone: Vec<Part> = Vec::new();
-    loop {
-        let is_gone =
-            |part: &Part| gone.iter().any(|one| one.first <= part.first && part.last <= one.last);
-        let next = candidates.iter().find(|node| {
-            let own = |name: &str| {
-                let inside = lines[node.part.first..=node.part.last].iter();
-                inside.flat_map(|line| words(line)).filter(|word| *word == name).count()
-            };
-            let is_mentioned = |name: &&str| counts.get(name).copied().unwrap_or(0) > own(name);
-            let names = node.names();
-            !names.is_empty() && !is_gone(&node.part) && !names.iter().any(is_mentioned)
-        });
-        let Some(node) = next else { break };
-        // Words of a method that went before its class are no longer counted.
-        let its_lines = (node.part.first..).zip(&lines[node.part.first..=node.part.last]);
-        let is_left = |at: usize| !gone.iter().any(|one| one.first <= at && at <= one.last);
-        for (_, line) in its_lines.filter(|(at, _)| is_left(*at)) {
-            for word in words(line) {
-                if let Some(count) = counts.get_mut(word) {
-                    *count = count.saturating_sub(1);
-                }
+    let mut definitions = Vec::new();
+    add_definitions(tree, None, &mut definitions);
+    // Each line belongs to the innermost definition around it.
+    let mut owners: Vec<Option<usize>> = vec![None; lines.len()];
+    for (at, definition) in definitions.iter().enumerate() {
+        let part = definition.node.part;
+        owners[part.first..=part.last].fill(Some(at));
+    }
+    let mut words_of: BTreeMap<Option<usize>, BTreeSet<&str>> = BTreeMap::new();
+    for (line, owner) in lines.iter().zip(&owners) {
+        words_of.entry(*owner).or_default().extend(words(line));
+    }
+    let mut reached = vec![false; definitions.len()];
+    for (at, definition) in definitions.iter().enumerate() {
+        let mut around = needed.contains(&definition.node.part.id).then_some(at);
+        while let Some(one) = around {
+            reached[one] = true;
+            around = definitions[one].class;
+        }
+    }
+    let first = [None].into_iter().chain((0..reached.len()).filter(|at| reached[*at]).map(Some));
+    let mut mentioned: BTreeSet<&str> =
+        first.filter_map(|owner| words_of.get(&owner)).flatten().copied().collect();
+    let mut is_changed = true;
+    while std::mem::take(&mut is_changed) {
+        for (at, Definition { names, class, .. }) in definitions.iter().enumerate() {
+            // A method is in the gist only with its class.
+            let is_next = !reached[at]
+                && class.is_none_or(|class| reached[class])
+                && names.iter().any(|name| mentioned.contains(name));
+            if is_next {
+                (reached[at], is_changed) = (true, true);
+                mentioned.extend(words_of.get(&Some(at)).into_iter().flatten());
             }
         }
-        gone.push(node.part);
     }
-    let group: Group = gone.iter().map(|part| part.id).collect();
+    let group: Group = (0..definitions.len())
+        .filter(|at| !reached[*at])
+        .map(|at| definitions[at].node.part.id)
+        .collect();
     (!group.is_empty()).then_some(group)
+}
+
+/// A function, class, method or import that others use by a name.
+struct Definition<'t> {
+    node: &'t Node,
+    names: Vec<&'t str>,
+    /// The index of the class that it is in.
+    class: Option<usize>,
 }
 
 impl Node {
@@ -73,12 +83,17 @@ fn is_called_by_python(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("__")
 }
 
-/// Adds the statements of the file and of its classes.
-fn add_candidates<'t>(block: &'t Block, found: &mut Vec<&'t Node>) {
+/// Adds the definitions of the file and of its classes.
+fn add_definitions<'t>(block: &'t Block, class: Option<usize>, found: &mut Vec<Definition<'t>>) {
     for node in &block.nodes {
-        found.push(node);
+        let names = node.names();
+        if names.is_empty() {
+            continue;
+        }
+        found.push(Definition { node, names, class });
         if matches!(node.kind, NodeKind::Class(_)) {
-            node.inner.iter().for_each(|block| add_candidates(block, found));
+            let class = Some(found.len() - 1);
+            node.inner.iter().for_each(|block| add_definitions(block, class, found));
         }
     }
 }
