@@ -83,7 +83,7 @@ pub use rank::PageRank;
 pub use render::{DrawnGraph, dot, page};
 pub use repro::{
     Arrangement, MAIN_HEAD, Reach, completed, direct_calls, halved_parameters, imported_modules,
-    inlined_fixtures, laid_out, with_data, without_annotations, without_decorators,
+    inlined_fixtures, laid_out, unwrapped, with_data, without_annotations, without_decorators,
     without_parameters,
 };
 pub use resolve::{Binding, BindingKind, Resolver, Target};

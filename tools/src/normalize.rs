@@ -156,7 +156,7 @@ impl Normalizer {
         run.raised.iter_mut().for_each(|raised| self.raised(raised));
         for decided in &mut run.decided {
             decided.case = self.node(&decided.case);
-            decided.values.iter_mut().for_each(|(_, value)| *value = self.text(value));
+            decided.values.iter_mut().for_each(|value| *value = self.text(value));
         }
         run.stdout = self.text(&run.stdout);
         run.stderr = self.text(&run.stderr);

@@ -60,12 +60,12 @@ fn a_command_that_fails_is_a_task() {
     );
 }
 
-/// Errors whose tracebacks show others: a cause, the one that was handled, members.
+/// Errors whose tracebacks show others: a cause, the one that was handled, members of a group as older Pythons have them.
 const SHOWS: Original<'static> = Original {
     files: &[
         (
             "pkg.py",
-            "class Many(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise Many(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n",
+            "class BaseExceptionGroup(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise BaseExceptionGroup(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n",
         ),
         (
             "test_pkg.py",
@@ -77,14 +77,14 @@ const SHOWS: Original<'static> = Original {
 
 #[test]
 fn what_a_traceback_shows_besides_its_error_is_compared() {
-    let gist = "import sys\nimport pytest\n\npkg = sys.modules[__name__]\n\n\nclass Many(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise Many(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n\n\n@pytest.mark.parametrize('x', [1, 2, 3, 4])\ndef test_load(x):\n    pkg.load(x)\n";
+    let gist = "import sys\nimport pytest\n\npkg = sys.modules[__name__]\n\n\nclass BaseExceptionGroup(Exception):\n    def __init__(self, *errors):\n        self.exceptions = errors\n\n\ndef load(x):\n    try:\n        raise KeyError(f'key {x}')\n    except KeyError as error:\n        if x == 1:\n            raise ValueError('cannot load') from error\n        if x == 2:\n            raise ValueError('cannot load')\n        if x == 3:\n            raise BaseExceptionGroup(KeyError(f'member {x}'))\n        raise ValueError('cannot load') from None\n\n\n@pytest.mark.parametrize('x', [1, 2, 3, 4])\ndef test_load(x):\n    pkg.load(x)\n";
     let Some(bed) = Bed::new(&SHOWS) else { return };
     for (from, to, fidelity) in [
-        ("raise Many", "raise Many", 1),
+        ("raise BaseExceptionGroup", "raise BaseExceptionGroup", 1),
         ("key {x}", "key {x + 1}", 0),
         ("raise KeyError(f'key", "raise LookupError(f'key", 0),
         ("member {x}", "member {x + 1}", 0),
-        ("Many(KeyError", "Many(IndexError", 0),
+        ("BaseExceptionGroup(KeyError", "BaseExceptionGroup(IndexError", 0),
     ] {
         let evaluation = bed.verdict(&edited(gist, &[(from, to)]));
         let found = evaluation.strict().map(|strict| strict.score);

@@ -10,6 +10,7 @@ mod fixture;
 mod layout;
 mod narrow;
 mod splice;
+mod unwrap;
 
 use std::collections::BTreeSet;
 
@@ -30,6 +31,7 @@ pub use data::{Reach, with_data};
 pub use fixture::inlined_fixtures;
 pub use layout::{Arrangement, laid_out};
 pub use narrow::{halved_parameters, without_annotations, without_decorators, without_parameters};
+pub use unwrap::unwrapped;
 
 /// Dotted names of the modules that a file imports anywhere, relative ones left out. Of `from a import b` that is
 /// `a` and `a.b`, since `b` may be a module.

@@ -33,6 +33,7 @@ pub(super) fn spliced(gist: &Gist, mut edits: Vec<Edit>) -> Gist {
 
 struct Writer<'a> {
     gist: &'a Gist,
+    old: Vec<&'a str>,
     starts: Vec<usize>,
     line: String,
     /// The old line of the first letter of this line, or else of its end.
@@ -47,6 +48,7 @@ impl<'a> Writer<'a> {
         let starts = std::iter::once(0).chain(gist.text.match_indices('\n').map(|(at, _)| at + 1));
         Self {
             gist,
+            old: gist.text.lines().collect(),
             starts: starts.collect(),
             line: String::new(),
             from: None,
@@ -84,7 +86,7 @@ impl<'a> Writer<'a> {
         let old = from.or(blank.filter(|_| line.trim().is_empty()));
         let entry = old.and_then(|old| {
             let entry = self.gist.lines.get(old)?;
-            let is_same = self.gist.text.lines().nth(old)?.trim() == line.trim();
+            let is_same = self.old.get(old)?.trim() == line.trim();
             Some(GistLine { origin: entry.origin.clone(), adapted: entry.adapted || !is_same })
         });
         let added = || GistLine { origin: LineOrigin::Glue(ADDED.to_owned()), adapted: false };

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import doctest
 import os
+import sys
+import types
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gistify_run import decided
 
 SOURCE = """
+from decimal import Decimal
+from enum import Enum
+
 calls = []
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Point:
+    def __init__(self, x):
+        self.__x = x
+
+    def __repr__(self):
+        return "shown"
+
+    def check(self, limit):
+        if self.__x > limit:
+            raise ValueError
 
 
 def total(values):
     calls.append(values)
+    print("side effect")
     return sum(values)
 
 
@@ -26,6 +48,15 @@ def compare(values, limit, names):
         if not found == limit or names["a"].startswith(0, values):
             raise ValueError("wrong")
     assert total(values) < limit and isinstance(values, list), "wrong"
+
+
+def scopes(values, limit):
+    assert all(one < limit for one in values)
+
+
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
 
 
 """
@@ -38,21 +69,37 @@ def test_examples_of_the_documentation() -> None:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        ("compare([1, 2], 2, {})", "total(values) 3, limit 2, values [1, 2], list <type>"),
-        ("compare([1], 2, {'a': 'b'})", "names {'a': 'b'}, found 1, limit 2, names['a'] 'b', values [1]"),
-        ("raise ValueError", ""),
-        ("assert calls is total", "calls [], total <function>"),
-        ("assert {}.missing or calls", "{}.missing <AttributeError>, calls []"),
-        ("assert calls or missing", "calls [], missing <NameError>"),
+        ("compare([1, 2], 2, {})", ["3", "2", "True", "[1, 2]", "<class 'list'>"]),
+        ("compare([1], 2, {'a': 'b'})", ["{'a': 'b'}", "1", "2", "<TypeError>", "'b'", "[1]"]),
+        ("raise ValueError", []),
+        ("assert calls is total", ["[]", "<function>"]),
+        ("assert {}.missing or calls", ["<AttributeError>", "[]"]),
+        ("assert calls or missing", ["[]", "<NameError>"]),
+        ("assert Color.RED is Color.BLUE", ["<Color.RED: 1>", "<Color.BLUE: 2>"]),
+        ("assert Decimal('1.5') == Point(1)", ["Decimal('1.5')", "<Point>"]),
+        ("assert Point == {Point(1): {2, 3}}", ["<class Point>", "{<Point>: {2, 3}}"]),
+        ("assert [Point(1)] == list(range(101))", ["[<Point>]", "<list of 101>"]),
+        ("Point(2).check(1)", ["2", "1"]),
+        ("scopes([1, 5], 3)", ["False", "<generator>"]),
+        ("assert write('beside') or calls", ["<PermissionError>", "[]"]),
     ],
 )
-def test_values_of_the_innermost_frame(tmp_path: Path, call: str, expected: str) -> None:
+def test_values_of_the_innermost_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], call: str, expected: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "mod.py"
     path.write_text(SOURCE + call)
-    names: dict[str, Any] = {"__name__": "mod"}
+    module = types.ModuleType("mod")
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "mod", module)
     with pytest.raises(Exception) as raised:
-        exec(compile(path.read_text(), str(path), "exec"), names)
-    before = len(names["calls"])
-    found = decided.decide(raised.value.__traceback__, os.path.realpath(tmp_path))
-    assert len(names["calls"]) == before, "another process evaluates"
-    assert ", ".join(" ".join(one) for one in found) == expected
+        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    (tmp_path / "beside").unlink(missing_ok=True)
+    before = len(module.__dict__["calls"])
+    capfd.readouterr()
+    values = decided.decide(raised.value.__traceback__, os.path.realpath(tmp_path))
+    assert len(module.__dict__["calls"]) == before, "another process evaluates"
+    assert capfd.readouterr().out == "", "nothing is printed"
+    assert not (tmp_path / "beside").exists(), "nothing is written"
+    assert values == expected

@@ -111,20 +111,24 @@ def _raised(exception, traceback):
     return record
 
 
-def _decided(spec, case, traceback):
+def _decided(decide, case, when, traceback):
     """Records the values that decided a failure, where they are wanted."""
-    if spec["decides"]:
-        _record("decided", case=_text(case), values=_load("gistify_run/decided").decide(traceback, _ROOT))
+    if decide is not None:
+        _record("decided", case=_text(case), when=_text(when), values=decide(traceback, _ROOT))
 
 
 def _shown_with(error):
     linked = error.__cause__
     if linked is None and not error.__suppress_context__:
         linked = error.__context__
-    members = getattr(error, "exceptions", ())
-    if not isinstance(members, tuple):
-        members = ()
-    return [one for one in (linked,) + members if isinstance(one, BaseException)]
+    return [one for one in (linked,) + _members(error) if isinstance(one, BaseException)]
+
+
+def _members(error):
+    """The exceptions of a group: of the interpreter's kind, or of the package that brings it to older ones."""
+    is_group = any(kind.__name__ == "BaseExceptionGroup" for kind in type(error).__mro__)
+    members = getattr(error, "exceptions", ()) if is_group else ()
+    return members if isinstance(members, tuple) else ()
 
 
 def _one_raised(exception, traceback):
@@ -220,8 +224,7 @@ def _ended(exception):
             source = [_text(error.filename), error.lineno or 1]
         _record("ended", lines=lines, source=source)
         pending += [error.__cause__, error.__context__]
-        if hasattr(error, "exceptions") and isinstance(error.exceptions, tuple):
-            pending += [inner for inner in error.exceptions if isinstance(inner, BaseException)]
+        pending += [inner for inner in _members(error) if isinstance(inner, BaseException)]
 
 
 class _Own:
@@ -262,7 +265,7 @@ class _Recorder:
         max_failures = spec["max_failures"]
         self._serving = spec.get("serving")
         self._absent = spec["absent"]
-        self._spec = spec
+        self._decide = spec["decide"]
         self._ends_behind_tests = False
         self._tracer = tracer
         self._own = own
@@ -413,7 +416,7 @@ class _Recorder:
             exception = call.excinfo.value
             key = (item.nodeid, call.when)
             self._pending[key] = _raised(exception, exception.__traceback__)
-            _decided(self._spec, item.nodeid, exception.__traceback__)
+            _decided(self._decide, item.nodeid, call.when, exception.__traceback__)
 
     def pytest_runtest_logreport(self, report):
         streams = {"stdout": "", "stderr": "", "log": ""}
@@ -686,6 +689,8 @@ def _main():
             spec = _settings()
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = spec["orig_argv"]
+    # Loaded before the program can replace what it uses.
+    spec["decide"] = _load("gistify_run/decided").decide if spec["decides"] else None
     tracer = None
     if spec["trace"] is not None:
         scope = {"__name__": "tracer", "__file__": os.path.join(_HERE, "tracer.py")}
@@ -705,14 +710,14 @@ def _main():
     except SystemExit as error:
         if not pytest:
             _ended(error)
-            _decided(spec, "", error.__traceback__)
+            _decided(spec["decide"], "", "", error.__traceback__)
             _record("complete", code=None)
         raise
     except BaseException as error:
         own = _own(error.__traceback__)
         _ended(error)
         _record("raised", raised=_raised(error, own))
-        _decided(spec, "", own)
+        _decided(spec["decide"], "", "", own)
         _record("complete", code=None)
         sys.excepthook(type(error), error.with_traceback(own), own)
         if isinstance(error, KeyboardInterrupt):

@@ -243,8 +243,10 @@ impl Execution {
 pub struct DecidedFailure {
     /// The id of the case; empty for a program.
     pub case: String,
-    /// Expressions and their values.
-    pub values: Vec<(String, String)>,
+    /// Its phase: `setup`, `call` or `teardown`; empty for a program.
+    pub when: String,
+    /// The values, in the order of their expressions.
+    pub values: Vec<String>,
 }
 
 /// A file that a program opened.

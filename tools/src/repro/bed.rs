@@ -30,6 +30,8 @@ use crate::{
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
+/// The same where a process has loaded the packages before.
+const FORK_GRACE: Duration = Duration::from_secs(1);
 
 /// The longest life of a process that waits for proposals.
 const LIFETIME: Duration = Duration::from_secs(4 * 3600);
@@ -38,6 +40,8 @@ const LIFETIME: Duration = Duration::from_secs(4 * 3600);
 pub(super) struct Bed {
     environment: Environment,
     directory: PathBuf,
+    /// True if runs record the values that decided their failures.
+    records_values: bool,
     forks: RefCell<BedForks>,
 }
 
@@ -125,7 +129,14 @@ impl Bed {
             .environment
             .part(inventory, packages, &directory)
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
-        Ok(Self { environment, directory, forks: RefCell::new(BedForks::Unused) })
+        let forks = RefCell::new(BedForks::Unused);
+        Ok(Self { environment, directory, records_values: false, forks })
+    }
+
+    /// The same bed, whose runs record the values that decided their failures if `records_values`.
+    pub(super) fn with_values(mut self, records_values: bool) -> Self {
+        self.records_values = records_values;
+        self
     }
 
     /// Runs a gist as its form says, by a fork of a process that has loaded what it imports; `None` where it has to be run
@@ -152,7 +163,7 @@ impl Bed {
         let Some(warm) = &mut server.warm else { return Ok(None) };
         let mut limits = limits(session);
         if let Some(cpu) = server.cpu {
-            limits.cpu = limits.cpu.min(cpu * SLOWER);
+            limits.cpu = limits.cpu.min(cpu * SLOWER + FORK_GRACE);
         }
         let order = WarmRun {
             files: &[(NAME, &gist.text)],
@@ -297,7 +308,7 @@ impl Bed {
             absent: &[],
             max_failures: None,
             link: None,
-            around: Around { shell: trial.shell, opens: false, decides: true },
+            around: Around { shell: trial.shell, opens: false, decides: self.records_values },
         }
     }
 }

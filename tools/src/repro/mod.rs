@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
-    laid_out, with_data, without_annotations, without_decorators, without_imports,
+    laid_out, unwrapped, with_data, without_annotations, without_decorators, without_imports,
     without_parameters,
 };
 use serde::{Deserialize, Serialize};
@@ -251,7 +251,8 @@ impl<'a> Work<'a> {
         Ok(Self {
             session,
             oracle,
-            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, false))?,
+            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, false))?
+                .with_values(oracle.has_values()),
             inventory,
             form,
             confirmed: gist.clone(),
@@ -284,16 +285,13 @@ impl<'a> Work<'a> {
     /// Runs a gist, and starts from it if it holds; returns the end of the run if it does not.
     fn starts_from(&mut self, gist: Gist) -> Result<Option<String>, Stop> {
         let run = self.bed.run(self.session, &gist, &self.form)?;
-        if run.interrupted() {
-            return Err(Stop::Interrupted);
-        }
-        if !self.oracle.holds(self.session, &self.bed, &gist, &run)? {
+        if !self.fails_alike(&gist, &run)? {
             return Ok(Some(run.describe_end()));
         }
-        if self.oracle.has_values() && !DecidingValues::are_none(&run.execution) {
+        if !run.execution.decided.is_empty() {
             // Another environment may have other values than the original's; the gist is faithful.
             let again = self.bed.run(self.session, &gist, &self.form)?;
-            self.values = DecidingValues::of(&run.execution, &again.execution);
+            self.values = self.oracle.values(&gist, &run, &again);
         }
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
@@ -367,14 +365,15 @@ impl<'a> Work<'a> {
         self.drop_plugins()?;
         self.step(Self::drop_unmentioned)?;
         self.step(Self::drop_packages)?;
-        self.step(|work| work.rewrite(halved_parameters))?;
-        self.step(|work| work.rewrite(without_annotations))?;
+        self.step(|work| work.rewrite(each(halved_parameters)))?;
+        self.step(|work| work.rewrite(each(without_annotations)))?;
         self.step(Self::simplify)?;
         self.step(Self::statements)?;
         let lines = self.gist.lines.len();
-        self.step(|work| work.rewrite(without_decorators))?;
-        self.step(|work| work.rewrite(without_parameters))?;
-        self.step(|work| work.rewrite(halved_parameters))?;
+        self.step(Self::unwrap_blocks)?;
+        self.step(|work| work.rewrite(each(without_decorators)))?;
+        self.step(|work| work.rewrite(each(without_parameters)))?;
+        self.step(|work| work.rewrite(each(halved_parameters)))?;
         self.step(Self::simplify)?;
         if self.gist.lines.len() != lines {
             self.step(Self::statements)?;
@@ -428,31 +427,30 @@ impl<'a> Work<'a> {
 
     /// Puts fixtures into tests, and calls the test itself where that needs no runner.
     fn simplify(&mut self) -> Result<(), Stop> {
-        self.rewrite(inlined_fixtures)?;
+        self.rewrite(each(inlined_fixtures))?;
         if !matches!(self.form, ReproForm::Pytest { .. }) {
             return Ok(());
         }
         let Some(case) = self.oracle.case() else { return Ok(()) };
         self.confirm()?;
         let runner = std::mem::replace(&mut self.form, ReproForm::Program { options: Vec::new() });
-        let program = Bed::new(
-            self.session,
-            &self.inventory,
-            &self.form.packages(&self.inventory, &self.gist, false),
-        )?;
-        self.bed = program;
+        self.renew_bed()?;
         let called = self.coldly(|work| work.calls_directly(&case));
         if let Ok(true) = called {
             return Ok(());
         }
         // On a stop as well the form of pytest comes back: the gist still needs pytest.
         self.form = runner;
-        self.bed = Bed::new(
-            self.session,
-            &self.inventory,
-            &self.form.packages(&self.inventory, &self.gist, false),
-        )?;
+        self.renew_bed()?;
         called.map(|_| ())
+    }
+
+    /// Makes a bed with the packages that the gist needs in its form.
+    fn renew_bed(&mut self) -> Result<(), ToolError> {
+        let packages = self.form.packages(&self.inventory, &self.gist, false);
+        self.bed = Bed::new(self.session, &self.inventory, &packages)?
+            .with_values(self.oracle.has_values());
+        Ok(())
     }
 
     /// Does something by cold runs: its proposals are of another form than those before.
@@ -482,8 +480,7 @@ impl<'a> Work<'a> {
         if let ReproForm::Pytest { plugins, .. } = &mut self.form {
             *plugins = kept;
         }
-        let packages = self.form.packages(&self.inventory, &self.gist, false);
-        self.bed = Bed::new(self.session, &self.inventory, &packages)?;
+        self.renew_bed()?;
         ended
     }
 
@@ -496,7 +493,7 @@ impl<'a> Work<'a> {
             !self.inventory.owners_of(&one).is_empty()
         });
         let goes = |import: &str| !imported_modules(import).is_disjoint(&modules);
-        self.rewrite(|gist| without_imports(gist, &goes))
+        self.rewrite(each(|gist: &Gist| without_imports(gist, &goes)))
     }
 
     fn fewer_plugins(&mut self, kept: &mut Vec<String>) -> Result<(), Stop> {
@@ -521,20 +518,19 @@ impl<'a> Work<'a> {
         if let ReproForm::Pytest { plugins, .. } = &mut self.form {
             *plugins = names.to_vec();
         }
-        let packages = self.form.packages(&self.inventory, &self.gist, false);
-        self.bed = Bed::new(self.session, &self.inventory, &packages)?;
+        self.renew_bed()?;
         let gist = self.gist.clone();
         self.accepts(gist)
     }
 
-    /// Goes on from each proposal that holds, until none does. `rewrite` returns what may come in a gist's place, the best
-    /// first.
-    fn rewrite(&mut self, rewrite: impl Fn(&Gist) -> Vec<Gist>) -> Result<(), Stop> {
+    /// Goes on from each proposal that holds, until none does. `rewrite` returns the proposal at an index that may come in a
+    /// gist's place; the best has index 0.
+    fn rewrite(&mut self, rewrite: impl Fn(&Gist, usize) -> Option<Gist>) -> Result<(), Stop> {
         let mut refused: BTreeSet<String> = BTreeSet::new();
         // Each pass goes on behind the proposal that held; the next one tries again what was refused before it.
         loop {
             let (mut at, mut is_changed) = (0, false);
-            while let Some(proposal) = rewrite(&self.gist).into_iter().nth(at) {
+            while let Some(proposal) = rewrite(&self.gist, at) {
                 if proposal.text == self.gist.text || refused.contains(&proposal.text) {
                     at += 1;
                 } else if self.accepts(proposal.clone())? {
@@ -548,6 +544,18 @@ impl<'a> Work<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Puts blocks in the place of the statements around them, but where that would hide that another block is missing: a
+    /// reader learns of that by the guard which the end of the search adds.
+    fn unwrap_blocks(&mut self) -> Result<(), Stop> {
+        let session = self.session;
+        let ends = |gist: &Gist| complete(session, gist).lines.len() - gist.lines.len();
+        self.rewrite(|gist, at| {
+            let proposal = unwrapped(gist, at)?;
+            let hides = ends(&proposal) < ends(gist);
+            Some(if hides { gist.clone() } else { proposal })
+        })
     }
 
     /// Takes out all definitions that nothing mentions, such as other tests: they make every further run longer.
@@ -627,13 +635,16 @@ impl<'a> Work<'a> {
 
     /// Runs a gist in a new process; returns true if it fails in the same way.
     fn holds_cold(&self, gist: &Gist) -> Result<bool, Stop> {
+        if let Some(holds) = self.oracle.run_user_program(self.session, &self.bed, gist)? {
+            return Ok(holds);
+        }
         let run = self.bed.run(self.session, gist, &self.form)?;
         self.fails_alike(gist, &run)
     }
 
     /// The same by fork; `None` where that cannot say.
     fn holds_forked(&self, gist: &Gist) -> Result<Option<bool>, Stop> {
-        if !self.is_forking {
+        if !self.is_forking || self.oracle.has_user_program() {
             return Ok(None);
         }
         let Some(run) = self.bed.run_forked(self.session, gist, &self.form)? else {
@@ -645,8 +656,10 @@ impl<'a> Work<'a> {
     fn fails_alike(&self, gist: &Gist, run: &FileRun) -> Result<bool, Stop> {
         match run.interrupted() {
             true => Err(Stop::Interrupted),
-            false => Ok(self.oracle.holds(self.session, &self.bed, gist, run)?
-                && self.values.match_a_failure(&run.execution)),
+            false => Ok(match self.oracle.run_user_program(self.session, &self.bed, gist)? {
+                Some(holds) => holds,
+                None => self.oracle.holds(gist, run, &self.values),
+            }),
         }
     }
 
@@ -666,7 +679,7 @@ impl<'a> Work<'a> {
         let mut runs = 0;
         let began = self.session.interrupt.now();
         if !self.session.interrupt.is_triggered() {
-            self.bed = Bed::new(self.session, &self.inventory, &names)?;
+            self.renew_bed()?;
             for _ in 0..RUNS {
                 let run = self.bed.run(self.session, &whole, &self.form)?;
                 let as_program =
@@ -676,8 +689,11 @@ impl<'a> Work<'a> {
                     break;
                 }
                 runs += 1;
-                let holds = self.oracle.holds(self.session, &self.bed, &whole, &run)?
-                    && self.values.match_a_failure(&run.execution);
+                // The user's program ends before it can be interrupted, and answers all the same.
+                let holds = match self.oracle.run_user_program(self.session, &self.bed, &whole)? {
+                    Some(holds) => holds,
+                    None => self.oracle.holds(&whole, &run, &self.values),
+                };
                 if holds && as_program {
                     reproduced += 1;
                 } else {
@@ -716,6 +732,11 @@ impl<'a> Work<'a> {
             text: whole.text,
         })
     }
+}
+
+/// Makes a list of proposals a function of an index.
+fn each(rewrite: impl Fn(&Gist) -> Vec<Gist>) -> impl Fn(&Gist, usize) -> Option<Gist> {
+    move |gist, at| rewrite(gist).into_iter().nth(at)
 }
 
 /// A gist with the ends of blocks that the traced run did not execute.

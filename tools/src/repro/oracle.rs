@@ -13,6 +13,7 @@ use super::{
     NAME, ReproRequest, Same,
     bed::{Bed, FileRun},
     test_of,
+    values::DecidingValues,
 };
 use crate::{
     command::TestId,
@@ -69,7 +70,12 @@ impl Oracle {
             same: request.same,
             program: request.oracle.clone(),
             case: first.and_then(|first| test_of(first.case)),
-            failed: found.iter().filter_map(|one| test_of(one.case)).map(|id| id.names).collect(),
+            failed: found
+                .iter()
+                .chain(&others)
+                .filter_map(|one| test_of(one.case))
+                .map(|id| id.names)
+                .collect(),
             links: raised.as_ref().map_or_else(Vec::new, |raised| links(raised, other, &trace)),
             explanation: raised
                 .as_ref()
@@ -116,25 +122,33 @@ impl Oracle {
         }
     }
 
-    /// Returns true if a run of a gist is of interest.
-    pub(super) fn holds(
+    /// Returns true if a program of the user's decides.
+    pub(super) fn has_user_program(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// Returns the answer of the user's program about a file; `None` where there is no such program.
+    pub(super) fn run_user_program(
         &self,
         session: &Session,
         bed: &Bed,
         gist: &Gist,
-        run: &FileRun,
-    ) -> Result<bool, ToolError> {
-        if let Some(program) = &self.program {
-            return self.asks(program, session, bed, &gist.text);
-        }
+    ) -> Result<Option<bool>, ToolError> {
+        let Some(program) = &self.program else { return Ok(None) };
+        self.asks(program, session, bed, &gist.text).map(Some)
+    }
+
+    /// Returns true if a run of a gist has the original's failure, decided by these values.
+    pub(super) fn holds(&self, gist: &Gist, run: &FileRun, values: &DecidingValues) -> bool {
         let found = failures(&run.execution);
         let raw = failures(&run.raw);
-        Ok(match self.same {
+        match self.same {
             Same::Exit => run.execution.status == self.status,
             Same::Output => {
                 let is_its = found.is_empty()
                     || found.iter().zip(&raw).any(|(one, raw)| {
                         self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
+                            && values.match_failure(one, &run.execution)
                     });
                 run.execution.status == self.status
                     && (self.is_pytest || self.stderr.matches(&run.execution.stderr))
@@ -148,7 +162,19 @@ impl Oracle {
             Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
                 self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
                     && (one.raised.is_some() || self.has_same_exit(&run.execution))
+                    && values.match_failure(one, &run.execution)
             }),
+        }
+    }
+
+    /// Returns the values that decided the original's failure in two runs of a gist.
+    pub(super) fn values(&self, gist: &Gist, once: &FileRun, again: &FileRun) -> DecidingValues {
+        let (found, raw) = (failures(&once.execution), failures(&once.raw));
+        let mut pairs = found.iter().zip(&raw);
+        let its =
+            pairs.find(|(one, raw)| self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist));
+        its.map_or_else(DecidingValues::default, |(one, _)| {
+            DecidingValues::of(one, &once.execution, &again.execution)
         })
     }
 

@@ -1,42 +1,36 @@
 //! The values that decide a failure. Without them a file that computes something else passes for the same failure, since
 //! many exceptions have no message, or the same one for each wrong value.
 
-use crate::{execute::Execution, pattern::Pattern, slice::failures};
+use crate::{execute::Execution, pattern::Pattern, slice::RunFailure};
 
 /// Values that a failure has to be decided by, but for what varies between two runs.
 #[derive(Debug, Default)]
 pub(super) struct DecidingValues(Vec<Pattern>);
 
 impl DecidingValues {
-    /// The values of the first failure of two runs of the same file.
-    pub(super) fn of(once: &Execution, again: &Execution) -> Self {
-        let first = |run| values(run).next().unwrap_or_default();
-        let (values, others) = (first(once), first(again));
-        let others = others.iter().map(|(_, value)| value.as_str()).chain(std::iter::repeat(""));
+    /// Returns the values of a failure in two runs of the same file; none where the runs have different numbers of them.
+    pub(super) fn of(failure: &RunFailure<'_>, once: &Execution, again: &Execution) -> Self {
+        let (values, others) = (values(once, failure), values(again, failure));
+        if values.len() != others.len() {
+            return Self::default();
+        }
         let pairs = values.iter().zip(others);
-        Self(pairs.map(|((_, one), other)| Pattern::of([one.as_str(), other])).collect())
-    }
-
-    /// Returns true if a run has none: then nothing is to be compared.
-    pub(super) fn are_none(run: &Execution) -> bool {
-        values(run).next().is_none_or(<[_]>::is_empty)
+        Self(pairs.map(|(one, other)| Pattern::of([one.as_str(), other])).collect())
     }
 
     /// Returns true if these values decided a failure of a run.
-    pub(super) fn match_a_failure(&self, run: &Execution) -> bool {
-        let fits = |found: &[(String, String)]| {
-            let mut pairs = self.0.iter().zip(found);
-            self.0.len() == found.len() && pairs.all(|(wanted, (_, value))| wanted.matches(value))
-        };
-        self.0.is_empty() || values(run).any(fits)
+    pub(super) fn match_failure(&self, failure: &RunFailure<'_>, run: &Execution) -> bool {
+        let values = values(run, failure);
+        let mut pairs = self.0.iter().zip(values);
+        self.0.is_empty()
+            || self.0.len() == values.len() && pairs.all(|(wanted, value)| wanted.matches(value))
     }
 }
 
-/// Returns the values of each failure of a run.
-fn values(run: &Execution) -> impl Iterator<Item = &[(String, String)]> {
-    let failures = failures(run).into_iter().map(|failure| failure.case.to_owned());
-    failures.map(|case| {
-        let found = run.decided.iter().find(|decided| decided.case == case);
-        found.map_or(&[][..], |decided| &decided.values)
-    })
+/// Returns the values that decided a failure of a run; none where nothing recorded them.
+fn values<'a>(run: &'a Execution, failure: &RunFailure<'_>) -> &'a [String] {
+    let its = |values: &&crate::execute::DecidedFailure| {
+        values.case == failure.case && values.when == failure.when
+    };
+    run.decided.iter().find(its).map_or(&[][..], |decided| &decided.values)
 }

@@ -31,7 +31,7 @@ pub(crate) use difference::varies;
 pub use difference::{Difference, DifferenceKind, difference, ends_alike};
 pub use probe::{Learned, PROBE_VARIABLE, Probed};
 pub use restore::Restore;
-pub(crate) use standing::{Compared, failures, place_in_original};
+pub(crate) use standing::{Compared, RunFailure, failures, place_in_original};
 pub use standing::{FailureMatch, Standing};
 
 /// The request for a slice.

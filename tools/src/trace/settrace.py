@@ -13,7 +13,9 @@ def _set_trace(trace):
         try:
             sys.settrace(trace)
             break
-        except RuntimeError:
+        except RuntimeError as error:
+            if type(error) is not RuntimeError:
+                raise
             _sleep(0.0001)
     if not hasattr(threading, "_start_new_thread"):
         # From 3.13 on `threading` has another way to start one.
