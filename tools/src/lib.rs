@@ -59,7 +59,7 @@ pub use matched::Matched;
 pub use normalize::{INTERNAL, Normalizer, SOURCE_LINES};
 pub use patch::{
     ChangedPlace, DiffError, EditError, FileChange, Hunk, LineEdit, UnifiedDiff, apply_edits,
-    is_inside, link_above,
+    is_inside, link_above, replace_file,
 };
 pub use pattern::Pattern;
 pub use progress::Progress;

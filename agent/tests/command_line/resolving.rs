@@ -147,6 +147,20 @@ fn every_class_of_patch_is_told_apart() {
             "--- /dev/null\n+++ b/conftest.py\n@@ -0,0 +1,3 @@\n+import pkg\n+\n+pkg.halve = lambda value: value / 2\n".to_owned(),
         ),
         ("resolved", format!("{GOLD}{link}")),
+        // A directory in the place of a file of the tests, and a link in the place of one.
+        (
+            "removes tests",
+            format!(
+                "{GOLD}{}--- /dev/null\n+++ b/tests/test_double.py/x.py\n@@ -0,0 +1 @@\n+x = 1\n",
+                removed("tests/test_double.py", &file("test_double.py"))
+            ),
+        ),
+        (
+            "resolved",
+            format!(
+                "{GOLD}--- /dev/null\n+++ b/pytest.ini/x.py\n@@ -0,0 +1 @@\n+x = 1\n"
+            ),
+        ),
     ];
     let predictions: Vec<Value> = patches
         .iter()

@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs,
     path::Path,
 };
 
@@ -13,6 +13,7 @@ use graph::outline;
 use tools::{
     Command, Environment, Execution, GitRequest, Host, Limits, PatchCheck, Repository,
     RepositoryError, RunSpec, Sandbox, Status, UnifiedDiff, Workspace, apply_patch, link_above,
+    replace_file,
 };
 
 use crate::error::EvalError;
@@ -114,9 +115,6 @@ impl IssueBed<'_> {
                 Ok(normal) => normal,
                 Err(class) => return Ok(TestRun::NotApplied(class)),
             };
-            if let Some(test) = self.removed(tests.kept, copy) {
-                return Ok(TestRun::Removed { test });
-            }
             let diff = UnifiedDiff::parse(&normal).unwrap_or_default();
             let own = UnifiedDiff::parse(tests.patch).unwrap_or_default();
             let mut files = own.paths();
@@ -124,11 +122,14 @@ impl IssueBed<'_> {
             let paths = diff.paths();
             let restored = paths.iter().copied().filter(|path| belongs_to_tests(path, &files));
             let restored: Vec<&str> = restored.collect();
-            // A link that the patch makes would lead what is written next out of the copy.
+            // A link that the patch makes would lead what is read and written next out of the copy.
             let mut written = files.iter().chain(&restored);
             if let Some(link) = written.find_map(|path| link_above(copy, path)) {
                 let reason = format!("{link} becomes a symbolic link");
                 return Ok(TestRun::NotApplied(PatchCheck::Outside { reason }));
+            }
+            if let Some(test) = self.removed(tests.kept, copy) {
+                return Ok(TestRun::Removed { test });
             }
             restored.iter().try_for_each(|path| self.restore(path, copy))?;
         }
@@ -171,8 +172,9 @@ impl IssueBed<'_> {
             let path = file_of(test);
             let [before, after] = known.entry(path).or_insert_with(|| {
                 [&self.repository.root, copy].map(|root: &Path| {
-                    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
-                    definitions(&text)
+                    let file = Some(root.join(path)).filter(|file| !file.is_symlink());
+                    let text = file.and_then(|file| fs::read_to_string(file).ok());
+                    definitions(&text.unwrap_or_default())
                 })
             });
             let name = name_of(test);
@@ -186,22 +188,8 @@ impl IssueBed<'_> {
     /// Gives a copy the repository's own file again, or its absence.
     fn restore(&self, path: &str, copy: &Path) -> Result<(), EvalError> {
         let (from, into) = (self.repository.root.join(path), copy.join(path));
-        let restore = || {
-            match fs::remove_file(&into) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            match from.symlink_metadata() {
-                Ok(there) if there.is_file() => {
-                    if let Some(parent) = into.parent() {
-                        fs::create_dir_all(parent)?;
-                    }
-                    fs::copy(&from, &into).map(|_| ())
-                }
-                _ => Ok(()),
-            }
-        };
-        restore().map_err(|source| of_git(RepositoryError::Read { path: into.clone(), source }))
+        let restored = replace_file(&from, &into, copy);
+        restored.map_err(|source| of_git(RepositoryError::Read { path: into.clone(), source }))
     }
 }
 

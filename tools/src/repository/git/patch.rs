@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Git, GitRequest, GitSource};
 use crate::{
-    patch::{UnifiedDiff, is_inside, link_above},
+    patch::{UnifiedDiff, is_inside, link_above, replace_file},
     repository::RepositoryError,
     sandbox::Network,
 };
@@ -300,24 +300,8 @@ impl<'a> Desk<'a> {
     /// Puts a file of the work tree, or its absence, into another directory.
     fn carry(&self, path: &str, copy: &Path) -> Result<(), RepositoryError> {
         let (from, into) = (self.scratch.path().join("tree").join(path), copy.join(path));
-        let carry = || {
-            match fs::remove_file(&into) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let there = match from.symlink_metadata() {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                there => there?,
-            };
-            if let Some(parent) = into.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            match there.is_symlink() {
-                true => std::os::unix::fs::symlink(from.read_link()?, &into),
-                false => fs::copy(&from, &into).map(|_| ()),
-            }
-        };
-        carry().map_err(|source| RepositoryError::Read { path: into.clone(), source })
+        replace_file(&from, &into, copy)
+            .map_err(|source| RepositoryError::Read { path: into.clone(), source })
     }
 
     /// The change of the work tree since then.
