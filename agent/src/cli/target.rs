@@ -139,7 +139,8 @@ impl TargetFlags {
             Some((_, value)) => roots_below(&repository.root, &repository.root, value),
             None => {
                 let value = around.variable("PYTHONPATH").unwrap_or_default();
-                roots_below(Path::new("."), Path::new(&self.repository), &value)
+                let directory = Repository::local_directory(&self.repository);
+                directory.map_or_else(Vec::new, |root| roots_below(Path::new("."), &root, &value))
             }
         });
         if command.is_pytest() {
@@ -154,7 +155,9 @@ impl TargetFlags {
 /// relative ones start from.
 fn roots_below(current: &Path, root: &Path, value: &str) -> Vec<String> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
-    let inside = value.split(':').filter(|entry| !entry.is_empty()).filter_map(|entry| {
+    // An empty entry is the current directory, an empty value is none.
+    let entries = value.split(':').filter(|_| !value.is_empty());
+    let inside = entries.filter_map(|entry| {
         let path = current.join(entry).canonicalize().ok().filter(|path| path.is_dir())?;
         Some(path.strip_prefix(&root).ok()?.to_str()?.to_owned())
     });
@@ -169,6 +172,7 @@ impl OpenedTarget {
             repository: &self.repository,
             environment: &self.environment,
             command: &self.command,
+            cases: &[],
             place: around.settings.gist.place,
             limits: around.settings.command.limits(),
             record,

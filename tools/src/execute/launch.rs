@@ -265,12 +265,14 @@ fn variables(spec: &RunSpec<'_>) -> BTreeMap<String, String> {
             set("USER", "user".into());
         }
     }
-    let entries = pythonpath(spec.environment, spec.directory);
-    if !entries.is_empty() {
-        set("PYTHONPATH", entries);
-    }
     all.extend(spec.variables.clone());
     all.extend(spec.command.variables().iter().cloned());
+    let given = all.get("PYTHONPATH").filter(|value| !value.is_empty()).cloned();
+    let entries = Some(pythonpath(spec.environment, spec.directory)).filter(|all| !all.is_empty());
+    let values: Vec<String> = given.into_iter().chain(entries).collect();
+    if !values.is_empty() {
+        all.insert("PYTHONPATH".to_owned(), values.join(":"));
+    }
     all
 }
 

@@ -26,6 +26,7 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
+use git::GitSource;
 pub use git::{GitRequest, PatchCheck, apply_patch, check_patch, history, normal_patch, patch_of};
 pub use index::normal_name;
 use spec::Spec;
@@ -207,6 +208,15 @@ pub enum RepositoryError {
 }
 
 impl Repository {
+    /// Returns the directory of this machine that a name means, also where the repository is one of its revisions
+    /// (`PATH@REV`); nothing for other addresses and releases.
+    pub fn local_directory(spec: &str) -> Option<PathBuf> {
+        match spec::parse(spec).ok()? {
+            Spec::Directory(path) | Spec::Git { origin: GitSource::Local(path), .. } => Some(path),
+            Spec::Git { .. } | Spec::Release { .. } => None,
+        }
+    }
+
     /// Opens what the user names: a directory, `PATH@REVISION` or an address of git at a revision,
     /// `pypi:NAME==VERSION` or `pypi:NAME` for the newest release.
     ///
