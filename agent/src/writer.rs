@@ -13,8 +13,8 @@ use std::{
 use eval::{Attempt, Effort, Solver, SourceMap, StoreError, TaskContext};
 use serde_json::Value;
 use tools::{
-    Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace, WorkspaceError,
-    alone,
+    Command, Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace,
+    WorkspaceError, alone,
 };
 
 use crate::{
@@ -313,6 +313,8 @@ impl Solver for Writer {
     }
 
     fn attempt(&self, context: &TaskContext<'_>) -> Attempt {
+        let one = self.settings.writer.one_case.then(|| first_case(context)).flatten();
+        let context = &TaskContext { command: one.as_ref().unwrap_or(context.command), ..*context };
         self.try_attempt(context).unwrap_or_else(|reason| Attempt {
             gist: Err(reason.clone()),
             source_map: None,
@@ -323,6 +325,14 @@ impl Solver for Writer {
             writer: self.abilities(),
             alone: None,
         })
+    }
+}
+
+/// Returns the command of the first case of a task that has several; `None` for one that has no choice.
+fn first_case(context: &TaskContext<'_>) -> Option<Command> {
+    match context.cases {
+        [first, _, ..] if context.command.is_pytest() => Some(context.command.for_test(first)),
+        _ => None,
     }
 }
 

@@ -431,6 +431,7 @@ fn attempt_and_judge(
         repository: &repository,
         environment: &environment,
         command: &command,
+        cases: &measured.cases,
         place: spec.place,
         limits: spec.limits,
         record,
@@ -521,6 +522,8 @@ struct Measured {
     touched: Touched,
     /// The directories that modules are found in.
     roots: Vec<String>,
+    /// The ids of its cases.
+    cases: Vec<String>,
     cached: bool,
     took: f64,
 }
@@ -552,7 +555,8 @@ fn measure(
     };
     let (touched, roots) = Touched::of_trace(&reference.trace);
     let (cached, took) = (reference.cached, began.elapsed().as_secs_f64());
-    Ok(Measured { standing, touched, roots, cached, took })
+    let cases = reference.expected.collected.clone();
+    Ok(Measured { standing, touched, roots, cases, cached, took })
 }
 
 /// An attempt's directory while it is written, beside its place. It is renamed when it is whole, and removed when it is

@@ -30,6 +30,8 @@ pub struct TaskContext<'a> {
     pub environment: &'a Environment,
     /// The command.
     pub command: &'a Command,
+    /// The ids of the cases that it collects, where they are known; else none.
+    pub cases: &'a [String],
     /// The place of the gist.
     pub place: GistPlace,
     /// Bounds on each run of the command.

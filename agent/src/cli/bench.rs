@@ -30,7 +30,9 @@ use super::{
     target::{Wanted, environment, version},
     units::{Finish, PlanCommand, Work},
 };
-use crate::{external::External, model::Provider, record::RunDirectory, writer::Writer};
+use crate::{
+    config::scaffolds, external::External, model::Provider, record::RunDirectory, writer::Writer,
+};
 
 /// A bench, whole or one of its three parts.
 #[derive(Debug, Args)]
@@ -324,7 +326,7 @@ impl Bench {
         Ok(found)
     }
 
-    /// Every model in every scaffold; the offline one needs none.
+    /// Every model in every scaffold; the offline one in those that have the slicer, or its usual one.
     fn writers(
         &self,
         around: &Surroundings,
@@ -348,13 +350,18 @@ impl Bench {
         }
         let models =
             if self.models.is_empty() { vec![own.model.clone()] } else { self.models.clone() };
-        let auto = ["auto".to_owned()];
+        let auto = "auto".to_owned();
         for model in &models {
-            let scaffolds = match model == "offline" || self.scaffolds.is_empty() {
-                true => &auto[..],
-                false => &self.scaffolds,
+            let known = scaffolds();
+            let has_slicer = |name: &String| {
+                known.iter().any(|scaffold| scaffold.name == *name && scaffold.has_slicer())
             };
-            for scaffold in scaffolds {
+            let fits = |name: &&String| model != "offline" || has_slicer(name);
+            let mut chosen: Vec<&String> = self.scaffolds.iter().filter(fits).collect();
+            if chosen.is_empty() {
+                chosen.push(&auto);
+            }
+            for scaffold in chosen {
                 add(around.settings_with(model, scaffold)?)?;
             }
         }

@@ -19,6 +19,14 @@ pub struct Scaffold {
     pub settings: Table,
 }
 
+impl Scaffold {
+    /// Returns true if it has the tool that slices, without which the offline model can write nothing.
+    pub fn has_slicer(&self) -> bool {
+        let tools = self.settings.get("writer").and_then(|writer| writer.get("tools")?.as_array());
+        tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some("slice")))
+    }
+}
+
 /// All scaffolds, sorted by name.
 pub fn scaffolds() -> Vec<Scaffold> {
     let mut all: Vec<Scaffold> = EMBEDDED

@@ -55,6 +55,7 @@ pub struct WriterSettings {
     pub opening: Opening,
     pub opening_tokens: usize,
     pub test_body: bool,
+    pub one_case: bool,
     pub answer: AnswerForm,
     pub prompts: PathBuf,
 }

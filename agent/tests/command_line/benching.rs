@@ -60,6 +60,32 @@ fn start(user: &User, args: &[&str]) -> Child {
 }
 
 #[test]
+fn a_writer_that_gets_one_case_is_judged_on_all() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let source = user.repository(
+        "sign",
+        "#- sign.py\ndef sign(value):\n    if value < 0:\n        return '-'\n    return '+'\n#- test_sign.py\nimport pytest\nfrom sign import sign\n\n\n@pytest.mark.parametrize('value, expected', [(1, '+'), (-1, '-')])\ndef test_sign(value, expected):\n    assert sign(value) == expected\n",
+    );
+    let suite = format!(
+        "source = '{}'\npython = '{python}'\n[[task]]\nid = 'sign'\ntest = 't'\ncommand = 'pytest test_sign.py::test_sign'\n",
+        source.display()
+    );
+    fs::write(user.here().join("s.toml"), suite).unwrap();
+    let scaffolds = ["--scaffold", "offline", "--scaffold", "offline-one-case"];
+    let ran = user.gistify(&[&["bench", "s.toml", "--run-dir", "run"][..], &scaffolds].concat());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let ran = user.gistify(&["tables", "run", "--json"]);
+    let summary: Value = serde_json::from_str(&ran.out).unwrap();
+    let rows = summary["suites"].as_array().unwrap().iter();
+    let scores = rows.map(|row| {
+        let fidelity = row["scores"]["execution_fidelity_strict"]["value"].as_f64();
+        (row["solver"].as_str().unwrap(), fidelity.unwrap())
+    });
+    assert_eq!(scores.collect::<Vec<_>>(), [("offline", 1.0), ("offline-one-case offline", 0.0)]);
+}
+
+#[test]
 fn solvers_are_benched_on_the_same_tasks() {
     let Some(python) = python() else { return };
     let user = User::new();
