@@ -44,6 +44,8 @@ pub enum CacheKind {
     Environment,
     /// The index's answer of which file a release is.
     Release,
+    /// An answer of a server, with the tag by which it is asked whether that still holds.
+    Answer,
 }
 
 /// One entry, as it is listed.
@@ -134,8 +136,13 @@ struct Mark {
 }
 
 impl CacheKind {
-    const ALL: [CacheKind; 4] =
-        [CacheKind::Artifact, CacheKind::Repository, CacheKind::Environment, CacheKind::Release];
+    const ALL: [CacheKind; 5] = [
+        CacheKind::Artifact,
+        CacheKind::Repository,
+        CacheKind::Environment,
+        CacheKind::Release,
+        CacheKind::Answer,
+    ];
 
     /// The name of its directory.
     fn directory(self) -> &'static str {
@@ -144,6 +151,7 @@ impl CacheKind {
             CacheKind::Repository => "repositories",
             CacheKind::Environment => "environments",
             CacheKind::Release => "releases",
+            CacheKind::Answer => "answers",
         }
     }
 }

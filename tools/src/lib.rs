@@ -65,8 +65,8 @@ pub use pattern::Pattern;
 pub use progress::Progress;
 pub use relate::{Relation, relation};
 pub use repository::{
-    Artifact, GitRequest, OpenOptions, PatchCheck, Repository, RepositoryError, apply_patch,
-    check_patch, history, normal_name, normal_patch, patch_of,
+    Artifact, Downloader, GitRequest, HttpAnswer, OpenOptions, PatchCheck, Repository,
+    RepositoryError, apply_patch, check_patch, history, normal_name, normal_patch, patch_of,
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,

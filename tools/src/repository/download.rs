@@ -1,4 +1,4 @@
-//! Downloads files from a package index: certificates, proxies, retries, checksums.
+//! Downloads files from a package index, and answers of other servers: certificates, proxies, retries, checksums.
 //!
 //! It opens sockets on a separate thread, so that waiting for a server never delays an interrupt,
 //! and so that any context can use it.
@@ -18,7 +18,7 @@ use std::{
 use reqwest::{
     NoProxy, Proxy, StatusCode, Url,
     blocking::{Client, Response},
-    header,
+    header::{self, HeaderMap},
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use sha2::{Digest, Sha256};
@@ -28,9 +28,20 @@ use crate::{host::Host, progress::Progress, sandbox::Interrupt};
 
 /// The HTTP client.
 #[derive(Debug, Clone)]
-pub(super) struct Downloader {
+pub struct Downloader {
     client: Client,
     interrupt: Interrupt,
+}
+
+/// An answer of a server, also a refusal.
+#[derive(Debug, Clone)]
+pub struct HttpAnswer {
+    /// Its status, which is no failure of the server itself (5xx).
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its whole body.
+    pub body: Vec<u8>,
 }
 
 /// A file that was downloaded.
@@ -63,6 +74,14 @@ const LARGEST_PAGE: u64 = 256 << 20;
 const LARGEST_FILE: u64 = 4 << 30;
 
 impl Downloader {
+    /// A client with the certificates and proxies of the user's network variables.
+    ///
+    /// # Errors
+    /// A certificate cannot be read, or a proxy's address is malformed.
+    pub fn of_host(host: &Host, interrupt: &Interrupt) -> Result<Downloader, RepositoryError> {
+        Downloader::new(host, &named_certificates(host), None, interrupt)
+    }
+
     /// A client with the system's certificates and those in `certificates`.
     pub(super) fn new(
         host: &Host,
@@ -116,6 +135,38 @@ impl Downloader {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             Ok(Page { url, content_type, text })
         })
+    }
+
+    /// Gets an answer of at most `largest` bytes with these headers. Failures of the server (5xx) and of the way
+    /// there are tried again, refusals are answers.
+    ///
+    /// # Errors
+    /// There is no whole answer, or the user stopped it.
+    pub fn answer(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        largest: u64,
+    ) -> Result<HttpAnswer, RepositoryError> {
+        let headers = headers.clone();
+        let answer = self.attempt(url, move |client, url| {
+            let response = client.get(url.clone()).headers(headers.clone()).send()?;
+            if response.status().is_server_error() {
+                return Err(refusal(&response));
+            }
+            let (status, headers) = (response.status(), response.headers().clone());
+            let mut body = Vec::new();
+            response.take(largest.saturating_add(1)).read_to_end(&mut body)?;
+            if body.len() as u64 > largest {
+                return Err(Failure::Other(format!("the answer is larger than {largest} bytes")));
+            }
+            Ok(HttpAnswer { status, headers, body })
+        })?;
+        let missing = || RepositoryError::Network {
+            url: without_secrets(url),
+            reason: Failure::Missing.reason(),
+        };
+        answer.ok_or_else(missing)
     }
 
     /// Gets a file. `None` where the server says that there is none.
@@ -204,6 +255,14 @@ impl Downloader {
     }
 }
 
+/// Existing certificate files and directories that the network variables name.
+pub(super) fn named_certificates(host: &Host) -> Vec<PathBuf> {
+    let variables = ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
+    let named = variables.iter().filter_map(|name| host.variable(name)).map(PathBuf::from);
+    // pip fails when the file that it is told is missing; the others are often left over.
+    named.filter(|path| path.exists()).collect()
+}
+
 /// An address without user name, password and query.
 pub(super) fn without_secrets(url: &Url) -> String {
     let mut url = url.clone();
@@ -288,9 +347,14 @@ fn checked(response: Response) -> Result<Response, Failure> {
     if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
         return Err(Failure::Missing);
     }
+    Err(refusal(&response))
+}
+
+/// The failure behind an unsuccessful status.
+fn refusal(response: &Response) -> Failure {
     let asked = response.headers().get(header::RETRY_AFTER);
     let asked = asked.and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
-    Err(Failure::Status(status, asked.map(Duration::from_secs)))
+    Failure::Status(response.status(), asked.map(Duration::from_secs))
 }
 
 /// Writes an answer into a file, from its beginning.

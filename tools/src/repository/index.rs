@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::{
     RepositoryError,
-    download::{Downloader, without_secrets},
+    download::{Downloader, named_certificates, without_secrets},
 };
 use crate::{
     host::Host,
@@ -74,10 +74,7 @@ impl PackageIndexes {
             let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
             urls.push(url.ok_or_else(|| failed("pip's index is no http address".to_owned()))?);
         }
-        let variables = ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
-        let named = variables.iter().filter_map(|name| host.variable(name)).map(PathBuf::from);
-        // pip fails when the file that it is told is missing; the others are often left over.
-        let mut certificates: Vec<PathBuf> = named.filter(|path| path.exists()).collect();
+        let mut certificates = named_certificates(host);
         if !settings.certificates.is_empty() {
             certificates.push(PathBuf::from(&settings.certificates));
         }

@@ -7,6 +7,7 @@ mod download;
 mod git;
 mod index;
 mod release;
+mod revalidate;
 mod spec;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
     sandbox::{Interrupt, Sandbox, SandboxError},
     snapshot::{EntryKind, PathError, Skipped, Snapshot},
 };
+pub use download::{Downloader, HttpAnswer};
 use git::GitSource;
 pub use git::{GitRequest, PatchCheck, apply_patch, check_patch, history, normal_patch, patch_of};
 pub use index::normal_name;
