@@ -24,6 +24,7 @@ mod chunks;
 mod cli;
 mod config;
 mod context;
+mod discovery;
 mod external;
 mod hidden;
 mod inspect;

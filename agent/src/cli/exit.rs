@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Exit {
     /// Everything was done; a gist that was judged is faithful.
     Success = 0,
-    /// A gist is not faithful, or none was written; no patch was made.
+    /// A gist is not faithful, or none was written; no patch was made; no repository serves a task.
     NotFaithful = 1,
     /// The command line or the settings are wrong.
     Usage = 2,
@@ -46,7 +46,9 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "done; a gist that was judged is faithful",
-            Self::NotFaithful => "a gist is not faithful, or none was written; no patch was made",
+            Self::NotFaithful => {
+                "a gist is not faithful, or none was written; no patch was made; no repository serves"
+            }
             Self::Usage => "wrong command line or settings",
             Self::Input => "unusable repository, command or gist, or the output exists",
             Self::Environment => "interpreter or packages not available",

@@ -27,6 +27,7 @@ mod eval;
 mod exit;
 mod explain;
 mod export;
+mod find;
 mod fix;
 mod flags;
 mod formats;
@@ -158,6 +159,8 @@ enum Action {
     Outline(ask::OutlineCommand),
     /// Find texts, definitions or syntax.
     Search(ask::Search),
+    /// Search repositories for a task in words, and open the best.
+    Find(find::Find),
     /// Run suites of tasks and print the tables.
     Bench(bench::BenchCommand),
     /// Print the tables of a bench.
@@ -265,6 +268,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Run(run) => run.flags(),
         Action::Repro(repro) => repro.flags(),
         Action::Fix(fix) => fix.flags(),
+        Action::Find(find) => find.flags(),
         Action::Issues(issues) => issues.flags(),
         Action::Bench(bench) => bench.flags(),
         Action::Collect(collect) => collect.flags(),
@@ -319,6 +323,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Refs(ask) => ask.act(&around),
         Action::Outline(ask) => ask.act(&around),
         Action::Search(ask) => ask.act(&around),
+        Action::Find(find) => find.act(&around),
         Action::Export(export) => export.act(&around),
         Action::Mcp(mcp) => mcp.act(&around),
         Action::Scaffolds(scaffolds) => scaffolds.act(&around),

@@ -36,8 +36,10 @@ pub use openai::Embeddings;
 pub use pace::Spent;
 pub use provider::{Credentials, Provider, ProviderError};
 pub use resumed::Resumed;
+pub use retry::retry_after;
 pub use scripted::Scripted;
 pub use supply::{Access, ModelSupply, SupplyError};
+pub use wire::said;
 
 /// Answers conversations.
 pub trait Model: Send {

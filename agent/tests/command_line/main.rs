@@ -16,6 +16,7 @@ mod each;
 mod ends;
 mod exchanges;
 mod externals;
+mod finding;
 mod fixing;
 mod importing;
 mod interchange;
