@@ -28,6 +28,7 @@ mod index;
 mod inject;
 mod issues;
 mod key;
+mod medals;
 mod mutants;
 mod names;
 mod observation;
@@ -75,6 +76,10 @@ pub use issues::{
     read_issue_rows, verdict_tables,
 };
 pub use key::Key;
+pub use medals::{
+    BetterScore, Competition, CompetitionRow, Competitions, Grade, Medal, MedalError, MedalShares,
+    medal_shares, medal_tables, read_competition_rows,
+};
 pub use mutants::Operator;
 pub use observation::{NormalizedException, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};

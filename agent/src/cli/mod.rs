@@ -38,6 +38,7 @@ mod image;
 mod issues;
 mod man;
 mod mcp;
+mod medals;
 mod one_file;
 mod oracle;
 mod predictions;
@@ -163,6 +164,8 @@ enum Action {
     Find(find::Find),
     /// Run suites of tasks and print the tables.
     Bench(bench::BenchCommand),
+    /// Grade results on competitions by their medals (MLE-R), and print the shares.
+    Medals(medals::Medals),
     /// Print the tables of a bench.
     Tables(tables::Tables),
     /// Write the pages of a bench, which open without a network.
@@ -304,6 +307,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Oracle(oracle) => oracle.act(),
         Action::Bench(bench) => bench.act(&mut around),
         Action::Tables(tables) => tables.act(&around),
+        Action::Medals(medals) => medals.act(&around),
         Action::Report(report) => report.act(&around),
         Action::View(view) => view.act(&around),
         Action::Compare(compare) => compare.act(&around),

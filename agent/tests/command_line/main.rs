@@ -22,6 +22,7 @@ mod importing;
 mod interchange;
 mod interrupt;
 mod limits;
+mod medals;
 mod outside;
 #[path = "../outcomes/packages.rs"]
 mod packages;

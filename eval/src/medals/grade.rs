@@ -1,0 +1,156 @@
+//! The grade of one result, and the shares of many.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{
+    competition::{Competition, Competitions},
+    result_row::CompetitionRow,
+};
+use crate::report::Table;
+
+/// A medal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medal {
+    /// The third.
+    Bronze,
+    /// The second.
+    Silver,
+    /// The first.
+    Gold,
+}
+
+/// The grade of one result. A medal excludes the lesser ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Grade {
+    /// There is a submission.
+    pub made: bool,
+    /// It is valid.
+    pub valid: bool,
+    /// Its score is better than the median.
+    pub above_median: bool,
+    /// Its medal.
+    pub medal: Option<Medal>,
+}
+
+/// The shares of a solver's grades over all competitions of a set, in percent (RepoMaster, table 1). A competition
+/// without a result counts as one without a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MedalShares {
+    /// Submissions.
+    pub made: f64,
+    /// Valid submissions.
+    pub valid: f64,
+    /// Scores above the median.
+    pub above_median: f64,
+    /// Bronze medals.
+    pub bronze: f64,
+    /// Silver medals.
+    pub silver: f64,
+    /// Gold medals.
+    pub gold: f64,
+    /// Medals.
+    pub any_medal: f64,
+}
+
+impl Competition {
+    /// The grade of a result: a medal takes a score as good as its threshold, the place above the median a better one.
+    pub fn grade(&self, row: &CompetitionRow) -> Grade {
+        let Some(score) = row.score.filter(|_| row.valid) else {
+            return Grade { made: row.is_made(), valid: row.valid, ..Grade::default() };
+        };
+        let medals =
+            [(Medal::Gold, self.gold), (Medal::Silver, self.silver), (Medal::Bronze, self.bronze)];
+        let medal = medals.into_iter().find(|(_, least)| self.better.reaches(score, *least));
+        Grade {
+            made: true,
+            valid: true,
+            above_median: self.better.exceeds(score, self.median),
+            medal: medal.map(|(medal, _)| medal),
+        }
+    }
+}
+
+/// The shares of each solver, by its name.
+pub fn medal_shares(
+    competitions: &Competitions,
+    rows: &[CompetitionRow],
+) -> BTreeMap<String, MedalShares> {
+    let mut grades: BTreeMap<String, Vec<Grade>> = BTreeMap::new();
+    for (row, competition) in graded(competitions, rows) {
+        grades.entry(row.solver.clone()).or_default().push(competition.grade(row));
+    }
+    let shares = |grades: Vec<Grade>| {
+        let share = |is: &dyn Fn(&Grade) -> bool| {
+            100.0 * grades.iter().filter(|grade| is(grade)).count() as f64
+                / competitions.all.len() as f64
+        };
+        let medal = |medal: Medal| share(&|grade| grade.medal == Some(medal));
+        MedalShares {
+            made: share(&|grade| grade.made),
+            valid: share(&|grade| grade.valid),
+            above_median: share(&|grade| grade.above_median),
+            bronze: medal(Medal::Bronze),
+            silver: medal(Medal::Silver),
+            gold: medal(Medal::Gold),
+            any_medal: share(&|grade| grade.medal.is_some()),
+        }
+    };
+    grades.into_iter().map(|(solver, grades)| (solver, shares(grades))).collect()
+}
+
+/// The table of shares by solver, and that of single results.
+pub fn medal_tables(competitions: &Competitions, rows: &[CompetitionRow]) -> Vec<Table> {
+    let share = |share: f64| format!("{share:.2}");
+    let shares = medal_shares(competitions, rows).into_iter().map(|(solver, shares)| {
+        let MedalShares { made, valid, above_median, bronze, silver, gold, any_medal } = shares;
+        let figures = [made, valid, above_median, bronze, silver, gold, any_medal].map(share);
+        [solver].into_iter().chain(figures).collect()
+    });
+    let single = graded(competitions, rows).map(|(row, competition)| {
+        let Grade { made, valid, above_median, medal } = competition.grade(row);
+        let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        let medal = match medal {
+            Some(Medal::Gold) => "gold",
+            Some(Medal::Silver) => "silver",
+            Some(Medal::Bronze) => "bronze",
+            None => "-",
+        };
+        let score = row.score.map_or_else(|| "-".to_owned(), |score| score.to_string());
+        let name = row.competition.clone();
+        vec![
+            row.solver.clone(),
+            name,
+            medal.to_owned(),
+            yes(made),
+            yes(valid),
+            yes(above_median),
+            score,
+        ]
+    });
+    vec![
+        Table::named(
+            "medals",
+            "Shares of all competitions, in percent (RepoMaster, table 1)",
+            &["solver"],
+            &["made", "valid", "above median", "bronze", "silver", "gold", "any medal"],
+            shares.collect(),
+        ),
+        Table::named(
+            "competitions",
+            "Results on single competitions",
+            &["solver", "competition", "medal", "made", "valid", "above median"],
+            &["score"],
+            single.collect(),
+        ),
+    ]
+}
+
+fn graded<'a>(
+    competitions: &'a Competitions,
+    rows: &'a [CompetitionRow],
+) -> impl Iterator<Item = (&'a CompetitionRow, &'a Competition)> {
+    rows.iter().filter_map(|row| Some((row, competitions.find(&row.competition)?)))
+}

@@ -1,0 +1,65 @@
+//! The results of solvers on competitions, as lines of JSON:
+//! `{"competition": "...", "score": 0.9, "valid": true, "solver": "..."}`.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::competition::{Competitions, MedalError};
+
+/// The result of one solver on one competition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompetitionRow {
+    /// The competition's name.
+    pub competition: String,
+    /// The score of a valid submission.
+    #[serde(default)]
+    pub score: Option<f64>,
+    /// True if the competition's grader accepts the submission.
+    pub valid: bool,
+    /// True if there is a submission, valid or not; left out, it is as `valid`.
+    #[serde(default)]
+    pub made: Option<bool>,
+    /// The solver.
+    #[serde(default)]
+    pub solver: String,
+}
+
+impl CompetitionRow {
+    /// Returns true if there is a submission.
+    pub fn is_made(&self) -> bool {
+        self.valid || self.made.unwrap_or(false)
+    }
+}
+
+/// Reads rows of results.
+///
+/// # Errors
+/// A line is no row, names no competition of the set, is there twice, or has a score without being valid or the
+/// other way round.
+pub fn read_competition_rows(
+    text: &str,
+    competitions: &Competitions,
+) -> Result<Vec<CompetitionRow>, MedalError> {
+    let mut rows: Vec<CompetitionRow> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        let wrong = |reason: String| MedalError::Row { line, reason };
+        let row: CompetitionRow =
+            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let name = &row.competition;
+        if competitions.find(name).is_none() {
+            return Err(wrong(format!("{} has no competition {name:?}", competitions.name)));
+        }
+        if !known.insert((row.solver.clone(), name.clone())) {
+            return Err(wrong(format!("{name} is there twice for solver {:?}", row.solver)));
+        }
+        match (row.valid, row.score) {
+            (true, None) => return Err(wrong("a valid submission has a score".to_owned())),
+            (false, Some(_)) => return Err(wrong("an invalid submission has no score".to_owned())),
+            (true, Some(_)) | (false, None) => rows.push(row),
+        }
+    }
+    Ok(rows)
+}
