@@ -242,7 +242,8 @@ fn check(
         Status::Interrupted => return Err(EvalError::Interrupted),
         // Only a first run that does not end says that the command never does.
         Status::TimedOut if !first => return Ok(()),
-        _ => tools::usable(run, spec.command, spec.limits.wall)?,
+        _ => tools::usable(run, spec.command, spec.limits.wall)
+            .map_err(|unusable| unusable.with_near_tests(spec.repository, spec.command))?,
     }
     let missing = match spec.command.program() {
         CommandProgram::Script(path) => {

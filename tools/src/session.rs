@@ -453,6 +453,7 @@ impl Session {
 
     /// Remembers that there is nothing to reproduce.
     fn refuse(&mut self, unusable: Unusable) -> ToolError {
+        let unusable = unusable.with_near_tests(&self.repository, &self.command);
         let refusal = Problem::Failed.because(&unusable);
         self.findings.unusable = Some(unusable);
         refusal

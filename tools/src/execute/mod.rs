@@ -3,6 +3,7 @@
 //! It reports facts; whether they are right is for the `eval` crate to judge.
 
 mod launch;
+mod near;
 mod record;
 mod usable;
 

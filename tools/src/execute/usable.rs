@@ -7,19 +7,21 @@ use std::time::Duration;
 
 use graph::Trace;
 
-use super::{ExecuteError, Execution};
-use crate::{command::Command, normalize::INTERNAL, sandbox::Status};
+use super::{ExecuteError, Execution, near::near_tests};
+use crate::{command::Command, normalize::INTERNAL, repository::Repository, sandbox::Status};
 
 /// Why a command gives nothing to reproduce.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     /// pytest finds no test.
-    #[error("command {command} collects no test: {reason}")]
+    #[error("command {command} collects no test: {reason}{}", question(.near))]
     CollectsNothing {
         /// The command.
         command: String,
         /// The message of pytest.
         reason: String,
+        /// Tests of the repository with similar names, the most similar first.
+        near: Vec<String>,
     },
     /// Its program is not there.
     #[error("command {command} cannot start: {reason}")]
@@ -62,6 +64,17 @@ pub enum Unusable {
 }
 
 impl Unusable {
+    /// The same, with the tests of the repository that a mistyped node id may have meant.
+    pub fn with_near_tests(self, repository: &Repository, command: &Command) -> Self {
+        match self {
+            Unusable::CollectsNothing { command: text, reason, .. } => {
+                let near = near_tests(repository, command);
+                Unusable::CollectsNothing { command: text, reason, near }
+            }
+            other => other,
+        }
+    }
+
     /// Returns the reason why the command cannot start, if the error has one.
     pub fn of_error(error: &ExecuteError, command: &Command) -> Option<Self> {
         let (command, reason) = (command.to_string(), error.to_string());
@@ -83,7 +96,10 @@ pub fn usable(execution: &Execution, command: &Command, limit: Duration) -> Resu
         Status::Exited(_) | Status::Interrupted => {
             let nothing = execution.collected.is_empty() && execution.collection_errors.is_empty();
             match command.is_pytest() && nothing {
-                true => Err(Unusable::CollectsNothing { command: text, reason: reason(execution) }),
+                true => {
+                    let (reason, near) = (reason(execution), Vec::new());
+                    Err(Unusable::CollectsNothing { command: text, reason, near })
+                }
                 false => Ok(()),
             }
         }
@@ -104,6 +120,15 @@ pub fn usable_trace(
     match trace.files.is_empty() {
         true => Err(Unusable::RunsNothing { command: command.to_string(), end: last(execution) }),
         false => Ok(()),
+    }
+}
+
+/// The hint of a message: ` (did you mean a or b?)`.
+fn question(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        [one] => format!(" (did you mean {one}?)"),
+        [first @ .., last] => format!(" (did you mean {} or {last}?)", first.join(", ")),
     }
 }
 
