@@ -304,24 +304,26 @@ fn judge(
     let (mut found, mut verdict) = run.judged(reference, &injected.text)?;
     if verdict.score == 1 {
         // A gist that is right by chance is right in one run.
-        original.begins("gist, its repetition");
+        original.begins("gist, a second run");
         let (again, other) = run.judged(reference, &injected.text)?;
         if other.score == 0 {
-            let evidence = "its first run is the original's, its second is not".to_owned();
+            let evidence =
+                "the gist's first run ends as on the original, its second does not".to_owned();
             evaluation.notes.push(Note { line: 0, evidence });
             (found, verdict) = (again, other);
         }
     }
 
     if found.shows_sources() {
-        let evidence = "captured text shows source lines, which are not compared".to_owned();
+        let evidence =
+            "the output quotes lines of source code; those lines were not compared".to_owned();
         evaluation.notes.push(Note { line: 0, evidence });
     }
 
     // Its lines are of interest wherever it runs, faithful or not.
     let hits = match paper_fidelity(&reference.expected, &found).runs {
         true => {
-            original.begins("gist, its executed lines");
+            original.begins("gist, traced");
             Some(run.hits(&outline, text)?)
         }
         false => None,

@@ -27,6 +27,7 @@ mod gist;
 mod index;
 mod inject;
 mod issues;
+mod json_lines;
 mod key;
 mod medals;
 mod mutants;
@@ -75,6 +76,7 @@ pub use issues::{
     RowRelease, TestShare, build_issue_row, correct_location, issue_tables, judge_patch,
     read_issue_rows, verdict_tables,
 };
+pub use json_lines::{MalformedRow, json_fault, read_json_lines};
 pub use key::Key;
 pub use medals::{
     BetterScore, Competition, CompetitionRow, Competitions, Grade, Medal, MedalError, MedalShares,
@@ -85,7 +87,7 @@ pub use observation::{NormalizedException, Observation, Phase};
 pub use reference::{Reference, ReferenceSpec};
 pub use repoexec::{
     CodeBleu, CompletionBed, CompletionFigure, CompletionProblem, CompletionRun, CompletionScores,
-    CutFunction, FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, MalformedRow, ModelFacts,
+    CutFunction, FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, ModelFacts,
     PROBLEM_VERSION, ProblemSource, ProblemTests, SAMPLE_VERSION, STABLE_RUNS, SampleClass,
     SampleVerdict, ScoringSpec, Similarity, SpliceError, TestChoice, TestCounts, TestFile,
     TestedProblems, TuningCounts, TuningForm, TuningMix, TuningPick, TuningSplit, Untested, bleu,

@@ -10,6 +10,8 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::json_lines::json_fault;
+
 /// Why a record cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -38,12 +40,12 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file is no such record.
-    #[error("read {path}: {source}")]
+    #[error("read {path}: {reason}")]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The cause, with its position.
-        source: serde_json::Error,
+        reason: String,
     },
     /// The file is gone, or not the one that was scored.
     #[error("read {path}: it was changed or removed after it was scored")]
@@ -93,7 +95,7 @@ struct Head {
 /// When the file cannot be written; an older record is then still there.
 pub fn write<T: Record>(path: &Path, record: &T) -> Result<(), StoreError> {
     let text = serde_json::to_string_pretty(&Written { version: T::VERSION, record })
-        .map_err(|source| StoreError::Damaged { path: path.to_path_buf(), source })?;
+        .map_err(|error| damaged(path, &error))?;
     write_bytes(path, text.as_bytes())
 }
 
@@ -133,13 +135,16 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 pub fn read<T: Record>(path: &Path) -> Result<T, StoreError> {
     let text = fs::read_to_string(path)
         .map_err(|source| StoreError::Read { path: path.to_path_buf(), source })?;
-    let damaged = |source| StoreError::Damaged { path: path.to_path_buf(), source };
-    let head: Head = serde_json::from_str(&text).map_err(damaged)?;
+    let head: Head = serde_json::from_str(&text).map_err(|error| damaged(path, &error))?;
     if head.version != T::VERSION {
         let (found, expected) = (head.version, T::VERSION);
         return Err(StoreError::Version { path: path.to_path_buf(), found, expected });
     }
-    serde_json::from_str(&text).map_err(damaged)
+    serde_json::from_str(&text).map_err(|error| damaged(path, &error))
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> StoreError {
+    StoreError::Damaged { path: path.to_path_buf(), reason: json_fault(error) }
 }
 
 #[cfg(test)]

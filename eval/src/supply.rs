@@ -97,6 +97,7 @@ impl CachedSupply<'_> {
             artifact: Some(&artifact),
             python: Some(python),
             apart: &[],
+            command: &[],
             refresh: false,
             progress: &|progress| (self.progress)(progress),
         };

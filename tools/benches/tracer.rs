@@ -98,6 +98,7 @@ fn measure(suite: &Path, tests: &str, python: (u8, u8), rounds: usize) -> Result
             artifact: Some(&artifact),
             python: Some(python),
             apart: &[],
+            command: &[],
             refresh: false,
             progress: &|_| {},
         },

@@ -17,6 +17,7 @@ mod ledger;
 mod lock;
 mod matched;
 mod normalize;
+mod output_mark;
 mod patch;
 mod pattern;
 mod pip;
@@ -57,6 +58,7 @@ pub use host::Host;
 pub use lock::Lock;
 pub use matched::Matched;
 pub use normalize::{INTERNAL, Normalizer, SOURCE_LINES};
+pub use output_mark::{with_mark, without_mark};
 pub use patch::{
     ChangedPlace, DiffError, EditError, FileChange, Hunk, LineEdit, UnifiedDiff, apply_edits,
     is_inside, link_above, replace_file,
@@ -70,7 +72,7 @@ pub use repository::{
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,
-    standalone,
+    require_failure, standalone,
 };
 pub use sandbox::{
     Captured, DockerOptions, DockerSandbox, Finished, Interrupt, Limits, LocalSandbox, Network,

@@ -39,6 +39,8 @@ pub enum SkipReason {
     LinkOutside,
     /// A pipe, socket or device.
     Special,
+    /// A gist, a repro or a record that gistify wrote.
+    Output,
     /// It cannot be read.
     Unreadable(String),
 }
@@ -48,7 +50,10 @@ impl SkipReason {
     pub fn is_expected(&self) -> bool {
         match self {
             SkipReason::VersionControl | SkipReason::VirtualEnvironment | SkipReason::Cache => true,
-            SkipReason::LinkOutside | SkipReason::Special | SkipReason::Unreadable(_) => false,
+            SkipReason::LinkOutside
+            | SkipReason::Special
+            | SkipReason::Output
+            | SkipReason::Unreadable(_) => false,
         }
     }
 }
@@ -61,6 +66,7 @@ impl fmt::Display for SkipReason {
             SkipReason::Cache => f.write_str("cache of a tool"),
             SkipReason::LinkOutside => f.write_str("link out of the repository"),
             SkipReason::Special => f.write_str("pipe, socket or device"),
+            SkipReason::Output => f.write_str("written by gistify"),
             SkipReason::Unreadable(cause) => f.write_str(cause),
         }
     }

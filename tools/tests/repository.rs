@@ -63,6 +63,7 @@ impl Setting {
                 artifact: self.artifact.as_ref(),
                 python: Some((3, 11)),
                 apart: &[],
+                command: &[],
                 refresh: self.refresh,
                 progress: &|_| {},
             },

@@ -170,7 +170,7 @@ impl OutlineCommand {
             };
             return Err(Failure::new(Exit::Input, message));
         };
-        let texts = Texts::new(&repository.root, walking(around));
+        let texts = Texts::new(&repository.root, walking(around, &repository));
         let mut items = graph::outline(&texts.of(&self.file));
         // What does not parse has its place among the rest.
         items.extend(module.errors.iter().map(|(line, message)| OutlineItem {
@@ -220,7 +220,7 @@ pub struct Search {
 impl Search {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
-        let texts = Texts::new(&repository.root, walking(around));
+        let texts = Texts::new(&repository.root, walking(around, &repository));
         let kind = match (self.regex, self.symbol, self.query) {
             (true, ..) => SearchKind::Regex,
             (_, true, _) => SearchKind::Symbol,

@@ -20,6 +20,7 @@ use super::{
     Exit, Failure, OrExit,
     bar::{self, Bar, Requirement},
     board::Board,
+    destination::check_new_directory,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::{ProgressLine, printable},
@@ -58,8 +59,8 @@ impl BenchCommand {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         match &self.part {
-            None => self.whole.flags(),
-            Some(Part::Plan(plan)) => plan.bench.flags(),
+            None => self.whole.tasks.flags(),
+            Some(Part::Plan(plan)) => plan.tasks.flags(),
             Some(Part::Work(_) | Part::Finish(_)) => Flags::default(),
         }
     }
@@ -111,8 +112,9 @@ pub struct Jobs<'a> {
     pub file: &'a (dyn Fn(&str) -> Option<PathBuf> + Sync),
 }
 
+/// The tasks and solvers of a bench.
 #[derive(Debug, Args)]
-pub struct Bench {
+pub struct BenchTasks {
     /// Suites: names, or files that end in `.toml`.
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<String>,
@@ -166,14 +168,20 @@ pub struct Bench {
     /// Only every Nth task, starting with the Ith, so that N machines share the tasks.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
+    /// Leave everything in this directory, which has to be empty.
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    #[command(flatten)]
+    tasks: BenchTasks,
     /// The fidelity that every suite, or the one named, has to reach for exit code 0, in percent [default: 100].
     #[arg(long, value_name = "[SUITE=]PERCENT", value_parser = bar::parse)]
     at_least: Vec<Bar>,
     #[command(flatten)]
     required: Requirement,
-    /// Leave everything in this directory, which has to be empty.
-    #[arg(long, value_name = "DIR")]
-    run_dir: Option<PathBuf>,
     /// Finish what was begun in this directory, by the same command.
     #[arg(long, value_name = "DIR", conflicts_with = "run_dir")]
     resume: Option<PathBuf>,
@@ -188,7 +196,7 @@ pub struct Bench {
     output: FormatChoice,
 }
 
-impl Bench {
+impl BenchTasks {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
@@ -205,84 +213,17 @@ impl Bench {
         flags
     }
 
-    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let settings = &around.settings;
-        let prepared = self.prepare(around)?;
-        let Prepared { suites, plan, .. } = &prepared;
-        let solvers = prepared.solvers();
-        let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
-        let record = match &self.resume {
-            Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
-            None => self.fresh_record(around)?,
-        };
-        let _hold = match &self.resume {
-            Some(_) => plan.resume(record.path()).or_exit(Exit::Input)?,
-            None => plan.begin(record.path()).or_exit(Exit::Infrastructure)?,
-        };
-        let directory = record.path();
-        remove_unfinished(directory).or_exit(Exit::Infrastructure)?;
-        let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;
-        for error in unread {
-            eprintln!("gistify: {} (it is made again)", printable(&error.to_string()));
-        }
-        let before = index.rows().or_exit(Exit::Infrastructure)?;
-        let open = remaining(&suites.tasks, &names, self.repeat, &before, &self.retry);
-        drop(before);
-        let locks = directory.join("locks");
-        fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;
-        record.write_json("settings.json", settings).or_exit(Exit::Infrastructure)?;
-        let board = Board::new(around.talk, settings.bench.workers, open.len());
-        let made = run_jobs(
-            around,
-            &*prepared.sandbox,
-            &board,
-            &Jobs {
-                tasks: &suites.tasks,
-                solvers: &solvers,
-                jobs: &open,
-                directory,
-                references: &around.references(),
-                index: Some(&index),
-                until: None,
-                file: &|name| suites.file(name, &locks),
-            },
-        );
-        board.clear();
-        let left = open.len() - made?;
-        let results = index.rows().or_exit(Exit::Infrastructure)?;
-        let summary = summarize(&results, &names);
-        record
-            .write("summary.json", summary.to_string(Format::Json).as_bytes())
-            .or_exit(Exit::Infrastructure)?;
-        match self.output.printed(around) {
-            Printed::Full => print!("{}", summary.to_string(self.format.format(around))),
-            Printed::Json => print!("{}", summary.to_string(Format::Json)),
-            Printed::Checked(format) => {
-                let checked: Vec<_> =
-                    results.iter().map(|row| Checked::of_attempt(row, directory)).collect();
-                print!("{}", format.write(&checked));
-            }
-        }
-        board.progress().say(&format!("record {}", directory.display()));
-        board.clear();
-        if left > 0 {
-            let all = suites.tasks.len() * solvers.len() * self.repeat as usize;
-            let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
-            return Err(Failure::new(Exit::Interrupted, message));
-        }
-        Ok(bar::exit(&results, &self.at_least, self.required))
-    }
-
     /// Reads the suites and makes the solvers, and the plan. Whatever is wrong with the command line is said here, before
     /// there is a directory.
-    pub fn prepare(&self, around: &Surroundings) -> Result<Prepared, Failure> {
+    pub fn prepare(&self, around: &Surroundings, at_least: &[Bar]) -> Result<Prepared, Failure> {
+        self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let sandbox = around.sandbox()?;
         let writers = self.writers(around, &sandbox)?;
         let externals = self.externals(around, &sandbox, &writers)?;
         // Where there are external programs, models are behind them alone.
         let writers = if externals.is_empty() { writers } else { Vec::new() };
         let mut suites = Suites::read(&self.suites, &around.settings.bench.suites)?;
-        bar::known(&self.at_least, &suites.tasks)?;
+        bar::known(at_least, &suites.tasks)?;
         self.select(&mut suites);
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
@@ -388,6 +329,76 @@ impl Bench {
                 (at - 1) % of == own - 1
             });
         }
+    }
+}
+
+impl Bench {
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let settings = &around.settings;
+        let prepared = self.tasks.prepare(around, &self.at_least)?;
+        let Prepared { suites, plan, .. } = &prepared;
+        let solvers = prepared.solvers();
+        let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
+        let record = match &self.resume {
+            Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
+            None => self.tasks.fresh_record(around)?,
+        };
+        let _hold = match &self.resume {
+            Some(_) => plan.resume(record.path()).or_exit(Exit::Input)?,
+            None => plan.begin(record.path()).or_exit(Exit::Infrastructure)?,
+        };
+        let directory = record.path();
+        remove_unfinished(directory).or_exit(Exit::Infrastructure)?;
+        let (index, unread) = Index::open(directory).or_exit(Exit::Infrastructure)?;
+        for error in unread {
+            eprintln!("gistify: {} (it is made again)", printable(&error.to_string()));
+        }
+        let before = index.rows().or_exit(Exit::Infrastructure)?;
+        let open = remaining(&suites.tasks, &names, self.tasks.repeat, &before, &self.retry);
+        drop(before);
+        let locks = directory.join("locks");
+        fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;
+        record.write_json("settings.json", settings).or_exit(Exit::Infrastructure)?;
+        let board = Board::new(around.talk, settings.bench.workers, open.len());
+        let made = run_jobs(
+            around,
+            &*prepared.sandbox,
+            &board,
+            &Jobs {
+                tasks: &suites.tasks,
+                solvers: &solvers,
+                jobs: &open,
+                directory,
+                references: &around.references(),
+                index: Some(&index),
+                until: None,
+                file: &|name| suites.file(name, &locks),
+            },
+        );
+        board.clear();
+        let left = open.len() - made?;
+        let results = index.rows().or_exit(Exit::Infrastructure)?;
+        let summary = summarize(&results, &names);
+        record
+            .write("summary.json", summary.to_string(Format::Json).as_bytes())
+            .or_exit(Exit::Infrastructure)?;
+        match self.output.printed(around) {
+            Printed::Full => print!("{}", summary.to_string(self.format.format(around))),
+            Printed::Json => print!("{}", summary.to_string(Format::Json)),
+            Printed::Checked(format) => {
+                let checked: Vec<_> =
+                    results.iter().map(|row| Checked::of_attempt(row, directory)).collect();
+                print!("{}", format.write(&checked));
+            }
+        }
+        board.progress().say(&format!("record {}", directory.display()));
+        board.clear();
+        if left > 0 {
+            let all = suites.tasks.len() * solvers.len() * self.tasks.repeat as usize;
+            let message = format!("interrupted with {left} of {all} attempts left (see --resume)");
+            return Err(Failure::new(Exit::Interrupted, message));
+        }
+        Ok(bar::exit(&results, &self.at_least, self.required))
     }
 }
 

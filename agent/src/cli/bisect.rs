@@ -93,12 +93,14 @@ impl BisectCommand {
         let told = |release: &str, ending: &Ending| {
             format!("{} {release}: {}", self.package, ending.describe())
         };
-        if matches!(good, Ending::Uninstallable(_))
-            || matches!(bad, Ending::Uninstallable(_))
-            || good == bad
-        {
+        let is_lost = |ending: &Ending| matches!(ending, Ending::Uninstallable(_));
+        let why = match is_lost(&good) || is_lost(&bad) {
+            true => Some("a release cannot be installed"),
+            false => (good == bad).then_some("it ends in the same way with both releases"),
+        };
+        if let Some(why) = why {
             let both = format!("{}; {}", told(&releases[0], &good), told(&releases[last], &bad));
-            return Err(wrong(format!("the two releases do not differ in it ({both})")));
+            return Err(wrong(format!("{why} ({both})")));
         }
         let tone = |ending: &Ending| match ending {
             ending if *ending == good => Tone::Good,

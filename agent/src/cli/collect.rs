@@ -15,6 +15,7 @@ use tools::{Command, Environment, Repository, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
+    destination::{check_file, make_directory},
     flags::Flags,
     progress::{ProgressLine, printable},
     surroundings::Surroundings,
@@ -77,10 +78,7 @@ impl Collect {
         let more =
             asked.into_iter().filter(|(_, asked)| *asked).map(|(part, _)| beside(&output, part));
         for path in more.chain([output.clone()]) {
-            if path.symlink_metadata().is_ok() && !self.force {
-                let message = format!("output {} exists (replace it with --force)", path.display());
-                return Err(Failure::new(Exit::Input, message));
-            }
+            check_file(&path, self.force)?;
         }
         progress.say(&format!("open {}", self.repository));
         let repository = around.repository(&self.repository, &*sandbox, &progress)?;
@@ -247,7 +245,7 @@ fn write(
 ) -> Result<(), Failure> {
     if let SuiteOrigin::Release { repo, lock, .. } = origin {
         let path = output.parent().unwrap_or(Path::new("")).join(lock);
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).or_exit(Exit::Input)?;
+        make_directory(path.parent().unwrap_or(Path::new(".")))?;
         replace(&path, SuiteDraft::lock(repo, environment).as_bytes()).or_exit(Exit::Input)?;
     }
     replace(output, text.as_bytes()).or_exit(Exit::Input)

@@ -117,8 +117,8 @@ impl Report {
         for found in &self.sandboxes {
             let used = if Some(found.kind) == chosen { " (used)" } else { "" };
             match &found.error {
-                Some(error) => text += &format!("sandbox {}: no: {error}\n", found.kind),
-                None => text += &format!("sandbox {}: yes{used}\n", found.kind),
+                Some(error) => text += &format!("sandbox {}: not available: {error}\n", found.kind),
+                None => text += &format!("sandbox {}: available{used}\n", found.kind),
             }
             for promise in &found.promises {
                 let holds = if promise.holds { "yes" } else { "no " };
@@ -126,7 +126,7 @@ impl Report {
             }
         }
         if chosen.is_none() {
-            text += &format!("nothing is run: sandbox.kind is {}\n", self.wanted);
+            text += &format!("no command can run: the setting sandbox.kind is {}\n", self.wanted);
         }
         for found in self.interpreters.iter().flatten() {
             let pytest = found
@@ -136,15 +136,15 @@ impl Report {
             text += &format!("python {} {}, {pytest}\n", found.version, found.python.display());
         }
         if self.interpreters.as_ref().is_some_and(Vec::is_empty) {
-            text += "python: no (install python 3.9 or newer)\n";
+            text += "python: none (install python 3.9 or newer)\n";
         }
         match &self.git {
             Some(git) => text += &format!("git {}\n", git.display()),
-            None => text += "git: no (install git)\n",
+            None => text += "git: none (install git)\n",
         }
         match &self.uv {
             Some(uv) => text += &format!("uv {}\n", uv.display()),
-            None => text += "uv: no (pip is used, which is slower)\n",
+            None => text += "uv: none (pip is used, which is slower)\n",
         }
         text
     }

@@ -27,7 +27,7 @@ use super::{
     Exit, Failure, OrExit,
     formats::Printed,
     progress::{ProgressLine, printable},
-    run::write_reasons,
+    run::{write_gist, write_reasons},
     surroundings::Surroundings,
     target::{OpenedTarget, TargetFlags},
 };
@@ -258,7 +258,7 @@ impl Each<'_> {
             return Ok(());
         }
         println!(
-            "{all} tests: {same} gists do the same, {different} do not, {none} tests have none"
+            "{all} tests: {same} gists behave as their test, {different} do not, {none} tests have no gist"
         );
         for row in
             rows.iter().filter(|row| row.outcome != EachOutcome::Same || !row.notes.is_empty())
@@ -470,7 +470,9 @@ impl Work<'_> {
                 notes.push(why.unwrap_or_else(|| end.outcome.to_string()));
             }
             if outcome == EachOutcome::Different {
-                notes.push("the gist behaves otherwise than the test does alone".to_owned());
+                notes.push(
+                    "the gist does not behave as the test does when it runs alone".to_owned(),
+                );
             }
             let forked = session.forked_runs() - before;
             let row = self.keep(test, &place, session, (outcome, forked))?;
@@ -478,7 +480,7 @@ impl Work<'_> {
             break row;
         };
         if let Some(forks) = set_aside {
-            notes.push("traced again alone, with cold runs".to_owned());
+            notes.push("traced again in new processes".to_owned());
             session.allow_forks(forks);
         }
         Ok(EachRow { notes, ..row })
@@ -507,7 +509,7 @@ impl Work<'_> {
         write_reasons(place, session)?;
         let Some(gist) = &session.findings.gist else { return Ok(row) };
         let name = format!("{}.py", test.name);
-        replace(&self.directory.join(&name), gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        write_gist(&self.directory.join(&name), &gist.text, session)?;
         (row.gist, row.lines) = (Some(name), gist.text.lines().count());
         Ok(row)
     }

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use ::eval::{Submission, WriterAbilities, read_gist};
 use clap::Args;
 use serde_json::json;
-use tools::Workspace;
+use tools::{Workspace, without_mark};
 
 use super::{
     Exit, Failure, OrExit,
     bar::Requirement,
+    destination::check_file,
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::ProgressLine,
     surroundings::Surroundings,
-    target::{Judged, TargetFlags, given_paths},
+    target::{Judged, MutantsFlag, TargetFlags, given_paths},
     verdict::{self, scores, verdict},
 };
 
@@ -22,6 +23,8 @@ use super::{
 pub struct Eval {
     #[command(flatten)]
     target: TargetFlags,
+    #[command(flatten)]
+    mutants: MutantsFlag,
     /// The gist.
     #[arg(long, value_name = "FILE")]
     gist: PathBuf,
@@ -40,11 +43,15 @@ pub struct Eval {
 impl Eval {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
-        self.target.flags()
+        let mut flags = self.target.flags();
+        self.mutants.flags(&mut flags);
+        flags
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let gist = read_gist(&self.gist).or_exit(Exit::Input)?;
+        let gist = without_mark(&gist).to_owned();
         let source_map =
             self.source_map.as_deref().map(::eval::read).transpose().or_exit(Exit::Input)?;
         let progress = ProgressLine::new(around.talk);

@@ -50,7 +50,9 @@ impl Exit {
                 "a gist is not faithful, or none was written; no patch was made; no repository serves"
             }
             Self::Usage => "wrong command line or settings",
-            Self::Input => "unusable repository, command or gist, or the output exists",
+            Self::Input => {
+                "unusable repository, command, gist or other file, or an output that exists or cannot be written"
+            }
             Self::Environment => "interpreter or packages not available",
             Self::Infrastructure => "sandbox, disk or program failure",
             Self::Again => "units of a bench have no result yet; run it again",

@@ -10,9 +10,13 @@ use super::progress::printable;
 /// A plan as text.
 pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
     let mut text = String::new();
-    section(&mut text, "kept, in the order of the gist", plan.kept.iter().map(unit));
-    section(&mut text, "left out although it ran", plan.dropped.iter().map(unit));
-    section(&mut text, "kept as stubs: never called, but asked for", plan.stubs.iter().map(place));
+    section(&mut text, "in the gist, in its order", plan.kept.iter().map(unit));
+    section(&mut text, "left out, although executed", plan.dropped.iter().map(unit));
+    section(
+        &mut text,
+        "in the gist as stubs: never called, but looked up by name",
+        plan.stubs.iter().map(place),
+    );
     section(
         &mut text,
         "left out: never called",
@@ -23,7 +27,7 @@ pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
             things.iter().map(|(thing, name)| format!("{thing} as {name}")).collect();
         format!("{name}: {}", things.join(", "))
     });
-    section(&mut text, "names that stand for several things", collisions);
+    section(&mut text, "names with several meanings, and their new names", collisions);
     let glue =
         gist.text.lines().zip(&gist.lines).enumerate().filter_map(
             |(at, (line, entry))| match &entry.origin {
@@ -31,7 +35,7 @@ pub fn explain(plan: &Plan, gist: &graph::Gist) -> String {
                 LineOrigin::Source(_) => None,
             },
         );
-    section(&mut text, "glue: lines that stand nowhere in the repository", glue);
+    section(&mut text, "glue: lines that are not in the repository", glue);
     section(&mut text, "notes", plan.notes.iter().cloned());
     text
 }
@@ -60,19 +64,19 @@ pub fn unit(kept: &PlannedUnit) -> String {
 fn reason(reason: &Reason) -> String {
     match reason {
         Reason::Test => "the command names it".to_owned(),
-        Reason::Called => "a function of it was called during the tests".to_owned(),
+        Reason::Called => "one of its functions was called during the tests".to_owned(),
         Reason::Fixture => "a fixture that the tests request".to_owned(),
         Reason::Ends => "the command ended there".to_owned(),
-        Reason::SideEffect => "it acts when it runs".to_owned(),
+        Reason::SideEffect => "it has a side effect".to_owned(),
         Reason::Changes(module, name) => format!("it changes {module}.{name}"),
         Reason::Referenced(by, name) => format!("{} refers to {name}", place(by)),
-        Reason::Demanded(module, name) => format!("{module} asks for {name}"),
-        Reason::Asked => "asked for".to_owned(),
+        Reason::Demanded(module, name) => format!("{module} looks up {name}"),
+        Reason::Asked => "requested".to_owned(),
         Reason::Configuration => "pytest reads it by its name".to_owned(),
         Reason::Import(by, name) => format!("{} uses {name}", place(by)),
-        Reason::Unreferenced => "nothing kept refers to it".to_owned(),
+        Reason::Unreferenced => "no line of the gist refers to it".to_owned(),
         Reason::InternalImport => "it imports what the gist contains".to_owned(),
-        Reason::LeftOut => "nothing kept needs its effect".to_owned(),
+        Reason::LeftOut => "no line of the gist needs its effect".to_owned(),
     }
 }
 

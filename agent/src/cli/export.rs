@@ -1,7 +1,6 @@
 //! `gistify export`: a run in a format that other programs read.
 
 use std::{
-    fs,
     io::{Cursor, Write},
     path::{Path, PathBuf},
 };
@@ -10,7 +9,10 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{Exit, Failure, OrExit, harbor::HarborExport, surroundings::Surroundings};
+use super::{
+    Exit, Failure, OrExit, destination::check_file, harbor::HarborExport, input_file::InputFile,
+    surroundings::Surroundings,
+};
 use crate::{
     atif::atif,
     inspect::inspect_log,
@@ -58,6 +60,7 @@ impl ExportCommand {
             let message = "--python is of use with --format harbor alone";
             return Err(Failure::new(Exit::Usage, message));
         }
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
         let exported = match self.format {
@@ -66,7 +69,10 @@ impl ExportCommand {
             ExportFormat::Harbor => unreachable!("its output is required"),
         };
         let exported = exported.ok_or_else(|| {
-            let message = format!("read {}: it has no beginning", path.display());
+            let message = format!(
+                "read trajectory {}: it has no start (give the directory that a run prints as its record)",
+                path.display()
+            );
             Failure::new(Exit::Input, message)
         })?;
         match &self.output {
@@ -83,10 +89,8 @@ fn inspect_archive(
     trajectory: &Path,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let path = trajectory.with_file_name("scores.json");
-    let scores: Option<Value> = match fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).or_exit(Exit::Input)?),
-        Err(_) => None,
-    };
+    let file = InputFile { what: "scores", path: &path, hint: "" };
+    let scores: Option<Value> = path.exists().then(|| file.json()).transpose()?;
     let Some(members) = inspect_log(records, scores.as_ref()) else { return Ok(None) };
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, value) in members {

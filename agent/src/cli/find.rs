@@ -11,6 +11,7 @@ use tools::{Downloader, Sandbox};
 
 use super::{
     Exit, Failure, OrExit,
+    destination::check_file,
     flags::Flags,
     graphs::walking,
     progress::ProgressLine,
@@ -85,10 +86,7 @@ impl Find {
         if self.task.trim().is_empty() {
             return Err(Failure::new(Exit::Usage, "the task is empty"));
         }
-        if let Some(path) = self.output.as_ref().filter(|path| path.exists() && !self.force) {
-            let message = format!("output {} exists (replace it with --force)", path.display());
-            return Err(Failure::new(Exit::Input, message));
-        }
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, self.force))?;
         let progress = ProgressLine::new(around.talk);
         let heard = |text: &str| progress.line(text);
         let log = SearchLog::new(&heard);
@@ -229,9 +227,12 @@ fn validation(
         return Validation::failed("the source has no address of it".to_owned());
     };
     let cache = GraphCache::new(around.cache.join("graphs"));
-    let options = BuildOptions { walk: walking(around), ..BuildOptions::default() };
     match around.repository(place, sandbox, progress) {
-        Ok(repository) => Validation::of_repository(&repository, &cache, &options, keywords),
+        Ok(repository) => {
+            let walk = walking(around, &repository);
+            let options = BuildOptions { walk, ..BuildOptions::default() };
+            Validation::of_repository(&repository, &cache, &options, keywords)
+        }
         Err(failure) => Validation::failed(failure.message()),
     }
 }

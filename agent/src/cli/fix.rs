@@ -1,10 +1,7 @@
 //! `gistify fix`: from an issue to a git patch, by the stages of Chain-of-Context; and where the true patch is known, to
 //! the places of it that are covered.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use ::eval::{CorrectLocation, Effort};
 use clap::Args;
@@ -13,9 +10,11 @@ use tools::PatchCheck;
 
 use super::{
     Exit, Failure, OrExit,
+    destination::{check_file, check_new_directory},
     flags::Flags,
+    input_file::InputFile,
     progress::{ProgressLine, printable},
-    run::{record, writable},
+    run::record,
     solving::{IssueTask, SolvedIssue, Solving},
     surroundings::Surroundings,
     target::given_paths,
@@ -49,8 +48,6 @@ pub struct Fix {
     run_dir: Option<PathBuf>,
 }
 
-/// The largest issue or patch that is read, in bytes.
-const LARGEST: u64 = 4 << 20;
 /// The names of a repair's files in its record.
 pub const PATCH: &str = "fix.patch";
 pub const RESULT: &str = "fix.json";
@@ -64,17 +61,21 @@ impl Fix {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let text = text_of("issue", &self.issue)?;
-        let gold = self.gold.as_deref().map(|path| text_of("patch", path)).transpose()?;
+        let hint = "a file with the words of the issue";
+        let text = InputFile { what: "issue", path: &self.issue, hint }.text()?;
+        let gold = self.gold.as_deref();
+        let gold =
+            gold.map(|path| InputFile { what: "patch", path, hint: "" }.text()).transpose()?;
         let gold = self.gold.iter().map(|path| path.display().to_string()).zip(gold).next();
         if self.solving.needs_command() && self.command.is_empty() {
-            let message =
-                "--context gist: no command (it comes after --: -- pytest tests/test_x.py::test_y)";
+            let message = "--context gist needs a command \
+                           (write it after `--`: -- pytest tests/test_x.py::test_y)";
             return Err(Failure::new(Exit::Usage, message));
         }
         let solver = self.solving.solver(around)?;
         let output = &around.settings.fix.output;
-        writable(output, self.force)?;
+        check_file(output, self.force)?;
+        self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let progress = ProgressLine::new(around.talk);
         let own = given_paths(&[Some(output), self.run_dir.as_ref()]);
         let (repository, command) = (self.repository.as_str(), self.command.as_slice());
@@ -110,25 +111,6 @@ impl Fix {
             println!("  record      {}", record.path().display());
         }
         Ok(if is_made { Exit::Success } else { Exit::NotFaithful })
-    }
-}
-
-/// The text of a file of the user's.
-///
-/// # Errors
-/// It is missing, empty, too large or no text.
-pub fn text_of(what: &str, path: &Path) -> Result<String, Failure> {
-    let refused = |reason: String| {
-        Failure::new(Exit::Input, format!("read {what} {}: {reason}", path.display()))
-    };
-    let there = fs::metadata(path).map_err(|error| refused(error.to_string()))?;
-    if there.len() > LARGEST {
-        return Err(refused(format!("it is larger than {LARGEST} bytes")));
-    }
-    let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-    match text.trim().is_empty() {
-        true => Err(refused("it is empty".to_owned())),
-        false => Ok(text),
     }
 }
 

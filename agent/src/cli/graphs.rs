@@ -18,7 +18,9 @@ use tools::{Environment, GitRequest, Repository, Sandbox, declared_version};
 
 use super::{
     Exit, Failure, OrExit,
+    destination::check_file,
     flags::Flags,
+    input_file::InputFile,
     progress::{ProgressLine, printable},
     surroundings::Surroundings,
     target::{interpreter, of_environment, version},
@@ -93,8 +95,9 @@ impl RepositoryFlags {
         let pythons = Self::pythons(around, &repository.root, &*sandbox)?;
         progress.say("read the repository");
         let cache = GraphCache::new(around.cache.join("graphs"));
-        let (graph, report, kept) = cache
-            .build(&repository.root, &BuildOptions { walk: walking(around), threads: 0, pythons });
+        let walk = walking(around, &repository);
+        let options = BuildOptions { walk, threads: 0, pythons };
+        let (graph, report, kept) = cache.build(&repository.root, &options);
         progress.clear();
         if let Err(error) = kept {
             progress.say(&format!("{error}"));
@@ -117,10 +120,10 @@ fn supported() -> String {
     format!("{}.{} to {}.{}", oldest.0, oldest.1, newest.0, newest.1)
 }
 
-/// Returns the options for walking files, from the settings.
-pub fn walking(around: &Surroundings) -> WalkOptions {
+/// Returns the options for walking the files of a repository, with the sizes of the settings.
+pub fn walking(around: &Surroundings, repository: &Repository) -> WalkOptions {
     let largest = around.settings.graph.file_mib.saturating_mul(1 << 20);
-    WalkOptions { largest, ..WalkOptions::default() }
+    WalkOptions { largest, ..repository.walk() }
 }
 
 impl FocusFlags {
@@ -171,11 +174,11 @@ fn focus_on(named: &str, repository: &Repository, graph: &Graph) -> Result<Focus
         }
         focus.files.push(path);
     } else if named.ends_with(".json") && Path::new(named).is_file() {
-        let text = fs::read_to_string(named).or_exit(Exit::Input)?;
-        let trace: Trace = serde_json::from_str(&text).or_exit(Exit::Input)?;
+        let hint = "make one with `gistify trace -o FILE`";
+        let file = InputFile { what: "trace", path: Path::new(named), hint };
+        let trace: Trace = file.json()?;
         if trace.version != TRACE_VERSION {
-            let message = format!("focus on {named}: made by another version");
-            return Err(Failure::new(Exit::Input, message));
+            return Err(file.fault("another version of gistify made it"));
         }
         focus.files.extend(trace.files.into_iter().map(|file| file.path));
     } else if path.contains('.')
@@ -256,6 +259,7 @@ pub struct GraphCommand {
 
 impl GraphCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let (repository, graph) = self.source.open(around)?;
         let text = match self.format {
             Form::Json => {
@@ -263,7 +267,7 @@ impl GraphCommand {
                 json(&WithPossible { graph: &graph, possible, left_out })?
             }
             Form::Tree => {
-                let texts = Texts::new(&repository.root, walking(around));
+                let texts = Texts::new(&repository.root, walking(around, &repository));
                 json(&graph::tree(&graph, &texts))?
             }
             Form::Dot => graph::dot(&graph, DrawnGraph::Modules),
@@ -370,7 +374,7 @@ impl ContextCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let (repository, graph) = self.source.open(around)?;
         let (ranking, unmatched) = self.looking.rank(around, &repository, &graph)?;
-        let texts = Texts::new(&repository.root, walking(around));
+        let texts = Texts::new(&repository.root, walking(around, &repository));
         let made = if self.map {
             graph::map(&graph, &ranking, &texts, self.token_budget)
         } else {

@@ -122,7 +122,7 @@ struct Exported {
 fn unjudged(run: &Path) -> Result<String, Failure> {
     let records = read_trajectory(&run.join(TRAJECTORY)).or_exit(Exit::Input)?;
     let Some(TrajectoryRecord::Start(start)) = records.first() else {
-        return Ok("it has no beginning".to_owned());
+        return Ok("its trajectory has no start (it is no record of gistify)".to_owned());
     };
     Ok(format!(
         "its gist was not judged: the run was interrupted (take it up with `gistify run {} --standalone --resume {} -- {}`, \
@@ -152,7 +152,7 @@ impl Exported {
         if !evaluation.alone.as_ref().is_some_and(|alone| alone.holds) {
             return Err(wrong("its gist does not do the same alone"));
         }
-        let gist = fs::read_to_string(run.join(GIST_NAME)).or_exit(Exit::Input)?;
+        let gist = InputFile { what: "gist", path: &run.join(GIST_NAME), hint: "" }.text()?;
         let map = read(&run.join("source-map.json")).or_exit(Exit::Input)?;
         Ok(Self { evaluation, file, gist, map })
     }

@@ -6,21 +6,21 @@ use super::{Exit, Failure, OrExit};
 
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The subcommand that it describes; left out, the whole program.
-    subcommand: Option<String>,
+    /// The subcommand that it describes, such as `run` or `issues solve` [default: the whole program].
+    subcommand: Vec<String>,
 }
 
 impl Man {
     pub fn act(self) -> Result<Exit, Failure> {
         let mut command = super::command();
         command.build();
-        if let Some(name) = self.subcommand {
-            command = command
-                .find_subcommand(&name)
-                .cloned()
-                .ok_or_else(|| Failure::new(Exit::Usage, format!("no subcommand {name:?}")))?;
+        let whole = self.subcommand.is_empty();
+        for name in &self.subcommand {
+            command = command.find_subcommand(name).cloned().ok_or_else(|| {
+                let message = format!("no subcommand {name:?} (`gistify help` lists all)");
+                Failure::new(Exit::Usage, message)
+            })?;
         }
-        let whole = command.get_name() == "gistify";
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).or_exit(Exit::Infrastructure)?;
         if whole {

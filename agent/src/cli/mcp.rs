@@ -18,7 +18,7 @@ use super::{
     flags::Flags,
     progress::ProgressLine,
     surroundings::Surroundings,
-    target::{Judged, OpenedTarget, TargetFlags},
+    target::{Judged, MutantsFlag, OpenedTarget, TargetFlags},
 };
 use crate::{
     hidden::escaped,
@@ -31,6 +31,8 @@ use crate::{
 pub struct Mcp {
     #[command(flatten)]
     target: TargetFlags,
+    #[command(flatten)]
+    mutants: MutantsFlag,
     /// Serve HTTP at this port, below /mcp, in the place of standard input and output; 0 for any.
     #[arg(long, value_name = "PORT")]
     http: Option<u16>,
@@ -49,7 +51,9 @@ const MAP: usize = 8_000;
 impl Mcp {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
-        self.target.flags()
+        let mut flags = self.target.flags();
+        self.mutants.flags(&mut flags);
+        flags
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {

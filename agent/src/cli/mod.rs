@@ -5,7 +5,10 @@
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 #[macro_use]
 mod output;
@@ -21,6 +24,7 @@ mod companions;
 mod compare;
 mod completion;
 mod config;
+mod destination;
 mod doctor;
 mod each;
 mod eval;
@@ -35,6 +39,7 @@ mod graphs;
 mod harbor;
 mod help;
 mod image;
+mod input_file;
 mod issues;
 mod man;
 mod mcp;
@@ -230,8 +235,43 @@ fn command() -> clap::Command {
 }
 
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches_from(gathered(args))?;
-    Cli::from_arg_matches(&matches)
+    let args = gathered(args);
+    let matches = command().try_get_matches_from(&args);
+    Cli::from_arg_matches(&matches.map_err(|error| with_separator(error, &args))?)
+}
+
+/// Adds a tip to the error for a command without `--` before it.
+fn with_separator(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg)
+        && let Some(line) = separated(&words, unknown)
+    {
+        let tip = format!("the command comes after `--`: {line}");
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
+}
+
+/// Returns the command line with `--` before the command that begins with `unknown`; `None` for a subcommand that takes
+/// none.
+fn separated(words: &[String], unknown: &str) -> Option<String> {
+    let command = Cli::command();
+    let subcommand = words.iter().skip(1).find_map(|word| command.find_subcommand(word))?;
+    let takes_command = subcommand.get_arguments().any(clap::Arg::is_last_set);
+    if !takes_command || words.iter().any(|word| word == "--") || unknown.starts_with('-') {
+        return None;
+    }
+    let at = words.iter().position(|word| word == unknown)?;
+    let (before, after) = match words[at - 1].as_str() {
+        // Without a repository, the program was taken for it.
+        program if target::is_test_program(program) => (&words[..at - 1], &words[at - 1..]),
+        _ => (&words[..at], &words[at..]),
+    };
+    let place = (before.len() < at).then_some(".");
+    let line = before.iter().map(String::as_str).chain(place).chain(["--"]);
+    shlex::try_join(line.chain(after.iter().map(String::as_str))).ok()
 }
 
 /// Moves settings and their files from before a subcommand to behind it. The parser drops the first
@@ -346,6 +386,23 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_without_its_separator_has_a_tip() {
+        for (line, tip) in [
+            ("gistify run . pytest tests/x.py", Some("gistify run . -- pytest tests/x.py")),
+            ("gistify run pytest tests/x.py", Some("gistify run . -- pytest tests/x.py")),
+            ("gistify repro -q . pytest -x a.py", Some("gistify repro -q . -- pytest -x a.py")),
+            ("gistify run . --none", None),
+            ("gistify doctor . pytest", None),
+        ] {
+            let error = parse(line.split(' ').map(OsString::from)).unwrap_err().to_string();
+            match tip {
+                Some(tip) => assert!(error.contains(&format!("after `--`: {tip}\n")), "{error}"),
+                None => assert!(!error.contains("after `--`"), "{error}"),
+            }
+        }
+    }
 
     #[test]
     fn settings_count_on_both_sides_of_the_subcommand() {

@@ -8,7 +8,7 @@ use clap::Args;
 use regex::{Captures, Regex};
 use serde::Deserialize;
 
-use super::{Exit, Failure, OrExit};
+use super::{Exit, Failure, OrExit, destination::check_file, input_file::InputFile};
 use crate::record::replace;
 
 const SCRIPT: &str = include_str!("oracle/interesting.sh");
@@ -43,15 +43,13 @@ struct Known {
 
 impl OracleCommand {
     pub fn act(self) -> Result<Exit, Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let path = self.record.join("scores.json");
-        let wrong =
-            |why: String| Failure::new(Exit::Input, format!("oracle {}: {why}", path.display()));
-        let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-        let known: Known = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let hint = "give the directory that `gistify repro` prints as its record";
+        let file = InputFile { what: "record", path: &path, hint };
+        let known: Known = file.json()?;
         if known.kind.as_deref() != Some("repro") {
-            return Err(wrong(
-                "it is no record of a repro (make one with `gistify repro`)".to_owned(),
-            ));
+            return Err(file.fault("it is no record of a repro"));
         }
         let python = self.python.or(known.interpreter.clone()).unwrap_or_else(|| "python3".into());
         let script = script(&known, &python.to_string_lossy(), &self.name)?;

@@ -109,10 +109,7 @@ impl ProgressLine {
             Sign::Bytes { .. } => {}
             Sign::Reduced { tried, removed, lines, left } => {
                 if self.talk == Talk::Bar || self.is_due() {
-                    let left = left.as_secs();
-                    self.say(&format!(
-                        "{lines} lines left, {removed} removed; statements tried: {tried}; at most {left} s to go"
-                    ));
+                    self.say(&reduced(tried, removed, lines, left));
                 }
             }
         }
@@ -172,6 +169,16 @@ impl ProgressLine {
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Returns the line of progress of a search for a smaller file.
+fn reduced(tried: usize, removed: usize, lines: usize, left: Duration) -> String {
+    let all = lines + removed;
+    let left = match left.as_secs() {
+        seconds @ 0..=90 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    };
+    format!("reduce: {all} lines are down to {lines} after {tried} trials (stops within {left})")
 }
 
 /// Bytes as people read them.

@@ -16,7 +16,10 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use super::{Exit, Failure, OrExit, surroundings::Surroundings, tables::say_left_out};
+use super::{
+    Exit, Failure, OrExit, destination::check_directory, surroundings::Surroundings,
+    tables::say_left_out,
+};
 use crate::pages::{ASSETS, Pages, PagesError};
 
 #[derive(Debug, Args)]
@@ -47,9 +50,10 @@ impl ReportCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let opened = Index::open_for_reading(&self.directory);
         let (index, unread) = opened.map_err(|error| unusable(error.into()))?;
+        let into = self.output.unwrap_or_else(|| self.directory.join("report"));
+        check_directory(&into)?;
         say_left_out(&unread);
         let pages = Pages::of_index(&self.directory, &index).map_err(unusable)?;
-        let into = self.output.unwrap_or_else(|| self.directory.join("report"));
         pages.write(&into).map_err(unusable)?;
         let page = into.join("index.html");
         println!("{}", page.display());

@@ -8,14 +8,17 @@ use std::{
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tools::{Repro, ReproHead, ReproRequest, Same, Session, ToolError, project, reproduce};
+use tools::{
+    Repro, ReproHead, ReproRequest, Same, Session, ToolError, project, reproduce, require_failure,
+};
 
 use super::{
     Exit, Failure, OrExit,
+    destination::{check_file, check_new_directory},
     flags::Flags,
     formats::{Checked, FormatChoice, Printed},
     progress::{ProgressLine, printable},
-    run::{record, without_gist, writable, write_reasons},
+    run::{record, without_gist, write_reasons},
     sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
     surroundings::Surroundings,
     target::{TargetFlags, given_paths},
@@ -96,7 +99,8 @@ impl ReproCommand {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let output = self.output.clone().unwrap_or_else(|| PathBuf::from("repro.py"));
-        writable(&output, self.force)?;
+        check_file(&output, self.force)?;
+        self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let oracle = self.oracle.as_deref().map(runnable).transpose()?;
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
@@ -109,6 +113,15 @@ impl ReproCommand {
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
         session.traces = Some(around.cache.join("traces"));
         session.signs = progress.signs();
+        let request = ReproRequest { same: self.same.into(), oracle };
+        progress.say("run the command");
+        if let Err(error) = require_failure(&mut session, &request) {
+            progress.clear();
+            return Err(match session.findings.unusable.take() {
+                Some(unusable) => Failure { exit: Exit::Input, error: unusable.into() },
+                None => of_tool(error, around),
+            });
+        }
         let trajectory = record.path().join(TRAJECTORY);
         let end = writer.write(&mut session, &trajectory, Vec::new(), progress.watch());
         progress.clear();
@@ -120,18 +133,11 @@ impl ReproCommand {
         if end.outcome == Outcome::Interrupted {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
-        progress.say("reduce");
-        let request = ReproRequest { same: self.same.into(), oracle };
+        progress.say("reduce: find a smaller file that fails in the same way");
         let head = head(&session, &output);
         let made = reproduce(&mut session, &request, &head);
         progress.clear();
-        let repro = made.map_err(|error| match error {
-            ToolError::Refused(refusal) => Failure::new(Exit::Input, refusal.message),
-            ToolError::Fatal(message) if around.interrupt.is_triggered() => {
-                Failure::new(Exit::Interrupted, format!("interrupted: {message}"))
-            }
-            ToolError::Fatal(message) => Failure::new(Exit::Infrastructure, message),
-        })?;
+        let repro = made.map_err(|error| of_tool(error, around))?;
         replace(&output, repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
         record.write("repro.py", repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
         let scores = scores(&session, &repro);
@@ -162,6 +168,17 @@ impl ReproCommand {
         }
         let is_whole = repro.runs > 0 && repro.reproduced == repro.runs;
         Ok(if is_whole { Exit::Success } else { Exit::NotFaithful })
+    }
+}
+
+/// The failure of a step of the search.
+fn of_tool(error: ToolError, around: &Surroundings) -> Failure {
+    match error {
+        ToolError::Refused(refusal) => Failure::new(Exit::Input, refusal.message),
+        ToolError::Fatal(message) if around.interrupt.is_triggered() => {
+            Failure::new(Exit::Interrupted, format!("interrupted: {message}"))
+        }
+        ToolError::Fatal(message) => Failure::new(Exit::Infrastructure, message),
     }
 }
 
@@ -281,29 +298,30 @@ fn shared<'a>(
 fn repro_message(session: &Session, repro: &Repro) -> String {
     let mut text = format!("{}\n", repro.headline());
     let mut row = |name: &str, value: String| {
-        text.push_str(&format!("  {name:<10}  {}\n", printable(&value)));
+        text.push_str(&format!("  {name:<11} {}\n", printable(&value)));
     };
     if let Some(place) = &repro.place {
         row("raised by", format!("{}:{}", place.path, place.line));
     }
     if let Some(otherwise) = repro.otherwise.as_ref().filter(|_| repro.reproduced < RUNS) {
-        row("otherwise", otherwise.clone());
+        row("but", format!("in another run {otherwise}"));
     }
     if !repro.needs.is_empty() {
-        row("reads", format!("{} of the repository beside itself", repro.needs.join(", ")));
+        row("reads", format!("{} (copy them from the repository)", repro.needs.join(", ")));
     }
-    let size = repro.text.lines().count();
-    let left = repro.foreign.len();
+    let size = repro.text.lines().count() - repro.head;
+    let changed = repro.foreign.iter().filter(|line| line.line > repro.head).count();
+    let before = repro.before;
     row(
         "size",
-        format!("{size} lines  ({left} of them not the original's; the gist has {})", repro.before),
+        format!("{size} lines below its head, {changed} of them changed; the gist has {before}"),
     );
     let (major, minor, _) = session.environment.version;
     let requires = repro.requires.iter().map(|one| one.replace("==", " "));
     let needs: Vec<String> =
         [format!("Python {major}.{minor}")].into_iter().chain(requires).collect();
-    row("needs", needs.join(", "));
-    row("search", format!("{} proposals, {}", repro.tried, repro.ended));
+    row("tested with", needs.join(", "));
+    row("search", format!("{} trials, {}", repro.tried, repro.ended));
     printable(&text)
 }
 

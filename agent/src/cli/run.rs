@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use ::eval::Submission;
 use clap::Args;
 use serde_json::json;
-use tools::{Findings, GIST_NAME, Reuse, Session, ToolError, alone, standalone};
+use tools::{Findings, GIST_NAME, Reuse, Session, ToolError, alone, standalone, with_mark};
 
 use super::{
     Exit, Failure, OrExit,
     bar::Requirement,
+    destination::{check_directory, check_file, check_new_directory},
     each::{DIRECTORY, Each, EachSelection},
     explain::explain,
     flags::Flags,
@@ -17,7 +18,7 @@ use super::{
     progress::ProgressLine,
     repro::head,
     surroundings::Surroundings,
-    target::{Judged, TargetFlags, given_paths},
+    target::{Judged, MutantsFlag, TargetFlags, given_paths},
     verdict::{self, scores, verdict},
     writing::Writing,
 };
@@ -36,6 +37,8 @@ pub const STANDALONE: &str = "standalone.py";
 pub struct Run {
     #[command(flatten)]
     target: TargetFlags,
+    #[command(flatten)]
+    mutants: MutantsFlag,
     #[command(flatten)]
     writing: Writing,
     /// File for the gist [default: concise.py]; the directory for those of --each.
@@ -75,6 +78,7 @@ impl Run {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
         let mut flags = self.target.flags();
+        self.mutants.flags(&mut flags);
         self.writing.flags(&mut flags);
         flags.path("--output", "gist.output", self.output.as_deref());
         flags.number("--workers", "bench.workers", self.workers);
@@ -84,12 +88,14 @@ impl Run {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         if let Some(selection) = self.each {
             let directory = self.output.unwrap_or_else(|| PathBuf::from(DIRECTORY));
+            check_directory(&directory)?;
             let each = Each { target: &self.target, selection, directory, force: self.force };
             return each.act(around, self.format.printed(around));
         }
         let output = &around.settings.gist.output;
         let printed = self.format.printed(around);
-        writable(output, self.force)?;
+        check_file(output, self.force)?;
+        self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let sandbox = around.sandbox()?;
         let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
@@ -130,7 +136,7 @@ impl Run {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
         let gist_text = gist.text.clone();
-        replace(output, gist_text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        write_gist(output, &gist_text, &session)?;
         if interrupted {
             let message =
                 format!("interrupted: {}; it was not judged", best_so_far(findings, output));
@@ -164,7 +170,7 @@ impl Run {
         progress.clear();
         let mut evaluation = judged?;
         if evaluation.quarantine.is_none() && findings.trace.is_some() {
-            progress.say("run it alone");
+            progress.say("run the gist in an empty directory");
             let found = match self.standalone {
                 true => standalone(&session, &head(&session, output))
                     .map(|(whole, alone)| ((!alone.interrupted).then_some(whole.text), alone)),
@@ -194,8 +200,8 @@ impl Run {
             }
             Printed::Full => {
                 super::output::styled(&verdict(&evaluation, output, around.color));
-                if let Some(told) = findings.reuse.as_ref().and_then(reuse_message) {
-                    println!("  trace       {told}");
+                if let Some(message) = findings.reuse.as_ref().and_then(reuse_message) {
+                    println!("  trace       {message}");
                 }
                 println!("  gist        {}", output.display());
                 println!("  record      {}", record.path().display());
@@ -205,13 +211,20 @@ impl Run {
     }
 }
 
+/// Writes a gist, with the comment by which later runs recognise it.
+pub fn write_gist(path: &Path, gist: &str, session: &Session) -> Result<(), Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let marked = with_mark(gist, version, &session.command.to_string());
+    replace(path, marked.as_bytes()).or_exit(Exit::Infrastructure)
+}
+
 /// A sentence on the gist of a session that ended early.
 fn best_so_far(findings: &Findings, output: &Path) -> String {
     let standing = findings.standing.unwrap_or_default();
     let does = match (standing.same, standing.failure.is_whole()) {
-        (true, _) => "does what the original does",
-        (false, true) => "fails as the original does, with other output",
-        (false, false) => "does not do what the original does",
+        (true, _) => "behaves as the original does",
+        (false, true) => "fails as the original does, but prints something else",
+        (false, false) => "does not behave as the original does",
     };
     format!("the best gist so far is in {} (it {does})", output.display())
 }
@@ -226,14 +239,14 @@ fn reuse_message(reuse: &Reuse) -> Option<String> {
     match reuse {
         Reuse::None => None,
         Reuse::Held(changed) if changed.is_empty() => {
-            Some("the earlier one: nothing changed".to_owned())
+            Some("reused from the last run: nothing has changed".to_owned())
         }
         Reuse::Held(changed) => Some(format!(
-            "the earlier one: {} changed, came or went, which the command does not look at",
+            "reused from the last run: only {} changed, which the command does not read",
             files(changed)
         )),
         Reuse::Outdated(changed) => {
-            Some(format!("made again: {} changed, came or went", files(changed)))
+            Some(format!("made again: {} changed since the last run", files(changed)))
         }
     }
 }
@@ -242,7 +255,10 @@ fn reuse_message(reuse: &Reuse) -> Option<String> {
 fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> {
     let records = read_trajectory(&directory.join(TRAJECTORY)).or_exit(Exit::Input)?;
     let Some(TrajectoryRecord::Start(start)) = records.first() else {
-        let message = format!("resume {}: its record has no beginning", directory.display());
+        let message = format!(
+            "resume {}: its trajectory has no start (give the directory that a run prints as its record)",
+            directory.display()
+        );
         return Err(Failure::new(Exit::Input, message));
     };
     let same = start.fingerprint == session.repository.fingerprint
@@ -262,31 +278,6 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
         _ => None,
     };
     Ok(records.iter().filter_map(answer).collect())
-}
-
-/// Fails before anything is run where the gist could not be written in the end.
-pub fn writable(output: &Path, force: bool) -> Result<(), Failure> {
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some((parent, Err(error))) = parent.map(|parent| (parent, std::fs::metadata(parent))) {
-        let (output, parent) = (output.display(), parent.display());
-        let message = match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                format!("write {output}: there is no directory {parent} (make it first)")
-            }
-            _ => format!("write {output} into {parent}: {error}"),
-        };
-        return Err(Failure::new(Exit::Input, message));
-    }
-    match output.symlink_metadata() {
-        Ok(there) if there.is_dir() => {
-            Err(Failure::new(Exit::Input, format!("output {} is a directory", output.display())))
-        }
-        Ok(_) if !force => {
-            let message = format!("output {} exists (replace it with --force)", output.display());
-            Err(Failure::new(Exit::Input, message))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The directory that keeps the run's record.
@@ -324,7 +315,8 @@ pub fn without_gist(session: &Session, end: &End) -> Failure {
         (Outcome::ModelFailure { .. }, _)
             if session.findings.standing.is_some_and(|standing| standing.failure.is_lost()) =>
         {
-            let message = "no gist: the command fails, and none of the gists that were tried does";
+            let message =
+                "no gist: the command fails, and no gist that was tried fails in the same way";
             Failure::new(Exit::NotFaithful, message)
         }
         (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),

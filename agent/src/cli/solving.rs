@@ -278,7 +278,10 @@ impl IssueSolver<'_> {
         let sandbox = &*self.sandbox;
         let repository = match &issue.artifact {
             Some(file) => around.repository_of(issue.repository, Some(file), sandbox, progress),
-            None => around.repository_without(issue.repository, sandbox, progress, issue.apart),
+            None => {
+                let words = (issue.apart, issue.command);
+                around.repository_without(issue.repository, sandbox, progress, words)
+            }
         }?;
         let environment = match issue.command.is_empty() {
             true => bare_environment(&repository, around, sandbox)?,

@@ -15,13 +15,14 @@ use std::{
 use clap::ColorChoice;
 use tools::{
     Artifact, Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox,
-    OpenOptions, Repository, RepositoryError, Sandbox, SandboxError,
+    OpenOptions, Repository, RepositoryError, Sandbox, SandboxError, SkipReason,
 };
 
 use super::{
     Exit, Failure, Global, OrExit, ProgressChoice,
     companions::bubblewrap_beside,
     flags::Flags,
+    help::nearest,
     progress::{ProgressLine, printable},
     target,
 };
@@ -226,10 +227,11 @@ impl Surroundings {
         sandbox: &dyn Sandbox,
         progress: &ProgressLine,
     ) -> Result<Repository, Failure> {
-        self.repository_without(named, sandbox, progress, &[])
+        self.repository_without(named, sandbox, progress, (&[], &[]))
     }
 
-    /// The same, but for what lies `apart` in a directory.
+    /// The same, but for what lies `apart` in a directory, and for earlier outputs of gistify that no word of the command
+    /// names. They are named on standard error.
     ///
     /// # Errors
     /// It cannot be had.
@@ -238,11 +240,20 @@ impl Surroundings {
         named: &str,
         sandbox: &dyn Sandbox,
         progress: &ProgressLine,
-        apart: &[&Path],
+        (apart, command): (&[&Path], &[String]),
     ) -> Result<Repository, Failure> {
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);
-        let options = OpenOptions { apart, ..self.opening(sandbox, &sign)? };
-        Repository::open(named, &options).map_err(of_repository)
+        let options = OpenOptions { apart, command, ..self.opening(sandbox, &sign)? };
+        let repository = Repository::open(named, &options).map_err(of_repository)?;
+        let outputs = repository.skipped.iter().filter(|one| one.reason == SkipReason::Output);
+        let outputs: Vec<String> = outputs.map(|one| one.path.display().to_string()).collect();
+        match outputs.as_slice() {
+            [] => {}
+            [one] => progress.line(&format!("left out: {one} (gistify wrote it)")),
+            [one, rest @ ..] => progress
+                .line(&format!("left out: {one} and {} more (gistify wrote them)", rest.len())),
+        }
+        Ok(repository)
     }
 
     /// A repository as a suite or a row names it: of a release the very file.
@@ -285,6 +296,7 @@ impl Surroundings {
             artifact: None,
             python: target::version(&self.settings.environment.python),
             apart: &[],
+            command: &[],
             refresh: false,
             progress,
         })
@@ -378,7 +390,31 @@ pub fn of_repository(error: RepositoryError) -> Failure {
         RepositoryError::Cache(_) | RepositoryError::Sandbox(_) => Exit::Infrastructure,
         _ => Exit::Input,
     };
-    Failure { exit, error: error.into() }
+    let hint = match &error {
+        RepositoryError::Missing { path } => near_directory(path),
+        RepositoryError::NotADirectory { .. } => {
+            Some("name the directory of the repository; a test comes after `--`".to_owned())
+        }
+        _ => None,
+    };
+    match hint {
+        Some(hint) => Failure::new(exit, format!("{error} ({hint})")),
+        None => Failure { exit, error: error.into() },
+    }
+}
+
+/// Returns the hint for a missing directory: the most similar one beside it, or else the form of a command line.
+fn near_directory(path: &Path) -> Option<String> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = fs::read_dir(parent.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let directories = entries.filter(|entry| entry.path().is_dir());
+    let names: Vec<String> =
+        directories.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let wanted = path.file_name()?.to_str()?;
+    Some(match nearest(wanted, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
+        None => "name a directory, and the command after `--`".to_owned(),
+    })
 }
 
 /// Shows a text and reads lines up to an empty one.

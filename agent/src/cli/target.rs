@@ -45,9 +45,21 @@ pub struct TargetFlags {
     /// Place of the gist when it is executed: `beside_test` or `root`.
     #[arg(long, value_name = "PLACE")]
     place: Option<String>,
+}
+
+/// The mutants of a judge.
+#[derive(Debug, Clone, Args)]
+pub struct MutantsFlag {
     /// Measure the sensitivity of a faithful gist by so many mutants of the original.
     #[arg(long, value_name = "N")]
     mutants: Option<u32>,
+}
+
+impl MutantsFlag {
+    /// Adds the setting that the flag stands for.
+    pub fn flags(&self, flags: &mut Flags) {
+        flags.number("--mutants", "gist.mutants", self.mutants);
+    }
 }
 
 /// A target, opened.
@@ -86,13 +98,26 @@ impl TargetFlags {
         flags.names("--pythons", "environment.pythons", &self.pythons);
         flags.path("--lock", "environment.lock", self.lock.as_deref());
         flags.text("--place", "gist.place", self.place.as_deref());
-        flags.number("--mutants", "gist.mutants", self.mutants);
         flags
     }
 
     /// Returns true if a command was given.
     pub fn has_command(&self) -> bool {
         !self.command.is_empty()
+    }
+
+    /// The failure for a missing command, with an example that has the test which was given in its place.
+    fn without_command(&self) -> Failure {
+        let given = self.repository.as_str();
+        let is_test = given.contains("::") || given.ends_with(".py");
+        let (place, test) = match is_test {
+            true => (".", given),
+            false if is_test_program(given) => (".", "tests/test_x.py::test_y"),
+            false => (given, "tests/test_x.py::test_y"),
+        };
+        let message =
+            format!("there is no command (write it after `--`: {place} -- pytest {test})");
+        Failure::new(Exit::Usage, message)
     }
 
     /// The same repository with the command of a test, or with a whole command line.
@@ -116,8 +141,7 @@ impl TargetFlags {
         apart: &[&Path],
     ) -> Result<OpenedTarget, Failure> {
         if self.command.is_empty() {
-            let message = "no command (it comes after --: -- pytest tests/test_x.py::test_y)";
-            return Err(Failure::new(Exit::Usage, message.to_owned()));
+            return Err(self.without_command());
         }
         // A command in one word was quoted as a whole.
         let command = match self.command.as_slice() {
@@ -131,7 +155,9 @@ impl TargetFlags {
         }
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
-        let repository = around.repository_without(&self.repository, &*sandbox, progress, apart)?;
+        let words = command.words("python");
+        let repository =
+            around.repository_without(&self.repository, &*sandbox, progress, (apart, &words))?;
         let wanted = Wanted::of_settings(around, &self.repository);
         let mut environment = environment(&repository, wanted, around, &*sandbox, progress)?;
         let given = command.variables().iter().find(|(name, _)| name == "PYTHONPATH");
@@ -149,6 +175,11 @@ impl TargetFlags {
         let task = Task::of_command(&self.repository, &command.to_string());
         Ok(OpenedTarget { task, repository, environment, command, sandbox, scratch })
     }
+}
+
+/// Returns true for the name of a program that runs tests.
+pub fn is_test_program(word: &str) -> bool {
+    matches!(word, "pytest" | "py.test") || word.starts_with("python")
 }
 
 /// Returns the directories of a `PYTHONPATH` that lie in a repository, relative to it. `current` is the directory that

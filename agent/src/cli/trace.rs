@@ -7,6 +7,7 @@ use graph::{FileTrace, Trace as Traced};
 
 use super::{
     Exit, Failure, OrExit,
+    destination::check_file,
     flags::Flags,
     progress::{ProgressLine, printable},
     surroundings::Surroundings,
@@ -33,6 +34,7 @@ impl TraceCommand {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let progress = ProgressLine::new(around.talk);
         let apart: Vec<&Path> = self.output.as_deref().into_iter().collect();
         let opened = self.target.open(around, around.sandbox()?, &progress, &apart)?;

@@ -22,7 +22,7 @@ use tools::Sandbox;
 use super::{
     Exit, Failure, OrExit,
     bar::{self, Bar, Requirement},
-    bench::{Bench, Jobs, Prepared, inputs, run_jobs, shard},
+    bench::{BenchTasks, Jobs, Prepared, inputs, run_jobs, shard},
     board::Board,
     formats::{Checked, FormatChoice, Printed},
     progress::printable,
@@ -39,7 +39,7 @@ const NAMED: usize = 20;
 #[derive(Debug, Args)]
 pub struct PlanCommand {
     #[command(flatten)]
-    pub bench: Box<Bench>,
+    pub tasks: Box<BenchTasks>,
 }
 
 /// Makes attempts of a planned bench.
@@ -88,8 +88,8 @@ pub struct Finish {
 impl PlanCommand {
     /// Writes plan.json, tasks.json, units.jsonl, settings.json and the locks, and starts nothing.
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let Prepared { suites, plan, .. } = self.bench.prepare(around)?;
-        let record = self.bench.fresh_record(around)?;
+        let Prepared { suites, plan, .. } = self.tasks.prepare(around, &[])?;
+        let record = self.tasks.fresh_record(around)?;
         let hold = plan.begin(record.path()).or_exit(Exit::Infrastructure)?;
         let locks = record.path().join("locks");
         fs::create_dir_all(&locks).or_exit(Exit::Infrastructure)?;

@@ -32,8 +32,8 @@ pub fn verdict(evaluation: &Evaluation, gist: &Path, color: bool) -> String {
     }
     if let Some(effort) = &evaluation.effort {
         let scoring = evaluation.seconds + evaluation.reference.took;
-        let effort = format!("{} steps, {:.1} s", effort.steps, effort.wall_seconds);
-        row(&mut text, "effort", &format!("{effort}  (and {scoring:.1} s of scoring)"));
+        let effort = format!("{} steps in {:.1} s", effort.steps, effort.wall_seconds);
+        row(&mut text, "effort", &format!("{effort}  (judged in {scoring:.1} s)"));
     }
     if let Some(found) = evaluation.verification() {
         foreign(&mut text, &found.grounded.foreign);
@@ -42,7 +42,7 @@ pub fn verdict(evaluation: &Evaluation, gist: &Path, color: bool) -> String {
         row(&mut text, "note", &note.to_string());
     }
     if let Some(alone) = &evaluation.alone {
-        row(&mut text, "alone", &alone.to_string());
+        row(&mut text, "in an empty directory", &alone.to_string());
     }
     text
 }
@@ -54,9 +54,9 @@ pub fn headline(evaluation: &Evaluation, gist: &Path) -> (&'static str, String) 
         (Some(quarantine), _) => ("not scored", set_aside(quarantine)),
         (None, Some(fidelity)) if fidelity.score == 1 => {
             let cases = match fidelity.cases {
-                0 => "the run is the original's".to_owned(),
-                1 => "its one case is the original's".to_owned(),
-                cases => format!("all {cases} cases are the original's"),
+                0 => "the run ends as on the original".to_owned(),
+                1 => "its one case ends as on the original".to_owned(),
+                cases => format!("all {cases} cases end as on the original"),
             };
             ("faithful", cases)
         }
@@ -188,6 +188,6 @@ fn set_aside(quarantine: &Quarantine) -> String {
     match quarantine {
         Quarantine::Unstable(reason) => format!("the command has no stable outcome: {reason}"),
         Quarantine::Network(reason) => format!("the command uses the network: {reason}"),
-        Quarantine::OverTime => "the command goes over its time limit in some run".to_owned(),
+        Quarantine::OverTime => "in some runs the command exceeds its time limit".to_owned(),
     }
 }

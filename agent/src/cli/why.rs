@@ -11,12 +11,13 @@ use graph::{
     GistLine, LineAnswer, LineFate, LineOrigin, Place, Plan, Recorded, Trace, known_files, why,
 };
 use serde_json::json;
-use tools::GIST_NAME;
+use tools::{GIST_NAME, without_mark};
 
 use super::{
     Exit, Failure, OrExit,
     explain::{place, unit},
     help::nearest,
+    input_file::InputFile,
     progress::{ProgressLine, printable},
     surroundings::Surroundings,
 };
@@ -83,7 +84,7 @@ impl RunReasons {
         let path = directory.join(PLAN);
         if directory.is_dir() && !path.exists() {
             let message = format!(
-                "{}: the record has no {PLAN} (its gist is none of the slicer's, or of an older version)",
+                "{}: the record has no {PLAN}, so it has no reasons (a model or an older version wrote the gist)",
                 directory.display()
             );
             return Err(Failure::new(Exit::Input, message));
@@ -93,9 +94,10 @@ impl RunReasons {
         let map = fs::read_to_string(directory.join("source-map.json")).ok();
         let map = map.and_then(|text| serde_json::from_str::<SourceMap>(&text).ok());
         let lines = map.unwrap_or_default().lines;
-        let trace = fs::read_to_string(directory.join("trace.json")).ok();
-        let trace = trace.map(|text| serde_json::from_str(&text)).transpose();
-        Ok(Self { directory, plan, lines, trace: trace.or_exit(Exit::Input)? })
+        let path = directory.join("trace.json");
+        let file = InputFile { what: "trace", path: &path, hint: "" };
+        let trace = path.exists().then(|| file.json()).transpose()?;
+        Ok(Self { directory, plan, lines, trace })
     }
 
     fn recorded(&self) -> Recorded<'_> {
@@ -108,9 +110,10 @@ impl RunReasons {
         if known_files(self.recorded()).any(|path| path == line.path) {
             return None;
         }
-        let gist = fs::read(self.directory.join(GIST_NAME)).ok();
-        let is_gist = line.path == GIST_NAME
-            || gist.is_some_and(|gist| fs::read(&line.path).is_ok_and(|text| text == gist));
+        let gist = fs::read_to_string(self.directory.join(GIST_NAME)).ok();
+        let has_text =
+            |gist| fs::read_to_string(&line.path).is_ok_and(|text| without_mark(&text) == gist);
+        let is_gist = line.path == GIST_NAME || gist.is_some_and(|gist| has_text(gist));
         let at = usize::try_from(line.line).ok()?.checked_sub(1)?;
         self.lines.get(at).filter(|_| is_gist)
     }
@@ -168,19 +171,19 @@ fn answer_text(answer: &LineAnswer) -> String {
     let lines: Vec<String> = answer.gist_lines.iter().map(u32::to_string).collect();
     let fate = match answer.fate {
         LineFate::Kept => format!("is in the gist, line {}", lines.join(", ")),
-        LineFate::Stub => "begins a method that was never called; it stays as a stub, since something may ask for it".to_owned(),
+        LineFate::Stub => "begins a method that was never called; the gist has it as a stub, since code may look it up".to_owned(),
         LineFate::UncalledMethod => {
-            "begins a method that was never called, and nothing kept asks for it".to_owned()
+            "begins a method that was never called, and no line of the gist looks it up".to_owned()
         }
         LineFate::UnitLeftOut => "was executed and is not in the gist".to_owned(),
         LineFate::NotNeeded => {
-            "was executed and is not in the gist, though its block is: the gist does the same without it"
+            "was executed and is not in the gist, although its block is: the gist behaves the same without it"
                 .to_owned()
         }
         LineFate::NotExecuted => {
             "is not in the gist: no statement that begins there was executed".to_owned()
         }
-        LineFate::Unknown => "is not in the gist; the record has no trace that says more".to_owned(),
+        LineFate::Unknown => "is not in the gist (the record has no trace, so the reason is unknown)".to_owned(),
     };
     let mut text = format!("{} {fate}\n", place(&answer.place));
     for one in &answer.chain {

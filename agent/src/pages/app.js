@@ -303,7 +303,7 @@ const gistify = (() => {
     const count = name => one.gist.filter(line => line[name]).length;
     make('p', main, `${one.gist.length} lines; ${count('missing')} not in the original, ${count('idle')} not executed`, 'dim');
     const key = make('p', main); make('span', key, '+ in the original  ', 'dim'); make('span', key, '! not in it', 'chip bad'); make('span', key, '  '); make('span', key, '○ not executed', 'chip odd'); make('span', key, '  ● executed, or nothing to execute', 'dim');
-    if (!one.mapped) make('p', main, 'Its writer did not say where lines come from: they are found by their text and block.', 'dim');
+    if (!one.mapped) make('p', main, 'The writer gave no source map: lines are matched by their text and block.', 'dim');
     const code = make('div', main, null, 'code'), left = make('div', code), right = make('div', code), head = make('strong', right), pane = make('div', right, null, 'source');
     let open = '', wanted = 0;
     // The whole file beside the gist, at one line.
@@ -318,7 +318,7 @@ const gistify = (() => {
       show();
     };
     const whole = (path, text) => {
-      if (text === null) { make('p', pane, 'Its text was not kept.', 'dim'); return }
+      if (text === null) { make('p', pane, 'The record has no text of this file.', 'dim'); return }
       const used = new Map();
       one.gist.forEach((line, n) => { if (line.origin && line.origin[0] === path && !used.has(line.origin[1])) used.set(line.origin[1], n) });
       pane.replaceChildren(...text.replace(/\r?\n$/, '').split(/\r\n|\r|\n/).map((text, n) => {
@@ -351,14 +351,14 @@ const gistify = (() => {
     left.append(...rows);
     const first = one.gist.find(line => line.origin);
     if (first) source(first.origin);
-    else make('p', pane, 'None of its lines was found in the original.', 'dim');
+    else make('p', pane, 'No line of the gist is in the original.', 'dim');
   }
 
   function modules(main, one, data) {
     const touched = data.touched;
-    if (!touched || !touched.modules.length) { make('p', main, 'What the command touches was not kept.', 'dim'); return }
+    if (!touched || !touched.modules.length) { make('p', main, 'The record has no trace of the command.', 'dim'); return }
     const used = new Set((one.gist || []).filter(line => line.origin).map(line => line.origin[0]));
-    make('p', main, `${touched.modules.length} modules that run, ${touched.left_out} more left out. Circles grow with the lines that ran; those that the gist has lines of are outlined.`, 'dim');
+    make('p', main, `${touched.modules.length} modules that the command executes, ${touched.left_out} more not shown. Larger circles execute more lines; outlined ones have lines in the gist.`, 'dim');
     const n = touched.modules.length, depth = Array(n).fill(0), size = 900;
     for (let round = 0; round < 30; round++) for (const [from, to] of touched.imports) if (depth[to] < depth[from] + 1 && depth[from] < 12) depth[to] = depth[from] + 1;
     const levels = [];

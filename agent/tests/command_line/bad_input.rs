@@ -31,12 +31,14 @@ const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
 #[test]
 fn repositories_that_are_none() {
     let user = User::new();
-    check(&user, &run("none", &TEST), 3, &["none", "no such file or directory"]);
+    check(&user, &run("none", &TEST), 3, &["none", "no such file or directory", "after `--`"]);
     user.repository("empty", "");
     check(&user, &run("empty", &TEST), 3, &["empty", "empty"]);
     user.repository("text", "#- readme.txt\nhello\n");
     check(&user, &run("text", &TEST), 3, &["text", "no python file"]);
-    check(&user, &run("text/readme.txt", &TEST), 3, &["readme.txt", "not a directory"]);
+    check(&user, &run("txt", &TEST), 3, &["txt", "(did you mean text?)"]);
+    let parts = ["readme.txt", "not a directory", "name the directory of the repository"];
+    check(&user, &run("text/readme.txt", &TEST), 3, &parts);
 }
 
 #[test]
@@ -61,6 +63,11 @@ fn commands_that_are_none() {
     check(&user, &run("small", &["pytest 'tests"]), 3, &["ends within a quotation"]);
     let none = ["pytest", "tests/test_numbers.py::test_none"];
     check(&user, &run("small", &none), 3, &["test_none", "collects no test"]);
+    let near = ["pytest", "tests/test_numbers.py::test_duble"];
+    let question = "(did you mean tests/test_numbers.py::test_double?)";
+    check(&user, &run("small", &near), 3, &["test_duble", "collects no test", question]);
+    let elsewhere = ["pytest", "test_numbers.py::test_double"];
+    check(&user, &run("small", &elsewhere), 3, &["collects no test", question]);
     check(
         &user,
         &run("small", &["pytest", "tests/none.py"]),
@@ -141,6 +148,93 @@ fn an_output_that_cannot_be_written() {
     user.repository("small", SMALL);
     let args = ["run", "small", "--python", "PYTHON", "-o", "no/such/x.py", "--", TEST[0], TEST[1]];
     check(&user, &args, 3, &["no/such", "there is no directory"]);
+}
+
+/// Nothing is searched, run or judged before an output is refused: no message of a step comes first.
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_the_work() {
+    let user = User::new();
+    user.repository("small", SMALL);
+    for name in ["rows.jsonl", "gist.py"] {
+        fs::write(user.here().join(name), "{}\n").unwrap();
+    }
+    let test = ["--", TEST[0], TEST[1]];
+    let no_file = "no file can be made in /proc";
+    for (args, part) in [
+        (&["run", "small", "-o", "/proc/x.py"][..], no_file),
+        (&["run", "small", "--run-dir", "/proc/x"], no_file),
+        (&["run", "small", "--each", "-o", "/proc/x"], no_file),
+        (&["run", "small", "-o", "none/x.py"], "there is no directory none (make it first)"),
+        (&["run", "small", "-o", "rows.jsonl/x.py"], "rows.jsonl is not a directory"),
+        (&["repro", "small", "-o", "/proc/x.py"], no_file),
+        (&["repro", "small", "--run-dir", "small"], "it is not empty"),
+        (&["eval", "small", "--gist", "gist.py", "-o", "/dev/null"], "it is no regular file"),
+        (&["trace", "small", "-o", "/proc/x.json"], no_file),
+        (&["graph", "small", "-o", "/proc/x.json"], no_file),
+        (&["collect", "small", "-o", "/proc/x.toml"], no_file),
+        (&["bench", "requests", "--run-dir", "/proc/x"], no_file),
+        (&["issues", "build", "-o", "/proc/x"], no_file),
+        (&["issues", "solve", "rows.jsonl", "-o", "/proc/x"], no_file),
+        (&["issues", "eval", "rows.jsonl", "gold", "-o", "/proc/x"], no_file),
+        (&["repoexec", "build", "small", "-o", "/proc/x"], no_file),
+        (&["repoexec", "generate", "rows.jsonl", "-o", "/proc/x"], no_file),
+        (&["repoexec", "eval", "rows.jsonl", "rows.jsonl", "-o", "/proc/x"], no_file),
+    ] {
+        let takes_command = matches!(args[0], "run" | "repro" | "eval" | "trace");
+        let ran = user.gistify(&[args, if takes_command { &test[..] } else { &[] }].concat());
+        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{args:?}: {}", ran.err);
+    }
+    assert!(Path::new("/dev/null").symlink_metadata().is_ok_and(|null| !null.is_file()));
+}
+
+#[test]
+fn files_of_json_that_are_none() {
+    let user = User::new();
+    user.repository("small", SMALL);
+    let record = user.here().join("record");
+    fs::create_dir(&record).unwrap();
+    fs::write(record.join("scores.json"), "hello\n").unwrap();
+    for (name, text) in [("text.jsonl", "hello\n\nhello\n"), ("cut.json", "{\n"), ("empty", "\n")] {
+        fs::write(user.here().join(name), text).unwrap();
+    }
+    let row = "{\"instance_id\":\"a__b-1\",\"repo\":\"a/b\",\"base_commit\":\"1f\",\
+               \"problem_statement\":\"x\"}\n";
+    fs::write(user.here().join("rows.jsonl"), row).unwrap();
+    let all_lines = "text.jsonl: none of 2 lines fits; line 1: it is no JSON (column 1)";
+    for (args, parts) in [
+        (&["issues", "eval", "text.jsonl", "gold"][..], &["read rows", all_lines, "SWE-bench"][..]),
+        (
+            &["issues", "eval", "rows.jsonl", "text.jsonl"],
+            &["read predictions", all_lines, "model_patch"],
+        ),
+        (&["issues", "eval", "rows.jsonl", "empty"], &["read predictions empty: it is empty"]),
+        (&["issues", "eval", "small", "gold"], &["read rows small: it is a directory"]),
+        (&["issues", "solve", "none", "-o", "x"], &["read rows none: there is no such file"]),
+        (
+            &["repoexec", "generate", "text.jsonl", "-o", "x"],
+            &["read problems", all_lines, "repoexec build"],
+        ),
+        (
+            &["repoexec", "plot", "cut.json", "-o", "x"],
+            &["read verdicts cut.json: line 1: its JSON is cut off", "repoexec eval"],
+        ),
+        (
+            &["oracle", "record"],
+            &["read record record/scores.json: it is no JSON (line 1, column 1)", "gistify repro"],
+        ),
+        (
+            &["context", "small", "--focus", "cut.json"],
+            &["read trace cut.json: its JSON is cut off (line 2", "gistify trace"],
+        ),
+    ] {
+        let ran = user.gistify(args);
+        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        for part in parts {
+            assert!(ran.last_error_line().contains(part), "{args:?}: no {part:?} in {}", ran.err);
+        }
+    }
 }
 
 #[test]

@@ -78,7 +78,11 @@ fn each_test_has_a_gist_and_a_row() {
     let out = user.here().join("out");
     let rows_of_all = rows(&out);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.starts_with("5 tests: 5 gists do the same, 0 do not, 0 tests"), "{}", ran.out);
+    assert!(
+        ran.out.starts_with("5 tests: 5 gists behave as their test, 0 do not, 0 tests"),
+        "{}",
+        ran.out
+    );
     for (test, defines, lacks) in [
         ("tests/test_one.py::test_double", "def double", "def see"),
         ("tests/test_one.py::TestSeen::test_first", "def see", "def double"),
@@ -88,7 +92,7 @@ fn each_test_has_a_gist_and_a_row() {
     ] {
         let row = &rows_of_all[test];
         assert_eq!(row["outcome"], "same", "{row}");
-        let gist = read(&out.join(row["gist"].as_str().unwrap()));
+        let gist = read_gist(&out.join(row["gist"].as_str().unwrap()));
         assert!(gist.contains(defines) && !gist.contains(lacks), "{test}: {gist}");
         let is_alone = test.ends_with("test_second");
         let notes = row["notes"].to_string();

@@ -63,7 +63,7 @@ fn check(load: &str, (executes, objects): (u64, usize)) {
     let end: serde_json::Value =
         serde_json::from_str(trajectory.lines().last().expect("an end")).unwrap();
     assert_eq!(end["calls"]["execute"], executes, "{trajectory}");
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     assert_eq!(gist.matches("types.ModuleType(").count(), objects, "{gist}");
 }
 

@@ -59,7 +59,11 @@ fn a_repro_that_is_interrupted_has_its_data() {
         (130, "gistify: interrupted: the best so far is in repro.py")
     );
     assert!(ran.out.starts_with("not run again (interrupted): ValueError: red\n"), "{}", ran.out);
-    assert!(ran.out.contains("0 proposals, ended by an interrupt, more can go\n"), "{}", ran.out);
+    assert!(
+        ran.out.contains("0 trials, interrupted, a longer search may remove more\n"),
+        "{}",
+        ran.out
+    );
     let text = read(&user.here().join("repro.py"));
     let empty = tempfile::tempdir().unwrap();
     fs::write(empty.path().join("repro.py"), &text).unwrap();
@@ -76,7 +80,7 @@ fn a_gist_whose_run_alone_is_interrupted_was_not_tried_alone() {
     assert_eq!(alone.map(str::trim), Some("not tried: interrupted"), "{}{}", ran.out, ran.err);
     // Each run of the judge says that it begins.
     for run in
-        ["original 1 of 3", "original 3 of 3", "original, traced", "gist", "gist, its repetition"]
+        ["original 1 of 3", "original 3 of 3", "original, traced", "gist", "gist, a second run"]
     {
         let line = format!("judge: {run}");
         assert!(ran.err.lines().any(|one| one == line), "{line}: {}", ran.err);

@@ -22,7 +22,7 @@ fn check(files: &str, test: &str, expected: &Expected<'_>) {
     user.repository("limit", files);
     let args = ["run", "limit", "--require", "verified", "--python", &python, "--", "pytest", test];
     let ran = user.gistify(&args);
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     let (is_so, told) = (ran.code == 0, format!("{}{}{gist}", ran.out, ran.err));
     match expected {
         Faithful(text) => assert!(is_so && gist.contains(text), "{told}"),

@@ -210,3 +210,8 @@ fn python() -> Option<String> {
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+/// The text of a gist that the program wrote, without the comment at its end.
+fn read_gist(path: &Path) -> String {
+    gistify_tools::without_mark(&read(path)).to_owned()
+}

@@ -77,9 +77,9 @@ fn wrong_usage_is_told_apart() {
     let usage: [(&[&str], &str); 5] = [
         (&["frobnicate"], "Usage: "),
         (&[], "Usage: "),
-        (&["run"], "no command (it comes after --"),
-        (&["run", "x"], "no command (it comes after --"),
-        (&["run", "x", "--"], "no command (it comes after --"),
+        (&["run"], "there is no command (write it after `--`"),
+        (&["run", "x"], "there is no command (write it after `--`"),
+        (&["run", "x", "--"], "there is no command (write it after `--`"),
     ];
     for (args, part) in usage {
         let ran = User::new().gistify(args);
@@ -145,8 +145,12 @@ fn completion_and_manual_are_printed() {
     }
     let ran = User::new().gistify(&["man"]);
     assert!(ran.code == 0 && ran.out.contains(".TH"), "{}", ran.out);
-    let ran = User::new().gistify(&["man", "run"]);
-    assert!(ran.code == 0 && ran.out.contains("output"), "{}", ran.out);
+    for (words, option) in [(&["run"][..], "output"), (&["issues", "solve"], "each\\-context")] {
+        let ran = User::new().gistify(&[&["man"], words].concat());
+        assert!(ran.code == 0 && ran.out.contains(option), "{}", ran.out);
+    }
+    let ran = User::new().gistify(&["man", "issues", "none"]);
+    assert!(ran.code == 2 && ran.err.contains("no subcommand \"none\""), "{}", ran.err);
 }
 
 #[test]

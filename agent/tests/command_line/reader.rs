@@ -92,6 +92,6 @@ fn a_reader_writes_a_faithful_gist_from_replies_alone() {
         "tests/test_cart.py::TestCart::test_total",
     ]);
     assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     assert!(!gist.contains("unused") && !gist.contains("test_other"), "{gist}");
 }

@@ -28,7 +28,7 @@ fn a_gist_is_written_judged_and_recorded() {
     let ran = user.gistify(&args);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     assert_eq!(words(&gist), words(GIST), "{gist}");
 
     let record = user.record();
@@ -148,7 +148,7 @@ fn minimized(python: &str, files: &str, ways: &[(&str, bool)], shortest: &str) {
         let args = ["run", "needless", "--force", "--minimize", minimize, "--python", python];
         let ran = user.gistify(&[&args[..], &["--", "pytest", "tests/test_work.py"]].concat());
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-        let gist = read(&user.here().join("concise.py"));
+        let gist = read_gist(&user.here().join("concise.py"));
         assert_eq!(lines(&gist) == lines(shortest), *minimal, "{gist}");
     }
 }
@@ -218,7 +218,7 @@ def test_made():
     let command = ["--", "pytest", "tests/test_made.py"];
     let ran = user.gistify(&[&["run", "writing", "--python", &python][..], &command].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     assert!(gist.contains("import util as util_importlib"), "{gist}");
 }
 
@@ -233,18 +233,18 @@ fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
     let mut gists = Vec::new();
     for (path, text, told) in [
         ("aside.py", "x = 1\n", None),
-        ("aside.py", "x = 1\n", Some("the earlier one: nothing changed")),
+        ("aside.py", "x = 1\n", Some("reused from the last run: nothing has changed")),
         (
             "aside.py",
             "x = 2\n",
             Some(
-                "the earlier one: aside.py changed, came or went, which the command does not look at",
+                "reused from the last run: only aside.py changed, which the command does not read",
             ),
         ),
         (
             "tests/test_numbers.py",
             &format!("{test}\n# more\n"),
-            Some("made again: tests/test_numbers.py changed, came or went"),
+            Some("made again: tests/test_numbers.py changed since the last run"),
         ),
     ] {
         fs::write(user.here().join("small").join(path), text).unwrap();
@@ -252,7 +252,7 @@ fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         let line = ran.out.lines().find_map(|line| line.trim().strip_prefix("trace"));
         assert_eq!(line.map(str::trim), told, "{}", ran.out);
-        gists.push(read(&user.here().join("concise.py")));
+        gists.push(read_gist(&user.here().join("concise.py")));
     }
     assert!(gists.iter().all(|gist| *gist == gists[0]), "{gists:?}");
 }
@@ -285,8 +285,8 @@ def test_two():
     let first = ["--", "pytest", "test_one.py::test_one"];
     let ran = user.gistify(&[&args[..], &["pytest test_two.py::test_two"], &first].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("all 2 cases are the original's"), "{}", ran.out);
-    let gist = read(&user.here().join("concise.py"));
+    assert!(ran.out.contains("all 2 cases end as on the original"), "{}", ran.out);
+    let gist = read_gist(&user.here().join("concise.py"));
     assert!(["one", "two"].iter().all(|name| gist.contains(&format!("def {name}():"))), "{gist}");
     assert!(!gist.contains("three"), "{gist}");
     // What cannot run together is said before anything runs.
@@ -395,7 +395,7 @@ fn a_failing_command_is_a_task() {
     let command = ["pytest", "tests/test_numbers.py::test_fails"];
     let ran = user.gistify(&["run", "small", "--python", &python, "--", command[0], command[1]]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.starts_with("faithful: its one case is the original's\n"), "{}", ran.out);
+    assert!(ran.out.starts_with("faithful: its one case ends as on the original\n"), "{}", ran.out);
 }
 
 #[test]
@@ -438,7 +438,7 @@ class GreetTest(unittest.TestCase):
         user.repository("kinds", files);
         let ran = user.gistify(&["run", "kinds", "--python", &python, "--", command]);
         assert_eq!(ran.code, 0, "{command}: {}{}", ran.out, ran.err);
-        let gist = read(&user.here().join("concise.py"));
+        let gist = read_gist(&user.here().join("concise.py"));
         assert!(!gist.contains("unused"), "{command}: {gist}");
     }
 }
@@ -456,7 +456,7 @@ fn a_gist_is_judged_as_well_by_itself() {
         ])
     };
     for (change, code, head) in [
-        (("", ""), 0, "faithful: all 2 cases are the original's"),
+        (("", ""), 0, "faithful: all 2 cases end as on the original"),
         (("* FACTOR", "* 3"), 1, "not faithful: run-time error: "),
         (("'doubling'", "'tripling'"), 0, "faithful: "),
         (("def test_double", "def test_other"), 1, "not faithful: missing test: "),
@@ -551,7 +551,7 @@ fn quiet_says_nothing_and_force_replaces() {
     let ran = user.gistify(&args);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(!ran.out.contains('\x1b'), "colours off a terminal: {:?}", ran.out);
-    assert_ne!(read(&user.here().join("concise.py")), "old");
+    assert_ne!(read_gist(&user.here().join("concise.py")), "old");
 }
 
 #[test]
@@ -564,9 +564,14 @@ fn a_gist_that_lies_in_the_repository_is_none_of_it() {
     for told in [false, true] {
         let ran = user.gistify(&[&["run", "small"][..], &output, &test].concat());
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-        assert_eq!(ran.out.contains("the earlier one: nothing changed"), told, "{}", ran.out);
+        assert_eq!(
+            ran.out.contains("reused from the last run: nothing has changed"),
+            told,
+            "{}",
+            ran.out
+        );
     }
-    let gist = read(&user.here().join("small/concise.py"));
+    let gist = read_gist(&user.here().join("small/concise.py"));
     fs::write(user.here().join("small/other.py"), format!("{gist}\nexec('pass')\n")).unwrap();
     let judge =
         ["eval", "small", "--gist", "small/other.py", "--python", &python, "--require", "verified"];
@@ -577,6 +582,28 @@ fn a_gist_that_lies_in_the_repository_is_none_of_it() {
         assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
         assert!(ran.out.contains("exec('pass')"), "{}", ran.out);
     }
+}
+
+#[test]
+fn earlier_outputs_are_none_of_the_repository_unless_the_command_names_them() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("small", SMALL);
+    let fails = "tests/test_numbers.py::test_fails";
+    let gistify = |args: &[&str], command: &[&str]| {
+        let ran = user.gistify(&[args, &["--python", &python, "--"], command].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.out, ran.err);
+        ran
+    };
+    gistify(&["run", "small", "-o", "small/concise.py"], &TEST);
+    gistify(&["repro", "small", "-o", "small/repro.py"], &["pytest", fails]);
+    gistify(&["run", "small", "--each", "-o", "small/gists"], &TEST);
+    let later = ["run", "small", "-o", "other.py", "--require", "verified"];
+    let ran = gistify(&later, &["pytest", fails]);
+    let left_out = "left out: concise.py and 2 more (gistify wrote them)\n";
+    assert!(ran.err.contains(left_out), "{}", ran.err);
+    let ran = gistify(&["trace", "small"], &["python", "repro.py"]);
+    assert!(ran.out.starts_with("repro.py "), "{}", ran.out);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_line_s_chain_of_reasons_is_printed() {
         assert_eq!(asked.code, 0, "{line}: {}", asked.err);
         asked.out
     };
-    let gist = read(&user.here().join("concise.py"));
+    let gist = read_gist(&user.here().join("concise.py"));
     let at = |text: &str| gist.lines().position(|line| line == text).unwrap() + 1;
     let limit = format!(
         "pkg/limits.py:3 is in the gist, line {}\n  pkg/limits.py:3 LIMIT: pkg/limits.py:6 refers to LIMIT\n  \

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use tools::is_inside;
 
-use crate::repoexec::MalformedRow;
+use crate::json_lines::{MalformedRow, json_fault, read_json_lines};
 
 /// An issue, the repository at its commit, and the true patch and the tests where they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ fn read_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>,
         Names::List(names) => Ok(names),
         Names::Text(text) if text.trim().is_empty() => Ok(Vec::new()),
         Names::Text(text) => serde_json::from_str(&text)
-            .map_err(|error| D::Error::custom(format!("a list of tests is no JSON: {error}"))),
+            .map_err(|error| D::Error::custom(format!("a list of tests: {}", json_fault(&error)))),
     }
 }
 
@@ -136,23 +136,14 @@ impl IssueRow {
 
 /// Reads a file of issues: its rows, and those that are none. Empty lines are no rows.
 pub fn read_issue_rows(text: &str) -> (Vec<IssueRow>, Vec<MalformedRow>) {
-    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
     let mut ids = BTreeSet::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = serde_json::from_str::<IssueRow>(line).map_err(|error| error.to_string());
-        let row = row.and_then(|row| match row.fault() {
-            Some(fault) => Err(fault),
-            None if !ids.insert(row.instance_id.clone()) => {
-                Err(format!("the id {} is another row's", row.instance_id))
-            }
-            None => Ok(row),
-        });
-        match row {
-            Ok(row) => rows.push(row),
-            Err(reason) => malformed.push(MalformedRow { line: at + 1, reason }),
+    read_json_lines(text, |row: &IssueRow| {
+        let mut is_new = || ids.insert(row.instance_id.clone());
+        match row.fault() {
+            None if !is_new() => Some(format!("the id {} is another row's", row.instance_id)),
+            fault => fault,
         }
-    }
-    (rows, malformed)
+    })
 }
 
 #[cfg(test)]
@@ -205,14 +196,12 @@ mod tests {
         let (rows, malformed) = read_issue_rows(&text);
         assert_eq!(rows.len(), 1);
         assert_eq!((rows[0].instance_id.as_str(), rows[0].patch.as_str()), ("a__b-1", ""));
-        let told: Vec<(usize, &str)> = malformed
-            .iter()
-            .map(|row| (row.line, row.reason.split(" at line").next().unwrap()))
-            .collect();
+        let told: Vec<(usize, &str)> =
+            malformed.iter().map(|row| (row.line, row.reason.as_str())).collect();
         assert_eq!(
             told,
             [
-                (3, "expected ident"),
+                (3, "it is no JSON (column 2)"),
                 (4, "missing field `repo`"),
                 (5, "the id a__b-1 is another row's"),
                 (6, "repo \"a/../b\" is no OWNER/NAME"),

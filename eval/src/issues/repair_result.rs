@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tools::PatchCheck;
 
 use super::CorrectLocation;
-use crate::{repoexec::MalformedRow, report::Table, scorers::Effort, statistics::mean};
+use crate::{json_lines::MalformedRow, report::Table, scorers::Effort, statistics::mean};
 
 /// The version of results.
 pub const REPAIR_VERSION: u32 = 2;

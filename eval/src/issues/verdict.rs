@@ -14,11 +14,11 @@ use super::{
     test_run::{IssueBed, IssueTests, TestRun, file_of, of_git},
 };
 use crate::{
-    error::EvalError, repoexec::MalformedRow, report::Table, scorers::Effort, statistics::mean,
+    error::EvalError, json_lines::MalformedRow, report::Table, scorers::Effort, statistics::mean,
 };
 
 /// The version of verdicts.
-pub const ISSUE_VERDICT_VERSION: u32 = 1;
+pub const ISSUE_VERDICT_VERSION: u32 = 2;
 
 /// Tests of a verdict that are named.
 const NAMED: usize = 10;
@@ -91,13 +91,20 @@ impl ResolvedClass {
     }
 }
 
-/// The number of tests that pass, and of all.
+/// The number of tests that pass, and of all. Tests that were not run have neither passed nor failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestShare {
-    /// Tests that pass.
-    pub passed: usize,
+    /// Tests that pass; `None` if they were not run.
+    pub passed: Option<usize>,
     /// All of them.
     pub all: usize,
+}
+
+impl TestShare {
+    /// Returns true if the tests were run and some of them do not pass.
+    fn is_missed(self) -> bool {
+        self.passed.is_some_and(|passed| passed < self.all)
+    }
 }
 
 /// The verdict on one patch.
@@ -132,15 +139,15 @@ pub struct IssueVerdict {
 impl IssueVerdict {
     /// A verdict that needs no run.
     pub fn unmeasured(row: &IssueRow, class: ResolvedClass, reason: Option<String>) -> Self {
-        let none = |tests: &[String]| TestShare { passed: 0, all: tests.len() };
+        let not_run = |tests: &[String]| TestShare { passed: None, all: tests.len() };
         Self {
             version: ISSUE_VERDICT_VERSION,
             instance_id: row.instance_id.clone(),
             solver: String::new(),
             class,
             reason,
-            fail_to_pass: none(&row.fail_to_pass),
-            pass_to_pass: none(&row.pass_to_pass),
+            fail_to_pass: not_run(&row.fail_to_pass),
+            pass_to_pass: not_run(&row.pass_to_pass),
             failing: Vec::new(),
             location: None,
             effort: None,
@@ -181,15 +188,15 @@ pub fn judge_patch(
         }
     };
     let share = |tests: &[String]| TestShare {
-        passed: tests.iter().filter(|test| ran.passing.contains(*test)).count(),
+        passed: Some(tests.iter().filter(|test| ran.passing.contains(*test)).count()),
         all: tests.len(),
     };
     let (fail_to_pass, pass_to_pass) = (share(&row.fail_to_pass), share(&row.pass_to_pass));
     let class = match ran.status {
         Status::TimedOut => ResolvedClass::TimedOut,
         Status::OutOfMemory => ResolvedClass::OutOfMemory,
-        _ if fail_to_pass.passed < fail_to_pass.all || !ran.complete => ResolvedClass::NotResolved,
-        _ if pass_to_pass.passed < pass_to_pass.all => ResolvedClass::BreaksTests,
+        _ if fail_to_pass.is_missed() || !ran.complete => ResolvedClass::NotResolved,
+        _ if pass_to_pass.is_missed() => ResolvedClass::BreaksTests,
         _ => ResolvedClass::Resolved,
     };
     let failing = tests.filter(|test| !ran.passing.contains(*test)).take(NAMED).cloned().collect();
@@ -296,6 +303,15 @@ pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_that_were_not_run_have_no_count_of_passes() {
+        let tests: Vec<String> = (0..101).map(|at| format!("t.py::test_{at}")).collect();
+        let row = IssueRow { pass_to_pass: tests, ..IssueRow::default() };
+        let verdict = IssueVerdict::unmeasured(&row, ResolvedClass::DoesNotApply, None);
+        let written = serde_json::to_value(&verdict).unwrap();
+        assert_eq!(written["pass_to_pass"], serde_json::json!({ "passed": null, "all": 101 }));
+    }
 
     #[test]
     fn verdicts_that_do_not_count_are_in_no_share() {

@@ -34,8 +34,7 @@ pub use generated_tests::{
     with_generated_tests,
 };
 pub use problem::{
-    CompletionProblem, MalformedRow, PROBLEM_VERSION, ProblemSource, ProblemTests, TestFile,
-    read_problems,
+    CompletionProblem, PROBLEM_VERSION, ProblemSource, ProblemTests, TestFile, read_problems,
 };
 pub use sample::{
     Generation, SAMPLE_VERSION, SampleClass, SampleVerdict, Similarity, read_generations,

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::json_lines::{MalformedRow, read_json_lines};
+
 /// The version of problem rows.
 pub const PROBLEM_VERSION: u32 = 1;
 
@@ -69,15 +71,6 @@ pub struct TestFile {
     pub text: String,
 }
 
-/// A row of a problem file that is no problem.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MalformedRow {
-    /// Its line, 1-based.
-    pub line: usize,
-    /// The field that is missing or wrong.
-    pub reason: String,
-}
-
 impl ProblemTests {
     /// The share of the function's executable lines that the cases execute; 0 for a function without any.
     pub fn coverage(&self) -> f64 {
@@ -115,22 +108,12 @@ impl CompletionProblem {
 
 /// Reads a problem file: its problems, and its rows that are none. Empty lines are no rows.
 pub fn read_problems(text: &str) -> (Vec<CompletionProblem>, Vec<MalformedRow>) {
-    let (mut problems, mut malformed) = (Vec::new(), Vec::new());
     let mut ids = std::collections::BTreeSet::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let problem =
-            serde_json::from_str::<CompletionProblem>(line).map_err(|error| error.to_string());
-        let problem = problem.and_then(|problem| match problem.version {
-            PROBLEM_VERSION if !ids.insert(problem.id.clone()) => {
-                Err(format!("the id {} is another row's", problem.id))
-            }
-            PROBLEM_VERSION => Ok(problem),
-            other => Err(format!("version {other}, not {PROBLEM_VERSION}")),
-        });
-        match problem {
-            Ok(problem) => problems.push(problem),
-            Err(reason) => malformed.push(MalformedRow { line: at + 1, reason }),
+    read_json_lines(text, |problem: &CompletionProblem| match problem.version {
+        PROBLEM_VERSION if !ids.insert(problem.id.clone()) => {
+            Some(format!("the id {} is another row's", problem.id))
         }
-    }
-    (problems, malformed)
+        PROBLEM_VERSION => None,
+        other => Some(format!("version {other}, not {PROBLEM_VERSION}")),
+    })
 }

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::MalformedRow;
+use crate::json_lines::{MalformedRow, read_json_lines};
 
 /// The version of generation and verdict rows.
 pub const SAMPLE_VERSION: u32 = 1;
@@ -173,29 +173,14 @@ pub struct Similarity {
 
 /// Reads a file of generations: its rows, and those that are none.
 pub fn read_generations(text: &str) -> (Vec<Generation>, Vec<MalformedRow>) {
-    read_rows(text, |row: &Generation| row.version)
+    read_json_lines(text, |row: &Generation| other_version(row.version))
 }
 
 /// Reads a file of verdicts: its rows, and those that are none.
 pub fn read_verdicts(text: &str) -> (Vec<SampleVerdict>, Vec<MalformedRow>) {
-    read_rows(text, |row: &SampleVerdict| row.version)
+    read_json_lines(text, |row: &SampleVerdict| other_version(row.version))
 }
 
-fn read_rows<T: serde::de::DeserializeOwned>(
-    text: &str,
-    version: impl Fn(&T) -> u32,
-) -> (Vec<T>, Vec<MalformedRow>) {
-    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = serde_json::from_str::<T>(line).map_err(|error| error.to_string());
-        let row = row.and_then(|row| match version(&row) {
-            SAMPLE_VERSION => Ok(row),
-            other => Err(format!("version {other}, not {SAMPLE_VERSION}")),
-        });
-        match row {
-            Ok(row) => rows.push(row),
-            Err(reason) => malformed.push(MalformedRow { line: at + 1, reason }),
-        }
-    }
-    (rows, malformed)
+fn other_version(version: u32) -> Option<String> {
+    (version != SAMPLE_VERSION).then(|| format!("version {version}, not {SAMPLE_VERSION}"))
 }

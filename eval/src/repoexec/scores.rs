@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::{
     estimate::mean_pass_at_k,
-    problem::{CompletionProblem, MalformedRow},
+    problem::CompletionProblem,
     sample::{SampleClass, SampleVerdict},
 };
 use crate::{
+    json_lines::MalformedRow,
     report::Table,
     statistics::{mean, pearson, quantiles},
 };

@@ -96,7 +96,7 @@ impl TableName {
             TableName::Comparison => "Compared on the same tasks",
             TableName::Ablation => "Ablation (* where p is below 0.05)",
             TableName::Tests => "Pass rate and test score",
-            TableName::Ours => "Measures of our own",
+            TableName::Ours => "Measures of gistify",
             TableName::Changes => "Changes to tests: % (attempts)",
             TableName::Correlation => "Test score against fidelity",
             TableName::Tools => "Use of tools",

@@ -38,6 +38,6 @@ impl Scorer for Sensitivity {
 
     fn remark(evidence: &SensitivityRuns) -> String {
         let SensitivityRuns { drawn, noticed, noticed_too, .. } = evidence;
-        format!("{noticed_too} of {noticed} noticed mutants, {drawn} drawn")
+        format!("{noticed_too} of the {noticed} mutants that the test notices, of {drawn} tried")
     }
 }

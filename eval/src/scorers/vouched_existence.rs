@@ -39,7 +39,8 @@ impl Scorer for VouchedExistence {
     fn remark(evidence: &Existence) -> String {
         match evidence.glue {
             0 if evidence.rate == Some(1.0) => "no glue".to_owned(),
-            0 => "no line of it marked as glue".to_owned(),
+            0 => "no line is marked as glue".to_owned(),
+            1 => "1 line of glue".to_owned(),
             lines => format!("{lines} lines of glue"),
         }
     }

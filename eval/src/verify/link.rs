@@ -287,7 +287,7 @@ pub fn run(
     internal: &Internal,
     plan: &LinkPlan,
 ) -> Result<Linked, EvalError> {
-    original.begins("gist, linked to the original tests");
+    original.begins("original tests on the gist");
     let directory = original.workspace.directory("linked")?;
     let scratch = original.workspace.directory("scratch")?;
     tools::lay_out_linked(&LinkedSpec {

@@ -123,7 +123,7 @@ pub fn verify(
         Linked::NoTests | Linked::Holds => None,
         Linked::NotTried => Some("its tests were not run".to_owned()),
         Linked::Differs(difference) => Some(format!(
-            "the original tests do something else on it: {} {}, expected {}, found {}",
+            "the original tests end in another way on it: {} {}, expected {}, got {}",
             difference.case, difference.what, difference.expected, difference.found
         )),
         Linked::Impossible(cause) => Some(format!("cannot be linked: {cause}")),

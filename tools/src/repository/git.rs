@@ -339,7 +339,7 @@ fn first_message(finished: &Finished) -> String {
     let text = finished.stderr.text();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("git failed");
     let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
-    line.escape_debug().to_string()
+    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Makes a git directory at `own` that has the references and borrows the objects of the repository

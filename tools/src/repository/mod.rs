@@ -23,9 +23,10 @@ use crate::{
     archive::ArchiveError,
     cache::{Cache, CacheError},
     host::Host,
+    output_mark::{is_output, is_output_directory},
     progress::Progress,
     sandbox::{Interrupt, Sandbox, SandboxError},
-    snapshot::{EntryKind, PathError, Skipped, Snapshot},
+    snapshot::{EntryKind, PathError, SkipReason, Skipped, Snapshot, in_parallel},
 };
 pub use download::{Downloader, HttpAnswer};
 use git::GitSource;
@@ -66,6 +67,8 @@ pub struct OpenOptions<'a> {
     pub python: Option<(u8, u8)>,
     /// For a directory: the paths in it that do not belong to the repository, such as a gist.
     pub apart: &'a [&'a Path],
+    /// For a directory: the words of its command. A file that they name belongs to the repository, whoever wrote it.
+    pub command: &'a [String],
     /// Ask the index again although the answer is in the cache.
     pub refresh: bool,
     /// The receiver of progress messages.
@@ -229,7 +232,9 @@ impl Repository {
     /// When there is no such thing, it cannot be had, or it is no Python repository.
     pub fn open(spec: &str, options: &OpenOptions<'_>) -> Result<Repository, RepositoryError> {
         let root = match spec::parse(spec)? {
-            Spec::Directory(path) => return Repository::without(&path, options.apart),
+            Spec::Directory(path) => {
+                return Repository::without(&path, options.apart, options.command);
+            }
             Spec::Git { origin, revision } => git::checked_out(&origin, &revision, options)?,
             Spec::Release { project, version } => {
                 release::unpacked(&project, version.as_ref(), options)?
@@ -272,11 +277,15 @@ impl Repository {
     /// # Errors
     /// When it is missing, unreadable, empty or has no Python file.
     pub fn of_directory(directory: &Path) -> Result<Repository, RepositoryError> {
-        Self::without(directory, &[])
+        Self::without(directory, &[], &[])
     }
 
-    /// The same, but for what is none of it.
-    fn without(directory: &Path, others: &[&Path]) -> Result<Repository, RepositoryError> {
+    /// The same, but for `others` and for earlier outputs of gistify that no word of `command` names.
+    fn without(
+        directory: &Path,
+        others: &[&Path],
+        command: &[String],
+    ) -> Result<Repository, RepositoryError> {
         let path = directory.to_path_buf();
         let root = directory.canonicalize().map_err(|source| read((path.clone(), source)))?;
         if !root.is_dir() {
@@ -284,8 +293,16 @@ impl Repository {
         }
         let places = others.iter().flat_map(|path| places(path));
         let inside = places.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned()));
-        let apart: BTreeSet<PathBuf> = inside.filter(|path| !path.as_os_str().is_empty()).collect();
-        let snapshot = Snapshot::without(&root, &apart).map_err(read)?;
+        let mut apart: BTreeSet<PathBuf> =
+            inside.filter(|path| !path.as_os_str().is_empty()).collect();
+        let mut snapshot = Snapshot::without(&root, &apart).map_err(read)?;
+        let outputs = outputs(&root, &snapshot, command);
+        if !outputs.is_empty() {
+            apart.extend(outputs.iter().cloned());
+            snapshot = Snapshot::without(&root, &apart).map_err(read)?;
+            let skipped = |path| Skipped { path, reason: SkipReason::Output };
+            snapshot.skipped.extend(outputs.into_iter().map(skipped));
+        }
         if snapshot.entries.is_empty() {
             return Err(RepositoryError::Empty { path });
         }
@@ -314,6 +331,37 @@ impl Repository {
     pub(crate) fn snapshot(&self) -> Result<Snapshot, PathError> {
         Snapshot::without(&self.root, &self.apart)
     }
+}
+
+/// Returns the outputs of gistify in a directory: files, and directories without what is in them. Those that a word of
+/// the command names, or a file in them, are none.
+fn outputs(root: &Path, snapshot: &Snapshot, command: &[String]) -> Vec<PathBuf> {
+    let named: Vec<&Path> = command
+        .iter()
+        .map(|word| word.split("::").next().unwrap_or_default())
+        .map(|word| Path::new(word.trim_start_matches("./")))
+        .collect();
+    let tested = in_parallel(&snapshot.entries, |entry| {
+        let is_named = named.iter().any(|path| path.starts_with(&entry.path));
+        Ok::<_, std::convert::Infallible>(match entry.kind {
+            _ if is_named => false,
+            EntryKind::Directory => is_output_directory(&root.join(&entry.path)),
+            EntryKind::File { .. } => {
+                entry.path.extension().is_some_and(|extension| extension == "py")
+                    && is_output(&root.join(&entry.path))
+            }
+            EntryKind::Link { .. } => false,
+        })
+    });
+    let Ok(tested) = tested;
+    let mut found: Vec<PathBuf> = Vec::new();
+    // A directory comes before its contents.
+    for (entry, _) in snapshot.entries.iter().zip(tested).filter(|(_, is_output)| *is_output) {
+        if !found.iter().any(|above| entry.path.starts_with(above)) {
+            found.push(entry.path.clone());
+        }
+    }
+    found
 }
 
 /// Returns the real path behind `path`, and the path itself with only its parents resolved. The

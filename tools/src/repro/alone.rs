@@ -49,13 +49,13 @@ impl Alone {
 impl std::fmt::Display for Alone {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.interrupted {
-            return out.write_str("not tried: interrupted");
+            return out.write_str("it was not run there (interrupted)");
         }
         match (self.holds, &self.needs[..], &self.otherwise) {
-            (true, ..) => out.write_str("holds in an empty directory and an ordinary shell"),
-            (false, [], None) => out.write_str("does not hold, for no reason that is known"),
-            (false, [], Some(otherwise)) => write!(out, "does not hold: {otherwise}"),
-            (false, needs, _) => write!(out, "does not hold without {}", needs.join(", ")),
+            (true, ..) => out.write_str("it ends in the same way, also in an ordinary shell"),
+            (false, [], None) => out.write_str("it ends in another way, for an unknown reason"),
+            (false, [], Some(otherwise)) => write!(out, "it ends in another way: {otherwise}"),
+            (false, needs, _) => write!(out, "it needs {}", needs.join(", ")),
         }
     }
 }

@@ -29,10 +29,11 @@ use crate::{
 };
 use bed::{Bed, FileRun};
 use oracle::Oracle;
-use script::{ReproForm, headed};
+use script::{ReproForm, headed, is_of_head};
 use values::DecidingValues;
 
 pub use alone::{Alone, alone, standalone};
+pub use oracle::require_failure;
 pub use script::ReproHead;
 
 /// The part of a failure that a repro keeps.
@@ -98,6 +99,9 @@ pub struct Repro {
     pub guards: usize,
     /// Lines that are not the original's.
     pub foreign: Vec<ReproForeignLine>,
+    /// Lines of its head.
+    #[serde(skip)]
+    pub head: usize,
 }
 
 /// The end of the search for a smaller repro.
@@ -117,10 +121,14 @@ pub enum SearchEnd {
 impl std::fmt::Display for SearchEnd {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Self::Minimal => "nothing more can go",
-            Self::NoStart => "not begun: the gist does not fail in the same way alone",
-            Self::TimeLimit => "ended by its time limit (--seconds), more can go",
-            Self::Interrupted => "ended by an interrupt, more can go",
+            Self::Minimal => "no statement can be removed any more",
+            Self::NoStart => {
+                "not started, as the gist does not fail in the same way in an empty directory"
+            }
+            Self::TimeLimit => {
+                "stopped by its time limit, a longer search may remove more (--seconds)"
+            }
+            Self::Interrupted => "interrupted, a longer search may remove more",
         })
     }
 }
@@ -131,7 +139,7 @@ impl Repro {
         let first = self.failure.lines().next().unwrap_or_default();
         match self.runs {
             0 => format!("not run again (interrupted): {first}"),
-            runs => format!("reproduced {} of {runs}, alone: {first}", self.reproduced),
+            runs => format!("reproduced in {} of {runs} runs: {first}", self.reproduced),
         }
     }
 }
@@ -714,6 +722,7 @@ impl<'a> Work<'a> {
             });
         Ok(Repro {
             guards: whole.text.lines().filter(|line| Guard::parse(line).is_some()).count(),
+            head: whole.lines.iter().take_while(|line| is_of_head(line)).count(),
             foreign: foreign.collect(),
             failure: self.oracle.describe(),
             place: self.oracle.place().cloned(),

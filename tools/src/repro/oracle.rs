@@ -50,19 +50,29 @@ pub(super) struct Oracle {
     is_pytest: bool,
 }
 
+/// Traces the command, and fails if it has no failure to reproduce.
+///
+/// # Errors
+/// The command passes and nothing but its failure was to be kept, or it cannot be run.
+pub fn require_failure(session: &mut Session, request: &ReproRequest) -> Result<(), ToolError> {
+    let (original, _) = session.traced()?;
+    let is_needed = request.oracle.is_none() && request.same != Same::Output;
+    if is_needed && failures(&original).is_empty() {
+        let why = "the command does not fail (`gistify run` writes the gist of one that passes)";
+        return Err(Problem::Failed.because(why));
+    }
+    Ok(())
+}
+
 impl Oracle {
     /// The oracle of the original's failure; the original runs once more, to see what of it varies.
     pub(super) fn new(session: &mut Session, request: &ReproRequest) -> Result<Self, ToolError> {
+        require_failure(session, request)?;
         let (original, trace) = session.traced()?;
         let again = session.once_more()?;
         let found = failures(&original);
         let others = failures(&again);
         let first = found.first();
-        if first.is_none() && request.oracle.is_none() && request.same != Same::Output {
-            let why =
-                "the command does not fail (`gistify run` writes the gist of one that passes)";
-            return Err(Problem::Failed.because(why));
-        }
         let raised = first.and_then(|first| first.raised.as_deref()).cloned();
         let other = others.first().and_then(|other| other.raised.as_deref());
         let is_on_stderr = !original.stderr.trim().is_empty();

@@ -197,9 +197,17 @@ pub(super) fn headed(gist: &Gist, head: &ReproHead) -> Gist {
     if graph::declared_encoding(lines.join("\n").as_bytes()).is_some() {
         lines.insert(0, "# -*- coding: utf-8 -*-".to_owned());
     }
-    let head = lines.into_iter().map(|line| (line, glue("the head of a repro")));
+    let head = lines.into_iter().map(|line| (line, glue(HEAD_REASON)));
     let rest = gist.text.lines().map(str::to_owned).zip(gist.lines.iter().cloned());
     of_lines(head.chain(rest))
+}
+
+/// The reason for each line of a head.
+const HEAD_REASON: &str = "the head of a repro";
+
+/// Returns true for a line of a head.
+pub(super) fn is_of_head(line: &GistLine) -> bool {
+    matches!(&line.origin, LineOrigin::Glue(reason) if reason == HEAD_REASON)
 }
 
 /// A text in one line of printable letters, cut where it is long.

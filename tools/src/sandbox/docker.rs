@@ -180,12 +180,12 @@ impl Sandbox for DockerSandbox {
     fn promises(&self) -> Vec<Promise> {
         [
             "other files, processes and sockets are hidden",
-            "there is no network but a loopback of its own",
+            "there is no network besides a private loopback",
             "dangerous system calls are refused",
-            "the kernel refuses too many processes",
-            "the kernel limits the memory of all processes together",
-            "what a run may hold on disk is limited, all its files together",
-            "files in memory are limited in number",
+            "the kernel limits the number of processes",
+            "the kernel limits the total memory",
+            "the disk space of a run is limited",
+            "the number of files in memory is limited",
         ]
         .map(|what| Promise { what, holds: true })
         .to_vec()

@@ -171,13 +171,13 @@ impl Sandbox for LocalSandbox {
             || groups.is_some_and(Hierarchy::limits_processes);
         [
             ("other files, processes and sockets are hidden", walls.is_some()),
-            ("there is no network but a loopback of its own", walls.is_some()),
+            ("there is no network besides a private loopback", walls.is_some()),
             ("dangerous system calls are refused", walls.is_some()),
-            ("the kernel refuses too many processes", counted),
-            ("the kernel limits the memory of all processes together", groups.is_some()),
-            ("what a run may hold on disk is limited, all its files together", true),
+            ("the kernel limits the number of processes", counted),
+            ("the kernel limits the total memory", groups.is_some()),
+            ("the disk space of a run is limited", true),
             (
-                "files in memory are limited in number",
+                "the number of files in memory is limited",
                 walls.is_some_and(|walls| walls.limits_files),
             ),
         ]

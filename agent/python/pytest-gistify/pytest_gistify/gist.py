@@ -145,7 +145,7 @@ def understood(result: dict[str, Any]) -> Gist:
         if scores["runs"] == 0:
             verdict = "not run again"
         if not scores["complete"]:
-            verdict += ", more can go"
+            verdict += ", not minimal"
         if scores.get("needs"):
             verdict += f", needs {', '.join(scores['needs'])} beside it"
         return Gist(scores["lines"], scores["repository_lines"], verdict)

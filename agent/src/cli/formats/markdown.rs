@@ -9,8 +9,8 @@ pub fn write(results: &[Checked]) -> String {
     let mut text = "| gist of | verdict | measures |\n|---|---|---|\n".to_owned();
     for result in results {
         let sign = match result.verdict {
-            Verdict::Passed => "holds",
-            Verdict::Failed => "**does not hold**",
+            Verdict::Passed => "passed",
+            Verdict::Failed => "**failed**",
             Verdict::Skipped => "not scored",
             Verdict::Broken => "**the machine failed**",
         };

@@ -154,7 +154,7 @@ mod tests {
         check(
             CheckedFormat::Markdown,
             &[
-                "| `pytest a.py::f[x\\|y]` | **does not hold** | lines 9 |",
+                "| `pytest a.py::f[x\\|y]` | **failed** | lines 9 |",
                 "- difference: 100% \\*other\\* lines",
                 "- note: line 7: line of its own",
             ],

@@ -15,8 +15,8 @@ use tools::{Repository, Sandbox, Workspace};
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
-        tables::Style,
+        Exit, Failure, OrExit, destination::check_file, flags::Flags, input_file::InputFile,
+        progress::ProgressLine, surroundings::Surroundings, tables::Style,
     },
     row_source::{RowSource, pinned_environment},
 };
@@ -63,11 +63,7 @@ impl BuildRows {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        if self.output.symlink_metadata().is_ok() && !self.force {
-            let message =
-                format!("output {} exists (replace it with --force)", self.output.display());
-            return Err(Failure::new(Exit::Input, message));
-        }
+        check_file(&self.output, self.force)?;
         let (suite, files) = self.suite()?;
         let wanted = |issue: &&PinnedFix| {
             self.filter.as_ref().is_none_or(|text| issue.id.contains(text.as_str()))
@@ -120,9 +116,7 @@ impl BuildRows {
         let name = &self.suite;
         let (text, beside) = match EMBEDDED.get_file(format!("{name}.toml")) {
             _ if name.ends_with(".toml") => {
-                let text = fs::read_to_string(name).map_err(|error| {
-                    Failure::new(Exit::Input, format!("read suite {name}: {error}"))
-                })?;
+                let text = InputFile { what: "suite", path: Path::new(name), hint: "" }.text()?;
                 let beside = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
                 (text, Some(beside))
             }

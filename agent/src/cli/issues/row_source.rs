@@ -9,11 +9,18 @@ use tools::{
 
 use super::super::{
     Exit, Failure, OrExit,
+    input_file::InputFile,
     progress::ProgressLine,
     surroundings::{Surroundings, of_repository},
     target::{OpenedTarget, Wanted, environment},
 };
 use crate::record::replace;
+
+/// The file of rows that the user names.
+pub fn issue_rows(path: &Path) -> InputFile<'_> {
+    let hint = "one JSON object a line, as `gistify issues build` or SWE-bench writes them";
+    InputFile { what: "rows", path, hint }
+}
 
 /// A row's repository as the user would name it, and the very file for a release.
 pub struct RowSource {

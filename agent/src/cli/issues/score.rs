@@ -11,8 +11,8 @@ use std::{
 };
 
 use ::eval::{
-    Effort, EvalError, IssueBed, IssueResult, IssueRow, IssueVerdict, MalformedRow, ResolvedClass,
-    judge_patch, read_issue_rows, verdict_tables, write_tables,
+    Effort, EvalError, IssueBed, IssueResult, IssueRow, IssueVerdict, ResolvedClass, judge_patch,
+    read_issue_rows, read_json_lines, verdict_tables, write_tables,
 };
 use clap::Args;
 use serde::Deserialize;
@@ -21,13 +21,14 @@ use tools::{Sandbox, Workspace};
 use super::{
     super::{
         Exit, Failure, OrExit,
-        fix::text_of,
+        destination::check_file,
         flags::Flags,
+        input_file::InputFile,
         progress::ProgressLine,
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
-    row_source::{RowSource, row_environment},
+    row_source::{RowSource, issue_rows, row_environment},
     solve::{PREDICTIONS, RESULTS},
 };
 use crate::record::replace;
@@ -109,13 +110,9 @@ impl JudgeRows {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let output = self.output.as_deref();
-        if let Some(path) = output.filter(|path| path.symlink_metadata().is_ok() && !self.force) {
-            let message = format!("output {} exists (replace it with --force)", path.display());
-            return Err(Failure::new(Exit::Input, message));
-        }
-        let (mut rows, unread) = read_issue_rows(&text_of("rows", &self.rows)?);
+        output.map_or(Ok(()), |path| check_file(path, self.force))?;
         let progress = ProgressLine::new(around.talk);
-        said(&self.rows, &unread, &progress);
+        let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
         let predicted = self.predicted(&rows, &progress)?;
         if let Some(text) = &self.filter {
             rows.retain(|row| row.instance_id.contains(text.as_str()));
@@ -172,11 +169,11 @@ impl Predicted {
         rows: &[IssueRow],
         progress: &ProgressLine,
     ) -> Result<Vec<Self>, Failure> {
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(Exit::Input, format!("read predictions {}: {error}", path.display()))
-        })?;
-        let (read, unread) = read_predictions(&text);
-        said(path, &unread, progress);
+        let hint = "one JSON object a line, with instance_id, model_name_or_path and model_patch, as \
+                    `gistify issues solve` writes them";
+        let file = InputFile { what: "predictions", path, hint };
+        let (read, _) =
+            file.rows(|text| read_json_lines::<PredictionRow>(text, |_| None), progress)?;
         let is_row = |id: &str| rows.iter().any(|row| row.instance_id == id);
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         let of = |all: &mut BTreeMap<String, Self>, solver: &str| {
@@ -314,30 +311,6 @@ impl Judging<'_> {
         });
         predicted.iter().map(|one| judge(one, &bed)).collect()
     }
-}
-
-/// Names the rows that cannot be read, on the error stream.
-fn said(path: &Path, unread: &[MalformedRow], progress: &ProgressLine) {
-    for MalformedRow { line, reason } in unread {
-        progress.line(&format!("{}:{line}: {reason} (left out)", path.display()));
-    }
-}
-
-/// Reads predictions: one JSON object a line, or one array of them.
-fn read_predictions(text: &str) -> (Vec<PredictionRow>, Vec<MalformedRow>) {
-    if let Ok(all) = serde_json::from_str::<Vec<PredictionRow>>(text) {
-        return (all, Vec::new());
-    }
-    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(row) => rows.push(row),
-            Err(error) => {
-                malformed.push(MalformedRow { line: at + 1, reason: error.to_string() });
-            }
-        }
-    }
-    (rows, malformed)
 }
 
 /// The results of the making of predictions, where they lie beside them.

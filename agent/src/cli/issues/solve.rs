@@ -15,8 +15,8 @@ use std::{
 };
 
 use ::eval::{
-    IssueResult, IssueRow, MalformedRow, issue_tables, read_issue_rows, settings_differences,
-    verdict_tables, write_tables,
+    IssueResult, IssueRow, issue_tables, read_issue_rows, settings_differences, verdict_tables,
+    write_tables,
 };
 use clap::Args;
 use serde_json::json;
@@ -24,14 +24,15 @@ use serde_json::json;
 use super::{
     super::{
         Exit, Failure, OrExit,
-        fix::{PATCH, RESULT, text_of},
+        destination::{check_directory, make_directory},
+        fix::{PATCH, RESULT},
         flags::Flags,
         progress::ProgressLine,
         solving::{IssueSolver, IssueTask, OpeningContext, SolvedIssue, Solving},
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
-    row_source::{FailingTests, RowSource},
+    row_source::{FailingTests, RowSource, issue_rows},
     score::{Judging, Predicted, write_verdicts},
 };
 use crate::{
@@ -89,19 +90,15 @@ impl SolveRows {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        let (mut rows, unread) = read_issue_rows(&text_of("rows", &self.rows)?);
+        check_directory(&self.output)?;
+        let progress = ProgressLine::new(around.talk);
+        let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
         if let Some(text) = &self.filter {
             rows.retain(|row| row.instance_id.contains(text.as_str()));
         }
         rows.truncate(self.first.unwrap_or(usize::MAX));
-        if rows.is_empty() && unread.is_empty() {
-            let message = format!("{} has no row of that kind", self.rows.display());
-            return Err(Failure::new(Exit::Input, message));
-        }
-        let progress = ProgressLine::new(around.talk);
-        for row in &unread {
-            let MalformedRow { line, reason } = row;
-            progress.line(&format!("{}:{line}: {reason} (left out)", self.rows.display()));
+        if rows.is_empty() {
+            return Err(issue_rows(&self.rows).fault("no row has that id"));
         }
         let runs: Vec<Self> = match self.each_context {
             false => vec![self.clone()],
@@ -149,7 +146,7 @@ impl SolveRows {
         progress: &ProgressLine,
     ) -> Result<Vec<IssueResult>, Failure> {
         let solver = self.solving.solver(around)?;
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        make_directory(&self.output)?;
         let known = self.known(&solver)?;
         self.keep_settings(&solver)?;
         // A row that the machine or the provider failed at is tried again.

@@ -19,8 +19,14 @@ use tools::Repository;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, graphs::walking, progress::ProgressLine,
-        surroundings::Surroundings, tables::Style,
+        Exit, Failure, OrExit,
+        destination::{check_file, make_directory},
+        flags::Flags,
+        graphs::walking,
+        input_file::InputFile,
+        progress::ProgressLine,
+        surroundings::Surroundings,
+        tables::Style,
     },
     beds::Beds,
     rows,
@@ -116,9 +122,9 @@ impl Build {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        make_directory(&self.output)?;
         let output = self.output.join("problems.jsonl");
-        rows::unused(&output, self.force)?;
+        check_file(&output, self.force)?;
         let suite = self.suite()?;
         let mut beds = Beds::new(around)?;
         let mut problems = Vec::new();
@@ -160,7 +166,9 @@ impl Build {
             return Ok(RepositorySuite { python: String::new(), repository: each.collect() });
         };
         let text = match (name.ends_with(".toml"), EMBEDDED.get_file(format!("{name}.toml"))) {
-            (true, _) => fs::read_to_string(name).or_exit(Exit::Input)?,
+            (true, _) => {
+                return InputFile { what: "suite", path: Path::new(name), hint: "" }.toml();
+            }
             (false, Some(file)) => file.contents_utf8().unwrap_or_default().to_owned(),
             (false, None) => {
                 let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
@@ -197,7 +205,7 @@ impl Build {
         };
         progress.say(&format!("{named}: extract functions"));
         let options = ExtractionOptions {
-            build: BuildOptions { walk: walking(around), ..BuildOptions::default() },
+            build: BuildOptions { walk: walking(around, repository), ..BuildOptions::default() },
             depth: self.depth,
             ..ExtractionOptions::default()
         };

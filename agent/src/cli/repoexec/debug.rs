@@ -11,7 +11,11 @@ use clap::Args;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+        Exit, Failure, OrExit,
+        destination::{check_file, make_directory},
+        flags::Flags,
+        progress::ProgressLine,
+        surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
@@ -62,9 +66,9 @@ impl Debug {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        make_directory(&self.output)?;
         let generations_file = self.output.join("generations.jsonl");
-        rows::unused(&generations_file, self.force)?;
+        check_file(&generations_file, self.force)?;
         let (problems, malformed) = rows::problems(&self.problems, &progress)?;
         let prompts = prompts(around)?;
         let supply = self.completing.supply(around, &prompts)?;

@@ -10,7 +10,11 @@ use serde_json::json;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+        Exit, Failure, OrExit,
+        destination::{check_file, make_directory},
+        flags::Flags,
+        progress::ProgressLine,
+        surroundings::Surroundings,
     },
     generate::prompts,
     rows,
@@ -69,13 +73,13 @@ impl ProblemExportCommand {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        make_directory(&self.output)?;
         let files = [
             (TuningSplit::Train, self.output.join("train.jsonl")),
             (TuningSplit::Validation, self.output.join("validation.jsonl")),
         ];
         for (_, path) in &files {
-            rows::unused(path, self.force)?;
+            check_file(path, self.force)?;
         }
         let mut problems: Vec<CompletionProblem> = Vec::new();
         let mut malformed = 0;

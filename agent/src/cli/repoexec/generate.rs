@@ -8,14 +8,15 @@ use std::{
     },
 };
 
-use ::eval::{CompletionProblem, Generation, SAMPLE_VERSION};
+use ::eval::{CompletionProblem, Generation, SAMPLE_VERSION, json_fault};
 use clap::{Args, ValueEnum};
 use graph::ContextSize;
 use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+        Exit, Failure, OrExit, destination::check_file, flags::Flags, progress::ProgressLine,
+        surroundings::Surroundings,
     },
     rows,
 };
@@ -160,7 +161,10 @@ impl Completing {
         let given = settings.model.parameters.trim();
         let mut parameters: Map<String, Value> = match given {
             "" => Map::new(),
-            text => serde_json::from_str(text).or_exit(Exit::Usage)?,
+            text => serde_json::from_str(text).map_err(|error| {
+                let message = format!("setting model.parameters: {}", json_fault(&error));
+                Failure::new(Exit::Usage, message)
+            })?,
         };
         let usual = match self.greedy {
             true => [("temperature", 0.0), ("top_p", 1.0)],
@@ -199,7 +203,7 @@ impl Generate {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        rows::unused(&self.output, self.force)?;
+        check_file(&self.output, self.force)?;
         let (mut problems, _) = rows::problems(&self.problems, &progress)?;
         if let Some(text) = &self.filter {
             problems.retain(|problem| problem.id.contains(text.as_str()));

@@ -59,7 +59,7 @@ impl RepoExec {
             Action::Eval(score) => score.act(around),
             Action::Debug(debug) => debug.act(around),
             Action::Tests(tests) => tests.act(around),
-            Action::Plot(plot) => plot.act(),
+            Action::Plot(plot) => plot.act(around),
             Action::Export(export) => export.act(around),
         }
     }

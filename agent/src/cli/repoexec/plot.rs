@@ -1,12 +1,18 @@
 //! `gistify repoexec plot`: verdicts as the paper's figures.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use ::eval::{Format, ModelFacts, SampleVerdict, figures, read_verdicts, write_tables};
+use ::eval::{Format, ModelFacts, SampleVerdict, figures, write_tables};
 use clap::Args;
 use serde::Deserialize;
 
-use super::super::{Exit, Failure, OrExit, flags::Flags};
+use super::{
+    super::{
+        Exit, Failure, OrExit, destination::make_directory, flags::Flags, input_file::InputFile,
+        progress::ProgressLine, surroundings::Surroundings,
+    },
+    rows,
+};
 use crate::record::replace;
 
 #[derive(Debug, Args)]
@@ -38,16 +44,15 @@ impl Plot {
         Flags::default()
     }
 
-    pub fn act(self) -> Result<Exit, Failure> {
-        let models = match &self.models {
-            Some(path) => {
-                let text = fs::read_to_string(path).or_exit(Exit::Input)?;
-                toml::from_str::<Models>(&text).or_exit(Exit::Input)?.model
-            }
-            None => Vec::new(),
-        };
-        let made = figures(&read(&self.verdicts)?, &read(&self.after)?, &models);
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+    pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        let progress = ProgressLine::new(around.talk);
+        let hint = "a [[model]] with model, context, size and family for each";
+        let models = self.models.as_ref().map(|path| InputFile { what: "models", path, hint });
+        let models = models.map(|file| file.toml::<Models>()).transpose()?;
+        let models = models.map(|models| models.model).unwrap_or_default();
+        let verdicts = read(&self.verdicts, &progress)?;
+        let made = figures(&verdicts, &read(&self.after, &progress)?, &models);
+        make_directory(&self.output)?;
         for figure in made {
             let path = self.output.join(format!("{}.svg", figure.name));
             replace(&path, figure.chart.as_bytes()).or_exit(Exit::Input)?;
@@ -59,18 +64,10 @@ impl Plot {
     }
 }
 
-fn read(paths: &[PathBuf]) -> Result<Vec<SampleVerdict>, Failure> {
+fn read(paths: &[PathBuf], progress: &ProgressLine) -> Result<Vec<SampleVerdict>, Failure> {
     let mut verdicts = Vec::new();
     for path in paths {
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
-        })?;
-        let (read, malformed) = read_verdicts(&text);
-        if let Some(row) = malformed.first() {
-            let message = format!("{}:{}: {}", path.display(), row.line, row.reason);
-            return Err(Failure::new(Exit::Input, message));
-        }
-        verdicts.extend(read);
+        verdicts.extend(rows::verdicts(path, progress)?);
     }
     Ok(verdicts)
 }

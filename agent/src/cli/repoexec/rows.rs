@@ -1,11 +1,14 @@
 //! Files of rows: problems, generations and verdicts, read with what cannot be read told apart, and written whole.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use ::eval::{CompletionProblem, Generation, MalformedRow, read_generations, read_problems};
+use ::eval::{
+    CompletionProblem, Generation, MalformedRow, SampleVerdict, read_generations, read_problems,
+    read_verdicts,
+};
 use serde::Serialize;
 
-use super::super::{Exit, Failure, OrExit, progress::ProgressLine};
+use super::super::{Exit, Failure, OrExit, input_file::InputFile, progress::ProgressLine};
 use crate::record::replace;
 
 /// A problem file; rows that are no problems are said.
@@ -13,12 +16,8 @@ pub fn problems(
     path: &Path,
     progress: &ProgressLine,
 ) -> Result<(Vec<CompletionProblem>, Vec<MalformedRow>), Failure> {
-    let (problems, malformed) = read_problems(&text(path)?);
-    said(path, &malformed, progress);
-    match problems.is_empty() {
-        true => Err(Failure::new(Exit::Input, format!("{} has no problem", path.display()))),
-        false => Ok((problems, malformed)),
-    }
+    let hint = "one JSON object a line, as `gistify repoexec build` writes them";
+    InputFile { what: "problems", path, hint }.rows(read_problems, progress)
 }
 
 /// A file of generations; rows that are none are said.
@@ -26,9 +25,14 @@ pub fn generations(
     path: &Path,
     progress: &ProgressLine,
 ) -> Result<(Vec<Generation>, Vec<MalformedRow>), Failure> {
-    let (generations, malformed) = read_generations(&text(path)?);
-    said(path, &malformed, progress);
-    Ok((generations, malformed))
+    let hint = "one JSON object a line, as `gistify repoexec generate` writes them";
+    InputFile { what: "generations", path, hint }.rows(read_generations, progress)
+}
+
+/// The rows of a file of verdicts.
+pub fn verdicts(path: &Path, progress: &ProgressLine) -> Result<Vec<SampleVerdict>, Failure> {
+    let hint = "one JSON object a line, as `gistify repoexec eval` writes them";
+    Ok(InputFile { what: "verdicts", path, hint }.rows(read_verdicts, progress)?.0)
 }
 
 /// Writes rows, one a line.
@@ -39,27 +43,4 @@ pub fn write<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
         text.push('\n');
     }
     replace(path, text.as_bytes()).or_exit(Exit::Input)
-}
-
-/// Refuses a file that exists, unless it may be replaced.
-pub fn unused(path: &Path, force: bool) -> Result<(), Failure> {
-    match path.symlink_metadata().is_ok() && !force {
-        true => {
-            let message = format!("output {} exists (replace it with --force)", path.display());
-            Err(Failure::new(Exit::Input, message))
-        }
-        false => Ok(()),
-    }
-}
-
-fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path)
-        .map_err(|error| Failure::new(Exit::Input, format!("read {}: {error}", path.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn said(path: &Path, malformed: &[MalformedRow], progress: &ProgressLine) {
-    for row in malformed {
-        progress.line(&format!("{}:{}: {} (left out)", path.display(), row.line, row.reason));
-    }
 }

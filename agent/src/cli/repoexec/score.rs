@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use ::eval::{
     CompletionProblem, EvalError, Generation, MalformedRow, ScoringSpec, completion_tables,
-    read_verdicts, score_generations, write_tables,
+    score_generations, write_tables,
 };
 use clap::Args;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
-        tables::Style,
+        Exit, Failure, OrExit, destination::check_file, flags::Flags, progress::ProgressLine,
+        surroundings::Surroundings, tables::Style,
     },
     beds::Beds,
     rows,
@@ -54,7 +54,7 @@ impl ScoreCommand {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        rows::unused(&self.output, self.force || self.resume)?;
+        check_file(&self.output, self.force || self.resume)?;
         let (problems, malformed) = rows::problems(&self.problems, &progress)?;
         let mut unread = vec![(self.problems.display().to_string(), malformed)];
         let mut generations: Vec<Generation> = Vec::new();
@@ -67,9 +67,8 @@ impl ScoreCommand {
             (problem.to_owned(), model.to_owned(), prompt.to_owned(), sample, round)
         };
         let mut verdicts = Vec::new();
-        if self.resume && self.output.exists() {
-            let text = std::fs::read_to_string(&self.output).or_exit(Exit::Input)?;
-            verdicts = read_verdicts(&text).0;
+        if self.resume && self.output.metadata().is_ok_and(|there| there.len() > 0) {
+            verdicts = rows::verdicts(&self.output, &progress)?;
             verdicts.retain(|one| one.class.is_scored());
             let known: std::collections::BTreeSet<_> = verdicts
                 .iter()

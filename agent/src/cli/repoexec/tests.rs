@@ -12,7 +12,11 @@ use serde_json::json;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, flags::Flags, progress::ProgressLine, surroundings::Surroundings,
+        Exit, Failure, OrExit,
+        destination::{check_file, make_directory},
+        flags::Flags,
+        progress::ProgressLine,
+        surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
@@ -70,9 +74,9 @@ impl Tests {
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let progress = ProgressLine::new(around.talk);
-        fs::create_dir_all(&self.output).or_exit(Exit::Input)?;
+        make_directory(&self.output)?;
         let output = self.output.join("problems.jsonl");
-        rows::unused(&output, self.force)?;
+        check_file(&output, self.force)?;
         let (problems, _) = rows::problems(&self.problems, &progress)?;
         let prompts = prompts(around)?;
         let supply = self.completing.supply(around, &prompts)?;
