@@ -6,8 +6,7 @@ use std::{
 };
 
 use ::eval::{
-    CollectEvent, CollectSpec, Collected, EvalError, ReferenceSpec, SuiteDraft, SuiteOrigin,
-    collect, hardest,
+    CollectEvent, CollectSpec, Collected, ReferenceSpec, SuiteDraft, SuiteOrigin, collect, hardest,
 };
 use clap::Args;
 use serde_json::json;
@@ -111,13 +110,7 @@ impl Collect {
             progress: &|event| tell(&progress, event),
         });
         progress.clear();
-        let collected = collected.map_err(|error| match error {
-            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-            EvalError::Unusable(_) | EvalError::CannotStart { .. } => {
-                Failure { exit: Exit::Input, error: error.into() }
-            }
-            error => around.stopped(error),
-        })?;
+        let collected = collected.map_err(|error| around.unevaluated(error))?;
         let name = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let origin = match release {
             true => {

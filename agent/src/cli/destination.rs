@@ -8,9 +8,8 @@ use super::{Exit, Failure};
 pub fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    check_parent(path, parent)?;
     match path.symlink_metadata() {
-        Err(_) => Ok(()),
+        Err(_) => check_parent(path, parent),
         Ok(there) if there.is_dir() => {
             Err(refused(path, "it is a directory (name a file)".to_owned()))
         }
@@ -22,7 +21,7 @@ pub fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
             let message = format!("output {} exists (replace it with --force)", path.display());
             Err(Failure::new(Exit::Input, message))
         }
-        Ok(_) => Ok(()),
+        Ok(_) => check_parent(path, parent),
     }
 }
 

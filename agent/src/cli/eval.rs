@@ -49,6 +49,7 @@ impl Eval {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.target.command()?;
         self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let gist = read_gist(&self.gist).or_exit(Exit::Input)?;
         let gist = without_mark(&gist).to_owned();

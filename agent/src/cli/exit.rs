@@ -51,7 +51,7 @@ impl Exit {
             }
             Self::Usage => "wrong command line or settings",
             Self::Input => {
-                "unusable repository, command, gist or other file, or an output that exists or cannot be written"
+                "unusable repository, command, gist or file; an output exists or cannot be written"
             }
             Self::Environment => "interpreter or packages not available",
             Self::Infrastructure => "sandbox, disk or program failure",

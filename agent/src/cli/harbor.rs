@@ -17,6 +17,7 @@ use tools::{Environment, Execution, GIST_NAME, Sandbox, Status, Workspace};
 
 use super::{
     Exit, Failure, OrExit,
+    input_file::InputFile,
     one_file::{FilePlace, Needs, environment_of_file},
     progress::ProgressLine,
     run::STANDALONE,

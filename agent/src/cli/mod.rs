@@ -53,6 +53,7 @@ mod reduce;
 mod repoexec;
 mod report;
 mod repro;
+mod row_work;
 mod run;
 mod scaffolds;
 mod sharing;
@@ -270,7 +271,8 @@ fn separated(words: &[String], unknown: &str) -> Option<String> {
         _ => (&words[..at], &words[at..]),
     };
     let place = (before.len() < at).then_some(".");
-    let line = before.iter().map(String::as_str).chain(place).chain(["--"]);
+    let before = ["gistify"].into_iter().chain(before.iter().skip(1).map(String::as_str));
+    let line = before.chain(place).chain(["--"]);
     shlex::try_join(line.chain(after.iter().map(String::as_str))).ok()
 }
 

@@ -98,6 +98,7 @@ impl ReproCommand {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.target.command()?;
         let output = self.output.clone().unwrap_or_else(|| PathBuf::from("repro.py"));
         check_file(&output, self.force)?;
         self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;

@@ -86,6 +86,7 @@ impl Run {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.target.command()?;
         if let Some(selection) = self.each {
             let directory = self.output.unwrap_or_else(|| PathBuf::from(DIRECTORY));
             check_directory(&directory)?;

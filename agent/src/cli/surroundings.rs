@@ -12,6 +12,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use ::eval::EvalError;
 use clap::ColorChoice;
 use tools::{
     Artifact, Cache, CacheError, DockerOptions, DockerSandbox, Host, Interrupt, LocalSandbox,
@@ -196,6 +197,19 @@ impl Surroundings {
         match self.interrupt.is_triggered() {
             true => Failure::new(Exit::Interrupted, "interrupted"),
             false => Failure { exit: Exit::Infrastructure, error: error.into() },
+        }
+    }
+
+    /// The failure of an evaluation: of the input where that is wrong, else of the machine.
+    pub fn unevaluated(&self, error: EvalError) -> Failure {
+        match error {
+            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
+            EvalError::Command(_)
+            | EvalError::Task(_)
+            | EvalError::Unusable(_)
+            | EvalError::CannotStart { .. }
+            | EvalError::Problem { .. } => Failure { exit: Exit::Input, error: error.into() },
+            error => self.stopped(error),
         }
     }
 

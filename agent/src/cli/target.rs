@@ -7,8 +7,8 @@ use std::{
 };
 
 use ::eval::{
-    Effort, EvalError, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, Task,
-    TaskContext, evaluate,
+    Effort, EvaluateSpec, Evaluation, ReferenceSpec, SourceMap, Submission, Task, TaskContext,
+    evaluate,
 };
 use clap::Args;
 use tools::{
@@ -106,6 +106,25 @@ impl TargetFlags {
         !self.command.is_empty()
     }
 
+    /// Returns the command.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be understood.
+    pub fn command(&self) -> Result<Command, Failure> {
+        // A command in one word was quoted as a whole.
+        let command = match self.command.as_slice() {
+            [] => return Err(self.without_command()),
+            [line] => Command::parse(line),
+            words => Command::from_words(words.to_vec()),
+        };
+        let mut command = command.or_exit(Exit::Input)?;
+        for also in &self.also {
+            let also = Command::parse(also).or_exit(Exit::Input)?;
+            command = command.and(&also).or_exit(Exit::Input)?;
+        }
+        Ok(command)
+    }
+
     /// The failure for a missing command, with an example that has the test which was given in its place.
     fn without_command(&self) -> Failure {
         let given = self.repository.as_str();
@@ -140,19 +159,7 @@ impl TargetFlags {
         progress: &ProgressLine,
         apart: &[&Path],
     ) -> Result<OpenedTarget, Failure> {
-        if self.command.is_empty() {
-            return Err(self.without_command());
-        }
-        // A command in one word was quoted as a whole.
-        let command = match self.command.as_slice() {
-            [line] => Command::parse(line),
-            words => Command::from_words(words.to_vec()),
-        };
-        let mut command = command.or_exit(Exit::Input)?;
-        for also in &self.also {
-            let also = Command::parse(also).or_exit(Exit::Input)?;
-            command = command.and(&also).or_exit(Exit::Input)?;
-        }
+        let command = self.command()?;
         let scratch = around.scratch()?;
         progress.say(&format!("open {}", self.repository));
         let words = command.words("python");
@@ -247,14 +254,7 @@ impl OpenedTarget {
             mutants: around.settings.gist.mutants,
             codebases: None,
         };
-        evaluate(&spec).map_err(|error| match error {
-            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-            EvalError::Command(_)
-            | EvalError::Task(_)
-            | EvalError::Unusable(_)
-            | EvalError::CannotStart { .. } => Failure { exit: Exit::Input, error: error.into() },
-            error => around.stopped(error),
-        })
+        evaluate(&spec).map_err(|error| around.unevaluated(error))
     }
 }
 

@@ -34,6 +34,7 @@ impl TraceCommand {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.target.command()?;
         self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let progress = ProgressLine::new(around.talk);
         let apart: Vec<&Path> = self.output.as_deref().into_iter().collect();

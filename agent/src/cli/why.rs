@@ -47,7 +47,7 @@ impl Why {
         let directory = match self.run {
             Some(directory) => directory,
             None => {
-                let newest = newest(&around.state.join("runs"))?;
+                let newest = newest(&around.state.join("runs"), &self.line)?;
                 ProgressLine::new(around.talk).line(&format!("record: {}", newest.display()));
                 newest
             }
@@ -113,7 +113,7 @@ impl RunReasons {
         let gist = fs::read_to_string(self.directory.join(GIST_NAME)).ok();
         let has_text =
             |gist| fs::read_to_string(&line.path).is_ok_and(|text| without_mark(&text) == gist);
-        let is_gist = line.path == GIST_NAME || gist.is_some_and(|gist| has_text(gist));
+        let is_gist = line.path == GIST_NAME || gist.is_some_and(has_text);
         let at = usize::try_from(line.line).ok()?.checked_sub(1)?;
         self.lines.get(at).filter(|_| is_gist)
     }
@@ -150,20 +150,26 @@ impl RunReasons {
     }
 }
 
-/// The newest record of a run that has a plan and a gist; their names begin with the time.
-fn newest(runs: &Path) -> Result<PathBuf, Failure> {
+/// The newest record with a plan whose gist is the file of a line; for a file that is no gist, the newest of all. The names
+/// of records begin with the time.
+fn newest(runs: &Path, line: &Place) -> Result<PathBuf, Failure> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-    entries
+    let mut records: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(|path| path.join(PLAN).exists() && path.join(GIST_NAME).exists())
-        .max()
-        .ok_or_else(|| {
-            let message = format!(
-                "no run with a plan below {} (name a record before the line)",
-                runs.display()
-            );
-            Failure::new(Exit::Input, message)
-        })
+        .collect();
+    records.sort();
+    let text = fs::read_to_string(&line.path).ok();
+    let text = text.as_deref().map(without_mark);
+    let is_of_line = |record: &&PathBuf| {
+        text.is_some() && fs::read_to_string(record.join(GIST_NAME)).ok().as_deref() == text
+    };
+    let found = records.iter().rev().find(is_of_line).or(records.last());
+    found.cloned().ok_or_else(|| {
+        let message =
+            format!("no run with a plan below {} (name a record before the line)", runs.display());
+        Failure::new(Exit::Input, message)
+    })
 }
 
 /// An answer as text: the fate of the line, and the chain of units below it.

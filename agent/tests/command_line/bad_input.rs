@@ -64,7 +64,7 @@ fn commands_that_are_none() {
     let none = ["pytest", "tests/test_numbers.py::test_none"];
     check(&user, &run("small", &none), 3, &["test_none", "collects no test"]);
     let near = ["pytest", "tests/test_numbers.py::test_duble"];
-    let question = "(did you mean tests/test_numbers.py::test_double?)";
+    let question = "(did you mean tests/test_numbers.py::test_double";
     check(&user, &run("small", &near), 3, &["test_duble", "collects no test", question]);
     let elsewhere = ["pytest", "test_numbers.py::test_double"];
     check(&user, &run("small", &elsewhere), 3, &["collects no test", question]);

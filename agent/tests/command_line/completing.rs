@@ -207,7 +207,7 @@ fn every_bad_answer_has_a_class_of_its_own() {
     for told in [
         "built/problems.jsonl,missing field `source`",
         "g.jsonl,missing field `sample`",
-        "g.jsonl,expected",
+        "g.jsonl,it is no JSON",
     ] {
         assert!(ran.out.contains(told), "{told}: {}", ran.out);
     }
@@ -417,13 +417,13 @@ fn commands_refuse_what_they_cannot_do() {
     check(
         &["eval", "none.jsonl", "g.jsonl", "-o", "v.jsonl"],
         3,
-        "gistify: read none.jsonl: No such file or directory (os error 2)",
+        "gistify: read problems none.jsonl: there is no such file (one JSON object a line, as `gistify repoexec build` writes them)",
     );
     std::fs::write(user.here().join("empty.jsonl"), "{}\n").unwrap();
     check(
         &["generate", "empty.jsonl", "-m", "solutions", "-o", "g.jsonl"],
         3,
-        "gistify: empty.jsonl has no problem",
+        "gistify: read problems empty.jsonl: line 1: missing field `version` (one JSON object a line, as `gistify repoexec build` writes them)",
     );
     let ran = user.gistify(&["-q", "repoexec", "build", "repo", "-o", "built", "--tests", "none"]);
     assert_eq!(ran.code, 0, "{}", ran.err);

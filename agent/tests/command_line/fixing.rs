@@ -289,11 +289,11 @@ fn bad_issues_and_patches_name_path_and_cause() {
         args
     };
     let cases = [
-        (issue("none.md"), 3, "read issue none.md: No such file"),
+        (issue("none.md"), 3, "read issue none.md: there is no such file"),
         (issue("empty"), 3, "read issue empty: it is empty"),
-        (issue("bytes"), 3, "read issue bytes: stream did not contain valid UTF-8"),
-        (issue("repo"), 3, "read issue repo: Is a directory"),
-        (gold("none.patch"), 3, "read patch none.patch: No such file"),
+        (issue("bytes"), 3, "read issue bytes: it is no text in UTF-8"),
+        (issue("repo"), 3, "read issue repo: it is a directory"),
+        (gold("none.patch"), 3, "read patch none.patch: there is no such file"),
         (gold("empty"), 3, "read patch empty: it is empty"),
         (gold("prose"), 3, "patch prose on repo@reported: malformed: it names no file"),
         (gold("away"), 3, "patch away on repo@reported: outside: ../limits.py"),
@@ -351,7 +351,7 @@ fn a_model_is_told_the_gist_of_the_failing_test_or_the_map() {
         assert_eq!(first.contains("return value // 2"), context != "none", "{context}: {first}");
     }
     let ran = fix(&user, &python, &answers, &["--context", "gist", "--force"]);
-    assert_refused(&ran, 2, "--context gist: no command");
+    assert_refused(&ran, 2, "--context gist needs a command");
 }
 
 pub(super) fn assert_refused(ran: &Ran, code: i32, message: &str) {
@@ -410,7 +410,7 @@ fn rows_become_predictions_and_tables() {
     let ran = user.gistify(&args);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let solver = format!("chain-of-context {model}");
-    assert!(ran.out.contains(&format!("{solver},2,100.00,50.00,50.00,")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("{solver},2,2,100.00,50.00,50.00,")), "{}", ran.out);
     assert!(ran.out.contains(&format!("{solver},failed,1")), "{}", ran.out);
     assert!(ran.out.contains("4,missing field `repo`"), "{}", ran.out);
     assert!(ran.err.contains("own__gone-3: no clone of own/gone in ."), "{}", ran.err);

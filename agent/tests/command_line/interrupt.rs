@@ -76,8 +76,14 @@ fn a_repro_that_is_interrupted_has_its_data() {
 fn a_gist_whose_run_alone_is_interrupted_was_not_tried_alone() {
     let user = User::new();
     let Some(ran) = interrupted_alone(&user, "run", &[]) else { return };
-    let alone = ran.out.lines().find_map(|line| line.strip_prefix("  alone "));
-    assert_eq!(alone.map(str::trim), Some("not tried: interrupted"), "{}{}", ran.out, ran.err);
+    let alone = ran.out.lines().find_map(|line| line.strip_prefix("  in an empty directory "));
+    assert_eq!(
+        alone.map(str::trim),
+        Some("it was not run there (interrupted)"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
     // Each run of the judge says that it begins.
     for run in
         ["original 1 of 3", "original 3 of 3", "original, traced", "gist", "gist, a second run"]

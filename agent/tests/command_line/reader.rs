@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{User, python, read};
+use super::{User, python, read_gist};
 
 const PACKAGE: &str = "\
 #- pkg/__init__.py

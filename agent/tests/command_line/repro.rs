@@ -341,7 +341,7 @@ fn a_verdict_names_what_a_gist_needs_alone() {
         let args = ["run", "looking", "--python", &python, "--force", "--", "pytest", &test];
         let ran = user.gistify(&args);
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-        let told = ran.out.lines().find_map(|line| line.strip_prefix("  alone "));
+        let told = ran.out.lines().find_map(|line| line.strip_prefix("  in an empty directory "));
         let needed = format!("it needs {needs}");
         assert_eq!(told.map(str::trim), Some(needed.as_str()), "{}", ran.out);
     }

@@ -233,13 +233,13 @@ fn rows_and_predictions_that_fit_nothing_are_told() {
         "no clone of own/gone in .",
         "its test_patch: does not apply",
         "there is no row own__repo-9 (left out)",
-        "predictions.jsonl:3: missing field `instance_id`",
+        "predictions.jsonl:3: left out: missing field `instance_id`",
     ] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
     fs::write(user.here().join("none.jsonl"), "\n{}\n").unwrap();
     let ran = eval(&user, &python, &["none.jsonl"]);
-    assert_refused(&ran, 3, "no prediction is of a row of the file");
+    assert_refused(&ran, 3, "read predictions none.jsonl: line 2: missing field `instance_id`");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_repro_is_printed_in_each_format() {
     user.repository("till", TILL);
     for (format, part) in [
         ("junit", "<testcase name=\"python sell.py\""),
-        ("markdown", "| `python sell.py` | holds | lines "),
+        ("markdown", "| `python sell.py` | passed | lines "),
         ("json", "\"reproduced\": 3"),
     ] {
         let ran = repro(&user, &python, &["--output-format", format], "sell.py");
@@ -192,7 +192,11 @@ fn bisecting_names_the_release_since_which_a_file_fails() {
     assert!(ran.out.contains("\"first_bad\": \"1.1\""), "{}", ran.out);
     let ran = bisect("1.0", "1.1", &["-q"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
-    assert!(ran.last_error_line().contains("it ends in the same way with both releases"), "{}", ran.err);
+    assert!(
+        ran.last_error_line().contains("it ends in the same way with both releases"),
+        "{}",
+        ran.err
+    );
     let ran = bisect("1.0", "1.9", &["-q"]);
     assert_ne!(ran.code, 0, "{}", ran.out);
     assert!(ran.last_error_line().contains("1.9"), "{}", ran.err);

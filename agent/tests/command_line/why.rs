@@ -54,7 +54,7 @@ fn a_line_s_chain_of_reasons_is_printed() {
     let at = |text: &str| gist.lines().position(|line| line == text).unwrap() + 1;
     let limit = format!(
         "pkg/limits.py:3 is in the gist, line {}\n  pkg/limits.py:3 LIMIT: pkg/limits.py:6 refers to LIMIT\n  \
-         pkg/limits.py:6-9 bounded: a function of it was called during the tests\n",
+         pkg/limits.py:6-9 bounded: one of its functions was called during the tests\n",
         at("LIMIT = math.inf")
     );
     assert_eq!(why("pkg/limits.py:3"), limit);
@@ -68,15 +68,18 @@ fn a_line_s_chain_of_reasons_is_printed() {
         ("pkg/limits.py:8", "no statement that begins there was executed\n  pkg/limits.py:6-9 "),
         (
             "pkg/limits.py:12",
-            "was executed and is not in the gist\n  pkg/limits.py:12-13 unused: nothing kept",
+            "was executed and is not in the gist\n  pkg/limits.py:12-13 unused: no line of the gist refers to it",
         ),
         (
             "pkg/limits.py:13",
-            "no statement that begins there was executed\n  pkg/limits.py:12-13 unused: nothing kept",
+            "no statement that begins there was executed\n  pkg/limits.py:12-13 unused: no line of the gist refers to it",
         ),
         ("pkg/limits.py:2", "no statement that begins there was executed\n"),
         ("pkg/shapes.py:1", "it imports what the gist contains"),
-        ("pkg/shapes.py:8", "begins a method that was never called, and nothing kept asks for it"),
+        (
+            "pkg/shapes.py:8",
+            "begins a method that was never called, and no line of the gist looks it up",
+        ),
     ] {
         let found = why(line);
         assert!(found.contains(told), "{line}: {found}");

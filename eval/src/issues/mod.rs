@@ -8,6 +8,7 @@ mod fix_suite;
 mod issue_row;
 mod location;
 mod repair_result;
+mod solver_table;
 mod test_run;
 mod verdict;
 

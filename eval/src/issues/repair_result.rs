@@ -2,13 +2,14 @@
 //!
 //! A repair that a failure of the machine or the provider ended is counted apart: it is no patch that failed.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use tools::PatchCheck;
 
-use super::CorrectLocation;
-use crate::{json_lines::MalformedRow, report::Table, scorers::Effort, statistics::mean};
+use super::{
+    CorrectLocation,
+    solver_table::{SolvedRow, SolverTableHead, solver_tables},
+};
+use crate::{json_lines::MalformedRow, report::Table, scorers::Effort};
 
 /// The version of results.
 pub const REPAIR_VERSION: u32 = 2;
@@ -52,74 +53,24 @@ pub struct IssueResult {
 /// The tables of results, by solver: Chain-of-Context's table 1 without the resolved, which is for tests to say, and
 /// the classes of patches.
 pub fn issue_tables(results: &[IssueResult], unread: &[MalformedRow]) -> Vec<Table> {
-    let mut by_solver: BTreeMap<&str, Vec<&IssueResult>> = BTreeMap::new();
-    for result in results {
-        by_solver.entry(&result.solver).or_default().push(result);
-    }
-    let (mut locations, mut classes) = (Vec::new(), Vec::new());
-    for (solver, results) in by_solver {
-        let repairs: Vec<&RepairResult> =
-            results.iter().filter_map(|result| result.repair.as_ref()).collect();
-        let share = |of: usize, all: usize| match all {
-            0 => "-".to_owned(),
-            all => format!("{:.2}", 100.0 * of as f64 / all as f64),
-        };
-        let applies = repairs.iter().filter(|one| one.patch == PatchCheck::Applies).count();
-        let found: Vec<_> = repairs.iter().filter_map(|one| one.location.as_ref()).collect();
-        let files = found.iter().filter(|location| location.file).count();
-        let lines = found.iter().filter(|location| location.line).count();
-        let average = |of: &dyn Fn(&RepairResult) -> Option<f64>, digits: usize| {
-            let values: Vec<f64> = repairs.iter().filter_map(|one| of(one)).collect();
-            mean(&values).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"))
-        };
-        locations.push(vec![
-            solver.to_owned(),
-            repairs.len().to_string(),
-            share(applies, repairs.len()),
-            share(files, found.len()),
-            share(lines, found.len()),
-            average(&|one| one.effort.price, 4),
-            average(&|one| one.effort.embedding_price, 4),
-            average(&|one| Some(one.effort.tokens_in as f64), 0),
-            average(&|one| Some(one.effort.tokens_out as f64), 0),
-            average(&|one| Some(one.effort.steps as f64), 1),
-        ]);
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for result in results {
-            let class = result.repair.as_ref().map_or("failed", |repair| repair.patch.name());
-            *counts.entry(class).or_default() += 1;
+    let rows = results.iter().map(|result| {
+        let repair = result.repair.as_ref();
+        let class = repair.map_or("failed", |repair| repair.patch.name()).replace('_', " ");
+        SolvedRow {
+            solver: &result.solver,
+            class: (0, class),
+            is_scored: repair.is_some(),
+            is_good: repair.is_some_and(|repair| repair.patch == PatchCheck::Applies),
+            location: repair.and_then(|repair| repair.location.as_ref()),
+            effort: repair.map(|repair| &repair.effort),
         }
-        let rows = counts.into_iter().map(|(class, count)| {
-            vec![solver.to_owned(), class.replace('_', " "), count.to_string()]
-        });
-        classes.extend(rows);
-    }
-    let mut tables = vec![
-        Table::named(
-            "location",
-            "Patches, and those whose places cover all of the true patch",
-            &["solver"],
-            &[
-                "issues",
-                "patch %",
-                "correct file %",
-                "correct line %",
-                "mean $",
-                "embedding $",
-                "tokens in",
-                "tokens out",
-                "steps",
-            ],
-            locations,
-        ),
-        Table::named("classes", "Patches by class", &["solver", "class"], &["issues"], classes),
-    ];
-    if !unread.is_empty() {
-        let rows = unread.iter().map(|row| vec![row.line.to_string(), row.reason.clone()]);
-        let rows = rows.collect();
-        tables.push(Table::named("unread", "Rows that are none", &["line", "reason"], &[], rows));
-    }
-    tables
+    });
+    let head = SolverTableHead {
+        name: "location",
+        title: "Patches, and those whose places cover all of the true patch",
+        good: "patches",
+    };
+    solver_tables(&rows.collect::<Vec<_>>(), &head, unread)
 }
 
 #[cfg(test)]
@@ -162,7 +113,7 @@ mod tests {
         let tables = issue_tables(&results, &[]);
         assert_eq!(
             tables[0].rows,
-            [["s", "4", "75.00", "66.67", "33.33", "-", "-", "100", "0", "4.0"]]
+            [["s", "4", "3", "75.00", "66.67", "33.33", "-", "-", "100", "0", "4.0"]]
         );
         let classes = [["s", "applies", "3"], ["s", "empty", "1"], ["s", "failed", "1"]];
         assert_eq!(tables[1].rows, classes);

@@ -3,7 +3,7 @@
 //! A patch that is of no use is a class of its own, never an error; a failure of the machine is not the patch's and does
 //! not count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use tools::{PatchCheck, Status, UnifiedDiff, normal_patch};
@@ -11,11 +11,10 @@ use tools::{PatchCheck, Status, UnifiedDiff, normal_patch};
 use super::{
     CorrectLocation, IssueRow, correct_location,
     fix_row::end_of,
+    solver_table::{SolvedRow, SolverTableHead, solver_tables},
     test_run::{IssueBed, IssueTests, TestRun, file_of, of_git},
 };
-use crate::{
-    error::EvalError, json_lines::MalformedRow, report::Table, scorers::Effort, statistics::mean,
-};
+use crate::{error::EvalError, json_lines::MalformedRow, report::Table, scorers::Effort};
 
 /// The version of verdicts.
 pub const ISSUE_VERDICT_VERSION: u32 = 2;
@@ -232,72 +231,20 @@ fn location_of(
 
 /// The tables of verdicts, by solver: Chain-of-Context's table 1, and the classes of patches.
 pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec<Table> {
-    let mut by_solver: BTreeMap<&str, Vec<&IssueVerdict>> = BTreeMap::new();
-    for verdict in verdicts {
-        by_solver.entry(&verdict.solver).or_default().push(verdict);
-    }
-    let (mut resolved, mut classes) = (Vec::new(), Vec::new());
-    for (solver, verdicts) in by_solver {
-        let scored: Vec<_> = verdicts.iter().filter(|one| one.class.is_scored()).collect();
-        let found: Vec<_> = scored.iter().filter_map(|one| one.location.as_ref()).collect();
-        let share = |of: usize, all: usize| match all {
-            0 => "-".to_owned(),
-            all => format!("{:.2}", 100.0 * of as f64 / all as f64),
-        };
-        let average = |of: &dyn Fn(&Effort) -> Option<f64>, digits: usize| {
-            let efforts = scored.iter().filter_map(|one| one.effort.as_ref());
-            let values: Vec<f64> = efforts.filter_map(of).collect();
-            mean(&values).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"))
-        };
-        let good = scored.iter().filter(|one| one.class == ResolvedClass::Resolved).count();
-        resolved.push(vec![
-            solver.to_owned(),
-            scored.len().to_string(),
-            good.to_string(),
-            share(good, scored.len()),
-            share(found.iter().filter(|one| one.file).count(), found.len()),
-            share(found.iter().filter(|one| one.line).count(), found.len()),
-            average(&|effort| effort.price, 4),
-            average(&|effort| effort.embedding_price, 4),
-            average(&|effort| Some(effort.tokens_in as f64), 0),
-            average(&|effort| Some(effort.tokens_out as f64), 0),
-            average(&|effort| Some(effort.steps as f64), 1),
-        ]);
-        let mut counts: BTreeMap<ResolvedClass, usize> = BTreeMap::new();
-        for verdict in verdicts {
-            *counts.entry(verdict.class).or_default() += 1;
-        }
-        classes.extend(counts.into_iter().map(|(class, count)| {
-            vec![solver.to_owned(), class.phrase().to_owned(), count.to_string()]
-        }));
-    }
-    let mut tables = vec![
-        Table::named(
-            "resolved",
-            "Issues that patches resolve, and patches whose places cover all of the true patch",
-            &["solver"],
-            &[
-                "issues",
-                "resolved",
-                "resolved %",
-                "correct file %",
-                "correct line %",
-                "mean $",
-                "embedding $",
-                "tokens in",
-                "tokens out",
-                "steps",
-            ],
-            resolved,
-        ),
-        Table::named("classes", "Patches by class", &["solver", "class"], &["issues"], classes),
-    ];
-    if !unread.is_empty() {
-        let rows = unread.iter().map(|row| vec![row.line.to_string(), row.reason.clone()]);
-        let rows = rows.collect();
-        tables.push(Table::named("unread", "Rows that are none", &["line", "reason"], &[], rows));
-    }
-    tables
+    let rows = verdicts.iter().map(|verdict| SolvedRow {
+        solver: &verdict.solver,
+        class: (verdict.class as usize, verdict.class.phrase().to_owned()),
+        is_scored: verdict.class.is_scored(),
+        is_good: verdict.class == ResolvedClass::Resolved,
+        location: verdict.location.as_ref(),
+        effort: verdict.effort.as_ref(),
+    });
+    let head = SolverTableHead {
+        name: "resolved",
+        title: "Issues that patches resolve, and patches whose places cover all of the true patch",
+        good: "resolved",
+    };
+    solver_tables(&rows.collect::<Vec<_>>(), &head, unread)
 }
 
 #[cfg(test)]

@@ -30,11 +30,13 @@ fn near(tests: &[TestId], paths: &[&str], names: &dyn Fn(&str) -> Vec<String>) -
                 // Of a directory, pytest says what is wrong.
                 let is_file = test.path.ends_with(".py");
                 let found = if is_file { most_like(&test.path, paths) } else { Vec::new() };
-                let whole = found.into_iter().map(|path| match names(path).contains(&wanted) {
-                    true => format!("{path}::{wanted}"),
-                    false => path.to_owned(),
+                let has_test = |path: &&&str| names(path).contains(&wanted);
+                let whole: Vec<String> =
+                    found.iter().filter(has_test).map(|path| format!("{path}::{wanted}")).collect();
+                return Some(match whole.is_empty() {
+                    true => found.into_iter().map(str::to_owned).collect(),
+                    false => whole,
                 });
-                return Some(whole.collect());
             }
             let known = names(&test.path);
             if wanted.is_empty() || known.contains(&wanted) {

@@ -6,8 +6,7 @@ use std::{
 };
 
 use ::eval::{
-    BuiltRow, EvalError, FixSuite, IssueBed, PinnedFix, PinnedRelease, Table, build_issue_row,
-    write_tables,
+    BuiltRow, FixSuite, IssueBed, PinnedFix, PinnedRelease, Table, build_issue_row, write_tables,
 };
 use clap::Args;
 use include_dir::{Dir, include_dir};
@@ -16,7 +15,7 @@ use tools::{Repository, Sandbox, Workspace};
 use super::{
     super::{
         Exit, Failure, OrExit, destination::check_file, flags::Flags, input_file::InputFile,
-        progress::ProgressLine, surroundings::Surroundings, tables::Style,
+        progress::ProgressLine, row_work::RowChoice, surroundings::Surroundings, tables::Style,
     },
     row_source::{RowSource, pinned_environment},
 };
@@ -30,12 +29,8 @@ pub struct BuildRows {
     /// The file for the rows.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Only issues whose id contains the text.
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
-    /// Only so many issues.
-    #[arg(long, value_name = "N")]
-    first: Option<usize>,
+    #[command(flatten)]
+    choice: RowChoice,
     /// The interpreter [default: the suite's version, with the packages of its lock].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -65,10 +60,8 @@ impl BuildRows {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         check_file(&self.output, self.force)?;
         let (suite, files) = self.suite()?;
-        let wanted = |issue: &&PinnedFix| {
-            self.filter.as_ref().is_none_or(|text| issue.id.contains(text.as_str()))
-        };
-        let issues = suite.issues.iter().filter(wanted).take(self.first.unwrap_or(usize::MAX));
+        let mut issues: Vec<&PinnedFix> = suite.issues.iter().collect();
+        self.choice.choose(&mut issues, |issue| &issue.id);
         let progress = ProgressLine::new(around.talk);
         let sandbox = around.sandbox()?;
         let (mut text, mut cells, mut bad) = (String::new(), Vec::new(), 0);
@@ -178,13 +171,8 @@ fn row_of(
         workspace: &workspace,
         limits: around.settings.command.limits(),
     };
-    build_issue_row(&bed, &after, issue, &suite.python, &requirements).map_err(
-        |error| match error {
-            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-            error @ EvalError::Problem { .. } => Failure { exit: Exit::Input, error: error.into() },
-            error => around.stopped(error),
-        },
-    )
+    build_issue_row(&bed, &after, issue, &suite.python, &requirements)
+        .map_err(|error| around.unevaluated(error))
 }
 
 /// The cells of an issue in the table.

@@ -3,15 +3,12 @@
 use std::{
     collections::BTreeMap,
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
 };
 
 use ::eval::{
-    Effort, EvalError, IssueBed, IssueResult, IssueRow, IssueVerdict, ResolvedClass, judge_patch,
+    Effort, IssueBed, IssueResult, IssueRow, IssueVerdict, ResolvedClass, judge_patch,
     read_issue_rows, read_json_lines, verdict_tables, write_tables,
 };
 use clap::Args;
@@ -25,13 +22,13 @@ use super::{
         flags::Flags,
         input_file::InputFile,
         progress::ProgressLine,
+        row_work::{RowChoice, work_through, write_rows},
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
     row_source::{RowSource, issue_rows, row_environment},
     solve::{PREDICTIONS, RESULTS},
 };
-use crate::record::replace;
 
 #[derive(Debug, Args)]
 pub struct JudgeRows {
@@ -46,12 +43,8 @@ pub struct JudgeRows {
     /// The file for the verdicts.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only rows whose id contains the text.
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
-    /// Only so many rows.
-    #[arg(long, value_name = "N")]
-    first: Option<usize>,
+    #[command(flatten)]
+    choice: RowChoice,
     /// Runs at once.
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     workers: usize,
@@ -114,10 +107,7 @@ impl JudgeRows {
         let progress = ProgressLine::new(around.talk);
         let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
         let predicted = self.predicted(&rows, &progress)?;
-        if let Some(text) = &self.filter {
-            rows.retain(|row| row.instance_id.contains(text.as_str()));
-        }
-        rows.truncate(self.first.unwrap_or(usize::MAX));
+        self.choice.choose(&mut rows, |row| &row.instance_id);
         let judging = Judging {
             around,
             repositories: self.repositories.as_deref(),
@@ -127,7 +117,7 @@ impl JudgeRows {
         let verdicts = judging.judge(&rows, &predicted)?;
         progress.clear();
         if let Some(path) = output {
-            write_verdicts(path, &verdicts)?;
+            write_rows(path, &verdicts)?;
         }
         let tables = verdict_tables(&verdicts, &unread);
         print!("{}", write_tables(&tables, self.format.format(around)));
@@ -172,8 +162,13 @@ impl Predicted {
         let hint = "one JSON object a line, with instance_id, model_name_or_path and model_patch, as \
                     `gistify issues solve` writes them";
         let file = InputFile { what: "predictions", path, hint };
-        let (read, _) =
-            file.rows(|text| read_json_lines::<PredictionRow>(text, |_| None), progress)?;
+        // A solver that made no patch at all writes an empty file.
+        let read = match fs::metadata(path).is_ok_and(|there| there.len() == 0) {
+            true => Vec::new(),
+            false => {
+                file.rows(|text| read_json_lines::<PredictionRow>(text, |_| None), progress)?.0
+            }
+        };
         let is_row = |id: &str| rows.iter().any(|row| row.instance_id == id);
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         let of = |all: &mut BTreeMap<String, Self>, solver: &str| {
@@ -223,31 +218,20 @@ impl Judging<'_> {
     ) -> Result<Vec<IssueVerdict>, Failure> {
         let Self { around, progress, .. } = *self;
         let sandbox = around.sandbox()?;
-        let next = AtomicUsize::new(0);
-        let found: Mutex<BTreeMap<usize, Vec<IssueVerdict>>> = Mutex::default();
-        std::thread::scope(|scope| {
-            for _ in 0..self.workers.clamp(1, rows.len().max(1)) {
-                scope.spawn(|| {
-                    while !around.interrupt.is_triggered() {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(row) = rows.get(at) else { break };
-                        progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
-                        let verdicts = self.judge_row(row, predicted, &*sandbox);
-                        for one in &verdicts {
-                            if let (ResolvedClass::Failed, Some(reason)) = (one.class, &one.reason)
-                            {
-                                progress.line(&format!("{}: {reason}", row.instance_id));
-                            }
-                        }
-                        found.lock().expect("no worker panics").insert(at, verdicts);
-                    }
-                });
+        let judged = work_through(rows, self.workers, &around.interrupt, |at, row| {
+            progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
+            let verdicts = self.judge_row(row, predicted, &*sandbox);
+            for one in &verdicts {
+                if let (ResolvedClass::Failed, Some(reason)) = (one.class, &one.reason) {
+                    progress.line(&format!("{}: {reason}", row.instance_id));
+                }
             }
+            ControlFlow::Continue(verdicts)
         });
-        if around.interrupt.is_triggered() {
-            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        match around.interrupt.is_triggered() {
+            true => Err(Failure::new(Exit::Interrupted, "interrupted")),
+            false => Ok(judged.into_iter().flatten().collect()),
         }
-        Ok(found.into_inner().expect("no worker panics").into_values().flatten().collect())
     }
 
     /// The verdicts of one row, one for each solver. A failure of the machine is one as well.
@@ -269,14 +253,8 @@ impl Judging<'_> {
                     Some(reason) => failed(Failure::new(Exit::Infrastructure, reason.clone())),
                     None => IssueVerdict::unmeasured(row, ResolvedClass::NoPrediction, None),
                 },
-                (Ok(bed), Some(patch)) => judge_patch(bed, row, patch).unwrap_or_else(|error| {
-                    failed(match error {
-                        error @ EvalError::Problem { .. } => {
-                            Failure { exit: Exit::Input, error: error.into() }
-                        }
-                        error => around.stopped(error),
-                    })
-                }),
+                (Ok(bed), Some(patch)) => judge_patch(bed, row, patch)
+                    .unwrap_or_else(|error| failed(around.unevaluated(error))),
             };
             let effort = one.efforts.get(&row.instance_id).cloned();
             IssueVerdict { solver: one.solver.clone(), effort, ..verdict }
@@ -317,14 +295,4 @@ impl Judging<'_> {
 fn results_beside(path: &Path) -> Vec<IssueResult> {
     let text = fs::read_to_string(path.with_file_name(RESULTS)).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
-
-/// Writes verdicts, one a line.
-pub fn write_verdicts(path: &Path, verdicts: &[IssueVerdict]) -> Result<(), Failure> {
-    let mut text = String::new();
-    for verdict in verdicts {
-        let line = serde_json::to_string(verdict).or_exit(Exit::Infrastructure)?;
-        text.push_str(&format!("{line}\n"));
-    }
-    replace(path, text.as_bytes()).or_exit(Exit::Input)
 }

@@ -7,11 +7,9 @@ use std::{
     collections::BTreeSet,
     fs::{self, OpenOptions},
     io::Write,
+    ops::ControlFlow,
     path::PathBuf,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Mutex,
 };
 
 use ::eval::{
@@ -28,12 +26,13 @@ use super::{
         fix::{PATCH, RESULT},
         flags::Flags,
         progress::ProgressLine,
+        row_work::{RowChoice, work_through, write_rows},
         solving::{IssueSolver, IssueTask, OpeningContext, SolvedIssue, Solving},
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
     row_source::{FailingTests, RowSource, issue_rows},
-    score::{Judging, Predicted, write_verdicts},
+    score::{Judging, Predicted},
 };
 use crate::{
     record::{RunDirectory, replace},
@@ -59,12 +58,8 @@ pub struct SolveRows {
     /// The directory for predictions.jsonl, results.jsonl and a record of each row.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Only rows whose id contains the text.
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
-    /// Only so many rows.
-    #[arg(long, value_name = "N")]
-    first: Option<usize>,
+    #[command(flatten)]
+    choice: RowChoice,
     /// Rows at once.
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     workers: usize,
@@ -93,10 +88,7 @@ impl SolveRows {
         check_directory(&self.output)?;
         let progress = ProgressLine::new(around.talk);
         let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
-        if let Some(text) = &self.filter {
-            rows.retain(|row| row.instance_id.contains(text.as_str()));
-        }
-        rows.truncate(self.first.unwrap_or(usize::MAX));
+        self.choice.choose(&mut rows, |row| &row.instance_id);
         if rows.is_empty() {
             return Err(issue_rows(&self.rows).fault("no row has that id"));
         }
@@ -123,7 +115,7 @@ impl SolveRows {
                     progress: &progress,
                 };
                 let verdicts = judging.judge(&rows, &predicted)?;
-                write_verdicts(&self.output.join(VERDICTS), &verdicts)?;
+                write_rows(&self.output.join(VERDICTS), &verdicts)?;
                 verdict_tables(&verdicts, &unread)
             }
         };
@@ -239,38 +231,33 @@ impl SolveRows {
             file.write_all(b"\n").or_exit(Exit::Infrastructure)?;
         }
         let file = Mutex::new(file);
-        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
-        std::thread::scope(|scope| {
-            for _ in 0..self.workers.clamp(1, rows.len().max(1)) {
-                scope.spawn(|| {
-                    while !around.interrupt.is_triggered() {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(row) = rows.get(at) else { break };
-                        progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
-                        let solved = self.solve(around, solver, row);
-                        if matches!(&solved, Err(failure) if failure.exit == Exit::Interrupted) {
-                            break;
-                        }
-                        let result = IssueResult {
-                            instance_id: row.instance_id.clone(),
-                            solver: solver.name().to_owned(),
-                            failure: solved.as_ref().err().map(Failure::message),
-                            repair: solved.ok().map(|solved| solved.result),
-                        };
-                        if let Some(failure) = &result.failure {
-                            progress.line(&format!("{}: {failure}", row.instance_id));
-                        }
-                        let line = serde_json::to_string(&result).map_err(std::io::Error::other);
-                        let written = line.and_then(|line| {
-                            let mut file = file.lock().expect("no worker panics");
-                            file.write_all(format!("{line}\n").as_bytes())
-                        });
-                        if let Err(error) = written {
-                            failed.lock().expect("no worker panics").get_or_insert(error);
-                            break;
-                        }
-                    }
-                });
+        let failed = Mutex::new(None);
+        work_through(rows, self.workers, &around.interrupt, |at, row| {
+            progress.say(&format!("[{}/{}] {}", at + 1, rows.len(), row.instance_id));
+            let solved = self.solve(around, solver, row);
+            if matches!(&solved, Err(failure) if failure.exit == Exit::Interrupted) {
+                return ControlFlow::Break(());
+            }
+            let result = IssueResult {
+                instance_id: row.instance_id.clone(),
+                solver: solver.name().to_owned(),
+                failure: solved.as_ref().err().map(Failure::message),
+                repair: solved.ok().map(|solved| solved.result),
+            };
+            if let Some(failure) = &result.failure {
+                progress.line(&format!("{}: {failure}", row.instance_id));
+            }
+            let line = serde_json::to_string(&result).map_err(std::io::Error::other);
+            let written = line.and_then(|line| {
+                let mut file = file.lock().expect("no worker panics");
+                file.write_all(format!("{line}\n").as_bytes())
+            });
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed.lock().expect("no worker panics").get_or_insert(error);
+                    ControlFlow::Break(())
+                }
             }
         });
         match failed.into_inner().expect("no worker panics") {

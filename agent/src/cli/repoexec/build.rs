@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::eval::{
-    CompletionProblem, EvalError, ProblemSource, TestChoice, TestedProblems, problem_table,
+    CompletionProblem, ProblemSource, TestChoice, TestedProblems, problem_table,
     with_existing_tests, write_tables,
 };
 use clap::{Args, ValueEnum};
@@ -25,11 +25,11 @@ use super::{
         graphs::walking,
         input_file::InputFile,
         progress::ProgressLine,
+        row_work::write_rows,
         surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
-    rows,
 };
 use crate::record::replace;
 
@@ -138,7 +138,7 @@ impl Build {
             counts.push(count);
         }
         progress.clear();
-        rows::write(&output, &problems)?;
+        write_rows(&output, &problems)?;
         let extraction = json!({ "version": 1, "depth": self.depth, "repositories": counts });
         self.write("extraction.json", &extraction)?;
         self.write("schema.json", &CompletionProblem::schema())?;
@@ -250,15 +250,8 @@ impl Build {
                 first: one.first,
             };
             let TestedProblems { tested, untested } =
-                with_existing_tests(&beds[named], problems, &choice).map_err(
-                    |error| match error {
-                        EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-                        EvalError::Unusable(_) | EvalError::CannotStart { .. } => {
-                            Failure { exit: Exit::Input, error: error.into() }
-                        }
-                        error => around.stopped(error),
-                    },
-                )?;
+                with_existing_tests(&beds[named], problems, &choice)
+                    .map_err(|error| around.unevaluated(error))?;
             let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
             for (id, why) in &untested {
                 progress.detail(&format!("{id}: {}", why.phrase()));

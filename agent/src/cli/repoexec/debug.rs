@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use ::eval::{
-    CompletionProblem, EvalError, Generation, SAMPLE_VERSION, SampleClass, SampleVerdict,
-    ScoringSpec, completion_tables, score_generations, write_tables,
+    CompletionProblem, Generation, SAMPLE_VERSION, SampleClass, SampleVerdict, ScoringSpec,
+    completion_tables, score_generations, write_tables,
 };
 use clap::Args;
 
@@ -15,6 +15,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         progress::ProgressLine,
+        row_work::write_rows,
         surroundings::Surroundings,
         tables::Style,
     },
@@ -130,10 +131,7 @@ impl Debug {
                 workers: self.completing.workers,
                 progress: &|done, all| progress.say(&format!("round {round}: [{done}/{all}] runs")),
             });
-            let scored = scored.map_err(|error| match error {
-                EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-                error => around.stopped(error),
-            })?;
+            let scored = scored.map_err(|error| around.unevaluated(error))?;
             for ((&at, generation), verdict) in asking.iter().zip(&answered).zip(&scored) {
                 let thread = &mut threads[at];
                 thread.open = !matches!(verdict.class, SampleClass::Passed | SampleClass::Unscored);
@@ -149,8 +147,8 @@ impl Debug {
             }
             generations.extend(answered);
             verdicts.extend(scored);
-            rows::write(&generations_file, &generations)?;
-            rows::write(&self.output.join("verdicts.jsonl"), &verdicts)?;
+            write_rows(&generations_file, &generations)?;
+            write_rows(&self.output.join("verdicts.jsonl"), &verdicts)?;
         }
         progress.clear();
         let mut unread = BTreeMap::from([(self.problems.display().to_string(), malformed)]);

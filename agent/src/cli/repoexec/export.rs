@@ -1,6 +1,6 @@
 //! `gistify repoexec export`: functions with their dependencies as a data set for tuning models.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use ::eval::{CompletionProblem, TuningForm, TuningMix, TuningSplit, tuning_set};
 use clap::Args;
@@ -14,6 +14,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         progress::ProgressLine,
+        row_work::write_rows,
         surroundings::Surroundings,
     },
     generate::prompts,
@@ -100,7 +101,7 @@ impl ProblemExportCommand {
             let of_split = picks.iter().filter(|pick| pick.split == *split);
             let made: Result<Vec<TuningRow<'_>>, Failure> =
                 of_split.map(|pick| row(&prompts, pick.problem, pick.form)).collect();
-            rows::write(path, &made?)?;
+            write_rows(path, &made?)?;
         }
         let told = json!({
             "version": 1,

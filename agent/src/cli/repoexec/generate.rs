@@ -15,7 +15,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        Exit, Failure, OrExit, destination::check_file, flags::Flags, progress::ProgressLine,
+        Exit, Failure, OrExit,
+        destination::check_file,
+        flags::Flags,
+        progress::ProgressLine,
+        row_work::{RowChoice, write_rows},
         surroundings::Surroundings,
     },
     rows,
@@ -68,9 +72,8 @@ pub struct Generate {
     /// The file for the generations.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Only problems whose id contains the text.
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
+    #[command(flatten)]
+    choice: RowChoice,
     /// Replace a file that exists.
     #[arg(long)]
     force: bool,
@@ -205,9 +208,7 @@ impl Generate {
         let progress = ProgressLine::new(around.talk);
         check_file(&self.output, self.force)?;
         let (mut problems, _) = rows::problems(&self.problems, &progress)?;
-        if let Some(text) = &self.filter {
-            problems.retain(|problem| problem.id.contains(text.as_str()));
-        }
+        self.choice.choose(&mut problems, |problem| &problem.id);
         let samples = self.samples.unwrap_or(self.completing.usual_samples()).max(1);
         let wanted: Vec<(&CompletionProblem, u32)> = problems
             .iter()
@@ -226,7 +227,7 @@ impl Generate {
                 generation.model = SOLUTIONS.to_owned();
                 generation.answer = problem.function.solution.clone();
             }
-            rows::write(&self.output, &generations)?;
+            write_rows(&self.output, &generations)?;
             return done(&generations, generations.len());
         }
         let prompts = prompts(around)?;
@@ -265,7 +266,7 @@ impl Generate {
                 answered.push(generation);
             }
         }
-        rows::write(&self.output, &answered)?;
+        write_rows(&self.output, &answered)?;
         done(&answered, whole)
     }
 }

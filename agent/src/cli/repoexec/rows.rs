@@ -1,4 +1,4 @@
-//! Files of rows: problems, generations and verdicts, read with what cannot be read told apart, and written whole.
+//! Files of problems, generations and verdicts; lines that are none are named on standard error.
 
 use std::path::Path;
 
@@ -6,12 +6,10 @@ use ::eval::{
     CompletionProblem, Generation, MalformedRow, SampleVerdict, read_generations, read_problems,
     read_verdicts,
 };
-use serde::Serialize;
 
-use super::super::{Exit, Failure, OrExit, input_file::InputFile, progress::ProgressLine};
-use crate::record::replace;
+use super::super::{Failure, input_file::InputFile, progress::ProgressLine};
 
-/// A problem file; rows that are no problems are said.
+/// The rows of a problem file, and the lines that are none.
 pub fn problems(
     path: &Path,
     progress: &ProgressLine,
@@ -20,7 +18,7 @@ pub fn problems(
     InputFile { what: "problems", path, hint }.rows(read_problems, progress)
 }
 
-/// A file of generations; rows that are none are said.
+/// The rows of a file of generations, and the lines that are none.
 pub fn generations(
     path: &Path,
     progress: &ProgressLine,
@@ -33,14 +31,4 @@ pub fn generations(
 pub fn verdicts(path: &Path, progress: &ProgressLine) -> Result<Vec<SampleVerdict>, Failure> {
     let hint = "one JSON object a line, as `gistify repoexec eval` writes them";
     Ok(InputFile { what: "verdicts", path, hint }.rows(read_verdicts, progress)?.0)
-}
-
-/// Writes rows, one a line.
-pub fn write<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
-    let mut text = String::new();
-    for row in rows {
-        text.push_str(&serde_json::to_string(row).or_exit(Exit::Infrastructure)?);
-        text.push('\n');
-    }
-    replace(path, text.as_bytes()).or_exit(Exit::Input)
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use ::eval::{
-    CompletionProblem, EvalError, Generation, MalformedRow, ScoringSpec, completion_tables,
-    score_generations, write_tables,
+    CompletionProblem, Generation, MalformedRow, ScoringSpec, completion_tables, score_generations,
+    write_tables,
 };
 use clap::Args;
 
 use super::{
     super::{
-        Exit, Failure, OrExit, destination::check_file, flags::Flags, progress::ProgressLine,
-        surroundings::Surroundings, tables::Style,
+        Exit, Failure, destination::check_file, flags::Flags, progress::ProgressLine,
+        row_work::write_rows, surroundings::Surroundings, tables::Style,
     },
     beds::Beds,
     rows,
@@ -92,11 +92,8 @@ impl ScoreCommand {
             progress: &|done, all| progress.say(&format!("[{done}/{all}] runs")),
         });
         progress.clear();
-        verdicts.extend(scored.map_err(|error| match error {
-            EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-            error => around.stopped(error),
-        })?);
-        rows::write(&self.output, &verdicts)?;
+        verdicts.extend(scored.map_err(|error| around.unevaluated(error))?);
+        write_rows(&self.output, &verdicts)?;
         unread.retain(|(_, rows): &(String, Vec<MalformedRow>)| !rows.is_empty());
         let tables = completion_tables(&verdicts, &unread);
         print!("{}", write_tables(&tables, self.format.format(around)));

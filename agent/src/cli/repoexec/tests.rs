@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use ::eval::{
-    CompletionBed, CompletionProblem, EvalError, STABLE_RUNS, TestCounts, control_tests,
-    first_assertions, problem_table, test_functions, with_generated_tests, write_tables,
+    CompletionBed, CompletionProblem, STABLE_RUNS, TestCounts, control_tests, first_assertions,
+    problem_table, test_functions, with_generated_tests, write_tables,
 };
 use clap::Args;
 use serde_json::json;
@@ -16,6 +16,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         progress::ProgressLine,
+        row_work::write_rows,
         surroundings::Surroundings,
         tables::Style,
     },
@@ -98,7 +99,7 @@ impl Tests {
             self.control(&beds, &mut tested, answers, &first_assertions, around, &progress)?;
         counts.insert("first", stage);
         let before = self.measured(&beds, &tested, around)?;
-        rows::write(&self.output.join("before.jsonl"), &before)?;
+        write_rows(&self.output.join("before.jsonl"), &before)?;
         let mut after = before;
         if !self.no_enhancement {
             let more = self.enhancing(&prompts, &tested)?;
@@ -109,7 +110,7 @@ impl Tests {
             after = self.measured(&beds, &tested, around)?;
         }
         progress.clear();
-        rows::write(&output, &after)?;
+        write_rows(&output, &after)?;
         let left_out = tested.len() - after.len();
         let told = json!({ "version": 1, "stages": counts, "problems": after.len(), "left_out": left_out });
         replace(&self.output.join("tests.json"), format!("{told:#}\n").as_bytes())
@@ -205,7 +206,7 @@ impl Tests {
             let proposed: Vec<String> = answers.iter().flat_map(|answer| read(answer)).collect();
             let bed = &beds[&one.problem.source.repository];
             let (kept, count) = control_tests(bed, &one.problem, &one.tests, proposed, self.runs)
-                .map_err(|error| stopped(error, around))?;
+                .map_err(|error| around.unevaluated(error))?;
             one.tests.extend(kept);
             counts += count;
         }
@@ -223,19 +224,12 @@ impl Tests {
         for one in tested {
             let bed = &beds[&one.problem.source.repository];
             let made = with_generated_tests(bed, &one.problem, &one.tests);
-            let made = made.map_err(|error| stopped(error, around))?;
+            let made = made.map_err(|error| around.unevaluated(error))?;
             measured.extend(made.filter(|problem| {
                 let covered = problem.tests.as_ref().map_or(0.0, |tests| tests.coverage());
                 covered * 100.0 >= self.coverage
             }));
         }
         Ok(measured)
-    }
-}
-
-fn stopped(error: EvalError, around: &Surroundings) -> Failure {
-    match error {
-        EvalError::Interrupted => Failure::new(Exit::Interrupted, "interrupted"),
-        error => around.stopped(error),
     }
 }
