@@ -20,7 +20,7 @@ pub struct CacheCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List downloads, repositories and environments with their sizes.
+    /// List downloads, repositories, environments and answers of servers with their sizes.
     List,
     /// Delete what is not in use.
     Prune(Rules),

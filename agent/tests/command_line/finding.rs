@@ -696,20 +696,27 @@ fn a_model_that_errs_is_asked_again_and_invents_nothing() {
         },
     ]);
     let mut answers = script(&invented);
+    let chosen = [
+        "gdineshk6174/APTOS-2019-Blindness-Detection",
+        "x/none",
+        "prasundatta/APTOS-2019-blindness-detection",
+    ];
+    answers["Searching"] = json!([json!({ "browse": chosen }).to_string()]);
     answers["Intent analysis"] = json!(["retina", "{\"queries\": 1}"]);
     answers["Task definition"] = json!(["I think", "{\"task\": \"t\", \"criteria\": []}"]);
     fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
     let model = format!("command/{python} model.py");
-    let args = ["-q", "find", TASK, "--api", &api.address, "-m", &model, "--json", "--browse", "4"];
-    let more = ["--validate", "1", "--proposals", "4"];
-    let ran = user.gistify(&[&args[..], &more].concat());
+    let args = ["-q", "find", TASK, "--api", &api.address, "-m", &model, "--json", "--browse", "3"];
+    let ran = user.gistify(&[&args[..], &["--validate", "1"]].concat());
     let report = parsed(&ran);
     let first = &report["repositories"][0];
     assert_eq!(first["name"], "PrasunDatta/APTOS-2019-Blindness-Detection");
     // Its page is no repository of git: what cannot be opened solves nothing, whatever a model says.
     assert_eq!((ran.code, &first["can_solve_task"]), (1, &json!(false)), "{report:#}");
     assert_eq!(report["recommendation"], "None of the repositories is recommended.");
-    assert_eq!(names(&report).len(), 4);
+    // It chose two of five for a look, and one that is not there.
+    assert_eq!(names(&report).len(), 2, "{report:#}");
+    assert!(report["log"][2]["lines"].to_string().contains("x/none"), "{report:#}");
     assert_eq!(report["repositories"][1]["reason"], "The model did not judge it.");
     assert_eq!(report["effort"]["by_rule"], json!(["find/intent.md"]));
     assert_eq!(report["criteria"], json!([]));
