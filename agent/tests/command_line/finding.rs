@@ -493,7 +493,8 @@ fn a_catalogue_of_git_repositories_is_searched_without_a_network() {
     assert_eq!(of("old")["validation"]["problem"], "2 of its 3 modules do not parse");
     let problem = |name: &str| of(name)["validation"]["problem"].as_str().unwrap().to_owned();
     assert_eq!(problem("none"), "read repository none: it has no python file");
-    assert_eq!(problem("lost"), "open repository lost: no such file or directory");
+    let lost = problem("lost");
+    assert!(lost.starts_with("open repository lost: no such file or directory"), "{lost}");
     assert_eq!(of("plain")["stars"], "N/A");
 
     let ran = user.gistify(&args);
